@@ -1,0 +1,130 @@
+"""The ports of connectors: planner and reader of a source, writer and committer of a sink.
+
+A source is read in two places. Its *planner* lives on the driver and decides how far each split is
+read in an epoch; its *reader* lives in a worker and reads exactly from start to end. Both see a
+split's `Position`, a JSON value that only the connector understands; positions are stored in
+Spark's offset log, so they must be small and stable between releases.
+
+A sink's transaction is the epoch. *Writers* stage what they get, anywhere that readers of the
+output don't look, and say what they staged; the driver records that in the epoch log and then the
+*committer* publishes it. Publishing is idempotent: after a crash it runs again with the same list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
+
+Position: TypeAlias = "int | str | list[int | str] | None"
+"""Where a split stands, as a JSON value. None: before its first row."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """How far one split is read in an epoch.
+
+    ``end`` equals the start when there is nothing to read. ``finished``: the split ends there and
+    will never have another row. ``rows_max`` bounds the rows between start and end.
+    """
+
+    end: Position
+    finished: bool
+    rows_max: int
+
+
+class SourcePlanner(Protocol):
+    """Driver side of a source. One instance per table and run; it may keep caches."""
+
+    def splits(self) -> Sequence[str]:
+        """Names of all splits that exist now, sorted. Asks the outside world every time.
+
+        Raises TrustError when what was there before changed in a way that loses or doubles rows.
+        """
+
+    def plan(
+        self, start: Mapping[str, Position], rows_max: int | None
+    ) -> dict[str, SplitPlan]:
+        """Plans one epoch for the splits in ``start``, from what the last `splits()` saw.
+
+        ``rows_max`` is shared by all splits (None: no limit): each gets an equal part first, then
+        what others leave over. Every split that has rows left gets at least one row in time.
+        """
+
+    def has_more(self, start: Mapping[str, Position]) -> bool:
+        """Whether any split has rows after ``start`` (as of the last `splits()`)."""
+
+    def unread(self, start: Mapping[str, Position]) -> list[str]:
+        """Names (files) that are there but lie outside what a finished job has read."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChunk:
+    """Decoded rows of one split, in split order.
+
+    ``data`` has the table's columns, then `OFFSET` (int64, ascending) and `RECORD` (binary).
+    ``malformed`` has columns ``offset`` (int64) and ``record`` (binary): rows that could not be
+    decoded, or with a field that does not fit its declared type (S2). ``next_offset`` is the
+    offset of the first row after this chunk.
+    """
+
+    data: pa.Table
+    malformed: pa.Table
+    next_offset: int
+
+
+class SourceReader(Protocol):
+    """Worker side of a source."""
+
+    def read(
+        self, split: str, start: Position, end: Position, first_offset: int
+    ) -> Iterator[SourceChunk]:
+        """The rows from ``start`` to ``end`` in chunks of about 64 Ki rows or 16 MB.
+
+        ``first_offset`` is the offset (row number) of the first row at ``start``.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """One staged piece of an epoch: where it lies, in which order it is published, its rows."""
+
+    path: str
+    order: int
+    rows: int
+    bytes: int
+
+
+class SinkWriter(Protocol):
+    """Worker side of a sink: one instance per writer task and epoch."""
+
+    def write(self, data: pa.Table) -> None:
+        """Stages rows in order; the columns are the sink table's."""
+
+    def close(self) -> list[StagedFile]:
+        """Flushes to stable storage and says what was staged; nothing when no row came."""
+
+    def abort(self) -> None:
+        """Removes what was staged by this instance."""
+
+
+class SinkCommitter(Protocol):
+    """Driver side of a sink."""
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        """Checks before the job starts that the output can be written; ``fresh`` on a new checkpoint.
+
+        Returns what must be remembered in the checkpoint (for files: the output's generation) and
+        handed to `bind` on every start. Raises SinkError (or OptionsError) with path and reason.
+        """
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        """Takes what `prepare` returned when the checkpoint was new."""
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        """Makes the staged files of ``epoch`` visible, in their order. Idempotent."""
+
+    def discard_unknown(self) -> None:
+        """Removes staged leftovers of dead attempts. Called when no writer is running."""

@@ -1,0 +1,138 @@
+"""Every error that Tidegate raises on purpose.
+
+    TidegateError            message, detail, hint; an exit code for the command line (design §4)
+    ├── SqlError        2    a statement is wrong; knows FILE:LINE:COLUMN and shows a caret
+    │   ├── SqlSyntaxError   the text does not parse
+    │   ├── BindError        an unknown table, column, function or option; a type that does not fit
+    │   └── UnsupportedError understood, but outside the language; names the nearest thing that works
+    ├── OptionsError    2    a setting or a command line option is wrong
+    ├── RunError        1    the job failed while running
+    │   ├── SinkError        an output cannot be written
+    │   └── InvariantError   an operator broke its contract: a bug of ours, never the user's
+    ├── LeaseHeldError  3    another driver holds the checkpoint
+    └── TrustError      4    input or checkpoint cannot be trusted (corrupt, changed, lost)
+
+``message`` is one sentence that says what is wrong and where. ``detail`` says what was found,
+``hint`` what to do. Nothing here formats for a terminal but `SqlError.render`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class TidegateError(Exception):
+    """Base of all: ``message`` (what, where), ``detail`` (what was found), ``hint`` (what to do)."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, detail: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+    def render(self) -> str:
+        """The whole error as text: message, then detail, then hint, each on its own line."""
+        lines = [self.message]
+        if self.detail:
+            lines.append(self.detail)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a SQL file; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+    source_line: str = ""
+    width: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class SqlError(TidegateError):
+    """A statement is wrong. Rendered as ``FILE:LINE:COLUMN: message`` with a caret below the line."""
+
+    exit_code = 2
+
+    def __init__(
+        self, message: str, position: Position | None, *, detail: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, detail=detail, hint=hint)
+        self.position = position
+
+    def render(self) -> str:
+        if self.position is None:
+            return super().render()
+        lines = [f"{self.position}: {self.message}"]
+        if self.position.source_line:
+            source = self.position.source_line.replace("\t", " ")
+            width = max(1, min(self.position.width, len(source) - self.position.column + 1))
+            lines += [f"  {source}", "  " + " " * (self.position.column - 1) + "^" * width]
+        if self.detail:
+            lines.append(self.detail)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class SqlSyntaxError(SqlError):
+    """The text does not parse."""
+
+
+class BindError(SqlError):
+    """A name or a type does not fit: unknown table, column, function or option."""
+
+
+class UnsupportedError(SqlError):
+    """Understood, but outside the language; the hint names the nearest thing that works."""
+
+
+class OptionsError(TidegateError):
+    """A setting or a command line option is wrong."""
+
+    exit_code = 2
+
+
+class RunError(TidegateError):
+    """The job failed while running."""
+
+
+class SinkError(RunError):
+    """An output cannot be written."""
+
+
+class InvariantError(RunError):
+    """An operator broke its contract (schema, epoch order, monotone watermark): a bug of ours."""
+
+
+class LeaseHeldError(TidegateError):
+    """Another driver holds the checkpoint."""
+
+    exit_code = 3
+
+
+class TrustError(TidegateError):
+    """Input or checkpoint cannot be trusted: corrupt, changed under the job, or lost."""
+
+    exit_code = 4
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or lists the known ones when none is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(names)}" if names else ""

@@ -1,0 +1,210 @@
+"""The plan: a tree of frozen nodes over tables, from which fragments are cut (design §2).
+
+Nodes are values: equal subtrees are one subtree, so two queries over one table read and filter it
+once. Scalar expressions are `Expr`: DuckDB SQL over the input's column names plus what the passes
+need to know of it, worked out by the frontend, so that nothing below it parses SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tidegate.types import Column, Schema, column_named
+
+PROC_TIME_SQL = "getvariable('epoch_time')"
+"""How `PROC_TIME()` is spelled in an `Expr`: the engine sets it to the epoch's recorded time (S6)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A scalar expression, evaluated by DuckDB over one row.
+
+    ``sql`` names columns in double quotes. ``monotone_in`` is the one column in which the value
+    never falls while that column rises, all other parts being constants; None where that is not
+    so, with the reason in ``lost`` (S4). ``text`` is the expression as the user wrote it.
+    """
+
+    sql: str
+    type: str
+    columns: frozenset[str] = frozenset()
+    monotone_in: str | None = None
+    lost: str = ""
+    text: str = ""
+
+    @property
+    def is_column(self) -> bool:
+        """Whether the expression is nothing but a column."""
+        return len(self.columns) == 1 and self.sql == quoted(next(iter(self.columns)))
+
+
+def quoted(name: str) -> str:
+    """``name`` as a quoted SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def column_expr(column: Column) -> Expr:
+    """The expression that is just ``column``."""
+    sql = quoted(column.name)
+    return Expr(sql, column.type, frozenset([column.name]), column.name, "", column.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A declared source or sink. ``columns`` are physical: computed ones are a `Project` above.
+
+    ``options`` are the validated WITH options as (name, value), names lower-case and in the
+    connector's own spelling, sorted.
+    """
+
+    name: str
+    columns: Schema
+    connector: str
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, name: str, default: str = "") -> str:
+        return dict(self.options).get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Base of all plan nodes. ``schema`` is the output; hidden columns are not part of it."""
+
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return ()
+
+    def column(self, name: str) -> Column:
+        return column_named(self.schema, name)
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, inputs first."""
+        for node in self.inputs:
+            yield from node.walk()
+        yield self
+
+
+@dataclass(frozen=True, slots=True)
+class Unary(Node):
+    """A node with one input."""
+
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(Node):
+    """Reads a table. ``account`` names the account of a scan that has no watermark (S7)."""
+
+    table: Table
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkFilter(Unary):
+    """S2. ``strategy`` is evaluated for each row of the input and has the type of ``column``.
+
+    ``id`` is unique in the job and names the filter's state. ``account`` is shared by filters
+    stacked on each other (one chain, one account). ``skew_us_max`` is S11's guard (0: off) and
+    ``unit_us`` the microseconds in one unit of the column (0: not a time, which turns the guard
+    off). ``validity`` is a predicate, or None: a row for which it is false is `malformed` (a
+    computed time column that could not be computed).
+    """
+
+    id: str
+    account: str
+    column: str
+    strategy: Expr
+    skew_us_max: int
+    unit_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Project(Unary):
+    """Computes ``columns``: (name, expression over the input). Hidden columns pass."""
+
+    columns: tuple[tuple[str, Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter(Unary):
+    """Keeps the rows for which ``predicate`` is true."""
+
+    predicate: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Tumble(Unary):
+    """Adds ``window_start`` and ``window_end`` of the type of ``time_column``, in its unit.
+
+    A window is ``[start, start + size)``; starts are congruent to ``offset`` modulo ``size``
+    counted from the Unix epoch.
+    """
+
+    time_column: str
+    size: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateCall:
+    """One aggregate: ``output`` = ``function(argument)``, over the rows where ``where`` is true.
+
+    ``function`` is one of tidegate.executor.aggregates.FUNCTIONS. ``argument`` and ``where`` are
+    columns of the input (projected below); ``order`` is the column by which FIRST_VALUE and
+    LAST_VALUE choose, before split name and offset.
+    """
+
+    output: Column
+    function: str
+    argument: str | None = None
+    distinct: bool = False
+    where: str | None = None
+    order: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate(Unary):
+    """Groups by the input columns ``keys``; output is the keys, then the calls' outputs.
+
+    ``closing_key`` is the key whose watermark closes groups (EMIT ON WINDOW CLOSE): a group is
+    final once its value is below that watermark.
+    """
+
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    closing_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Unary):
+    """EMIT ON WINDOW CLOSE sort: rows ascending by ``column``, ties by ``ties``, ended by its watermark.
+
+    Below the watermark all rows are known, so they leave in order; the output's order is total
+    over the whole job (parallel sorts, one last merge). ``ties`` are hidden or visible columns.
+    """
+
+    column: str
+    ties: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sink(Unary):
+    """Writes its input into ``table``; columns are matched by position and already cast."""
+
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All statements of a file: one Spark query, each source read once, any number of sinks."""
+
+    name: str
+    sinks: tuple[Sink, ...]
+    settings: tuple[tuple[str, str], ...] = ()

@@ -1,0 +1,222 @@
+"""The values that flow: columns, chunks, watermarks, barriers, splits (design §2 "Message").
+
+**The boundary rule (S1).** ``Watermark(col, w)`` promises that every later record of that stream has
+``col >= w``. A record is late iff ``col < w``; a record *at* the watermark is on time. A window
+``[start, end)`` closes when ``w >= end``. Flink and Spark also call ``col == w`` late: an adapter to
+them converts, nothing else in this package does. `is_late` and `is_closed` are the only spellings
+of the rule for single values; vectorised code uses the same strict ``<``.
+
+**Event time is a 64-bit integer** in the column's own unit (S12): microseconds since the epoch for
+TIMESTAMP and TIMESTAMPTZ, the number itself for BIGINT, the unscaled number for DECIMAL(p<=18, s).
+`event_time_sql` and `event_time_literal_sql` are the two directions.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+import pyarrow as pa
+
+END: Final = 2**63 - 1
+"""Watermark of a finished stream: nothing comes after it, every window is closed."""
+
+HIDDEN_PREFIX: Final = "__"
+"""Columns that the engine carries for itself start with this; no user column may."""
+
+OFFSET: Final = "__offset"
+"""int64: the row's number in its split (S7)."""
+SPLIT: Final = "__split"
+"""string: the name of the row's split; breaks ties together with `OFFSET` (S6)."""
+RECORD: Final = "__record"
+"""binary: the record as it was read; only what the ledger gets keeps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its name and its type, spelled as DuckDB spells it (``BIGINT``, ``DECIMAL(28,10)``)."""
+
+    name: str
+    type: str
+
+
+Schema: TypeAlias = tuple[Column, ...]
+
+
+def column_named(schema: Schema, name: str) -> Column:
+    """The column called ``name``. Raises KeyError when there is none."""
+    for column in schema:
+        if column.name == name:
+            return column
+    raise KeyError(name)
+
+
+class Status(enum.IntEnum):
+    """What an input of a merger takes part in (S8). Idle and finished inputs leave the minimum."""
+
+    ACTIVE = 0
+    IDLE = 1
+    FINISHED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Rows, append-only, in order. ``split`` is set while all rows are of one split, in split order."""
+
+    data: pa.Table
+    split: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A promise about one column (S1), and the sender's status.
+
+    ``value`` is None while the sender has not seen a candidate: then nothing is promised, but the
+    status still counts. A FINISHED sender's value is `END`.
+    """
+
+    column: str
+    value: int | None
+    status: Status = Status.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """The end of an epoch. State is committed with it; ``time_us`` is the epoch's recorded time (S6)."""
+
+    epoch: int
+    time_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Rows that left the stream for the ledger (S7); ``data`` has `LEDGER_SCHEMA`."""
+
+    data: pa.Table
+
+
+Message: TypeAlias = Chunk | Watermark | Barrier | Rejected
+
+
+class Reason(enum.StrEnum):
+    """Why a row is in the ledger. A row has the first of these that applies, in this order (S7)."""
+
+    MALFORMED = "malformed"
+    NULL_TIME = "null_time"
+    FUTURE = "future"
+    BEHIND_MERGED = "behind_merged"
+    LATE = "late"
+
+    @property
+    def is_late(self) -> bool:
+        """Late rows are counted as ``late``, all others as ``quarantined``."""
+        return self in (Reason.BEHIND_MERGED, Reason.LATE)
+
+
+LEDGER_SCHEMA: Final = pa.schema(
+    [
+        ("account", pa.string()),  # table and watermark declaration: `orders`, `orders#2`
+        ("table", pa.string()),
+        ("split", pa.string()),
+        ("offset", pa.int64()),
+        ("event_time", pa.int64()),  # in the unit of time_type; null where there is none
+        ("watermark", pa.int64()),
+        ("lateness", pa.int64()),  # watermark - event_time
+        ("time_type", pa.string()),  # DuckDB type of the watermark column; null for malformed rows
+        ("operator", pa.string()),
+        ("reason", pa.string()),
+        ("record", pa.binary()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class Counts:
+    """One account (S7): ``read = used + filtered + late + quarantined``."""
+
+    read: int = 0
+    used: int = 0
+    filtered: int = 0
+    late: int = 0
+    quarantined: int = 0
+
+    def add(self, other: Counts) -> None:
+        self.read += other.read
+        self.used += other.used
+        self.filtered += other.filtered
+        self.late += other.late
+        self.quarantined += other.quarantined
+
+    @property
+    def balanced(self) -> bool:
+        return self.read == self.used + self.filtered + self.late + self.quarantined
+
+
+@dataclass(slots=True)
+class FilterState:
+    """What a watermark filter knows of one split at a barrier: all that a restart needs (S2)."""
+
+    watermark: int | None = None
+    floor: int | None = None  # the watermark's part that was taken over from a merger (S6)
+    event_time_max: int | None = None
+
+
+@dataclass(slots=True)
+class SplitReport:
+    """What one split did in one epoch, for one account."""
+
+    account: str
+    split: str
+    counts: Counts = field(default_factory=Counts)
+    filters: dict[str, FilterState] = field(default_factory=dict)  # by filter id
+    status: Status = Status.ACTIVE
+
+
+def is_late(event_time: int, watermark: int | None) -> bool:
+    """S1: late iff strictly below the watermark; before the first candidate nothing is late."""
+    return watermark is not None and event_time < watermark
+
+
+def is_closed(window_end: int, watermark: int | None) -> bool:
+    """S1: ``[start, end)`` closes when the watermark reaches its end."""
+    return watermark is not None and watermark >= window_end
+
+
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+
+
+def decimal_scale(type_: str) -> int | None:
+    """The scale of a DECIMAL type, None for another type."""
+    match = _DECIMAL.fullmatch(type_)
+    return int(match[2]) if match else None
+
+
+def is_event_time_type(type_: str) -> bool:
+    """S12: which types may carry a watermark."""
+    if type_ in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BIGINT"):
+        return True
+    match = _DECIMAL.fullmatch(type_)
+    return match is not None and int(match[1]) <= 18
+
+
+def event_time_sql(sql: str, type_: str) -> str:
+    """DuckDB SQL that turns a value of ``type_`` into the 64-bit event time."""
+    if type_ == "BIGINT":
+        return sql
+    scale = decimal_scale(type_)
+    if scale is not None:
+        return f"CAST(CAST({sql} AS DECIMAL(38,{scale})) * {10**scale} AS BIGINT)"
+    return f"epoch_us({sql})"
+
+
+def event_time_literal(value: int, type_: str) -> str:
+    """The 64-bit event time ``value`` as a DuckDB literal of ``type_``."""
+    if type_ == "BIGINT":
+        return f"CAST({value} AS BIGINT)"
+    scale = decimal_scale(type_)
+    if scale is not None:
+        return f"CAST('{Decimal(value).scaleb(-scale)}' AS {type_})"
+    return f"make_timestamp({value})" if type_ == "TIMESTAMP" else f"make_timestamptz({value})"
