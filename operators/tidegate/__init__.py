@@ -1,0 +1,1 @@
+"""Tidegate: event-time SQL for Apache Spark."""

@@ -3,8 +3,8 @@
     TidegateError            message, detail, hint; an exit code for the command line (design §4)
     ├── SqlError        2    a statement is wrong; knows FILE:LINE:COLUMN and shows a caret
     │   ├── SqlSyntaxError   the text does not parse
-    │   ├── BindError        an unknown table, column, function or option; a type that does not fit
-    │   └── UnsupportedError understood, but outside the language; names the nearest thing that works
+    │   ├── BindError        an unknown table, column, function or option; a misfit type
+    │   └── UnsupportedError outside the language; names the nearest thing that works
     ├── OptionsError    2    a setting or a command line option is wrong
     ├── RunError        1    the job failed while running
     │   ├── SinkError        an output cannot be written
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 
 class TidegateError(Exception):
-    """Base of all: ``message`` (what, where), ``detail`` (what was found), ``hint`` (what to do)."""
+    """Base of all: message (what, where), detail (what was found), hint (what to do)."""
 
     exit_code = 1
 
@@ -62,7 +62,7 @@ class Position:
 
 
 class SqlError(TidegateError):
-    """A statement is wrong. Rendered as ``FILE:LINE:COLUMN: message`` with a caret below the line."""
+    """A statement is wrong. Rendered as ``FILE:LINE:COLUMN: message`` with a caret."""
 
     exit_code = 2
 

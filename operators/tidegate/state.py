@@ -77,7 +77,7 @@ def compact(table: StateTable, bucket: int, merge: Callable[[list[pa.Table]], pa
 
 
 class MemoryStateTable:
-    """A StateTable in memory. `snapshot` and `restore` stand for the checkpoint of the simulator."""
+    """A StateTable in memory; `snapshot` stands for a checkpoint."""
 
     def __init__(self) -> None:
         self._values: dict[str, bytes] = {}
@@ -117,7 +117,7 @@ class MemoryStateTable:
         self._runs.pop(bucket, None)
 
     def snapshot(self) -> MemoryStateTable:
-        """A copy that later writes do not touch (Arrow tables are immutable, so they are shared)."""
+        """A copy that later writes do not touch (Arrow tables are immutable: shared)."""
         copy = MemoryStateTable()
         copy._values = dict(self._values)
         copy._runs = {bucket: list(runs) for bucket, runs in self._runs.items()}

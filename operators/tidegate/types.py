@@ -1,9 +1,9 @@
 """The values that flow: columns, chunks, watermarks, barriers, splits (design §2 "Message").
 
-**The boundary rule (S1).** ``Watermark(col, w)`` promises that every later record of that stream has
-``col >= w``. A record is late iff ``col < w``; a record *at* the watermark is on time. A window
-``[start, end)`` closes when ``w >= end``. Flink and Spark also call ``col == w`` late: an adapter to
-them converts, nothing else in this package does. `is_late` and `is_closed` are the only spellings
+**The boundary rule (S1).** ``Watermark(col, w)`` promises that every later record of that stream
+has ``col >= w``. A record is late iff ``col < w``; a record *at* the watermark is on time. A window
+``[start, end)`` closes when ``w >= end``. Flink and Spark also call ``col == w`` late: an adapter
+to them converts, nothing else in this package does. `is_late` and `is_closed` are the only spellings
 of the rule for single values; vectorised code uses the same strict ``<``.
 
 **Event time is a 64-bit integer** in the column's own unit (S12): microseconds since the epoch for
@@ -37,7 +37,7 @@ RECORD: Final = "__record"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its name and its type, spelled as DuckDB spells it (``BIGINT``, ``DECIMAL(28,10)``)."""
+    """A column: its name, and its type as DuckDB spells it (``BIGINT``, ``DECIMAL(28,10)``)."""
 
     name: str
     type: str
@@ -64,7 +64,7 @@ class Status(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Rows, append-only, in order. ``split`` is set while all rows are of one split, in split order."""
+    """Rows, append-only. ``split`` is set while all are of one split and in its order."""
 
     data: pa.Table
     split: str | None = None
@@ -85,7 +85,7 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """The end of an epoch. State is committed with it; ``time_us`` is the epoch's recorded time (S6)."""
+    """The end of an epoch, which commits state; ``time_us`` is the epoch's recorded time."""
 
     epoch: int
     time_us: int

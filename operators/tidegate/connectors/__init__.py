@@ -1,0 +1,1 @@
+"""Sources and sinks: one connector per file, registered in `registry`."""

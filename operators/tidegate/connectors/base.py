@@ -44,9 +44,7 @@ class SourcePlanner(Protocol):
         Raises TrustError when what was there before changed in a way that loses or doubles rows.
         """
 
-    def plan(
-        self, start: Mapping[str, Position], rows_max: int | None
-    ) -> dict[str, SplitPlan]:
+    def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
         """Plans one epoch for the splits in ``start``, from what the last `splits()` saw.
 
         ``rows_max`` is shared by all splits (None: no limit): each gets an equal part first, then
@@ -114,7 +112,9 @@ class SinkCommitter(Protocol):
     """Driver side of a sink."""
 
     def prepare(self, fresh: bool) -> dict[str, str]:
-        """Checks before the job starts that the output can be written; ``fresh`` on a new checkpoint.
+        """Checks, before the job starts, that the output can be written.
+
+        ``fresh``: the checkpoint is new.
 
         Returns what must be remembered in the checkpoint (for files: the output's generation) and
         handed to `bind` on every start. Raises SinkError (or OptionsError) with path and reason.

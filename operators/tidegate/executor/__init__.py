@@ -1,0 +1,1 @@
+"""Pure operators: Arrow in, Arrow out; no Spark, no SQL parser, no broker."""

@@ -1,0 +1,1 @@
+"""SQL text to plan: the sole importer of sqlglot."""

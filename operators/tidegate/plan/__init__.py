@@ -1,0 +1,1 @@
+"""Plan nodes and the passes over them."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tidegate.types import Column, Schema, column_named
 
 PROC_TIME_SQL = "getvariable('epoch_time')"
-"""How `PROC_TIME()` is spelled in an `Expr`: the engine sets it to the epoch's recorded time (S6)."""
+"""How `PROC_TIME()` is spelled in an `Expr`: the engine sets it to the epoch's recorded time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         return ()
 
-    def column(self, name: str) -> Column:
+    def column_of(self, name: str) -> Column:
         return column_named(self.schema, name)
 
     def walk(self) -> Iterator[Node]:
@@ -100,9 +100,15 @@ class Unary(Node):
 
 @dataclass(frozen=True, slots=True)
 class Scan(Node):
-    """Reads a table. ``account`` names the account of a scan that has no watermark (S7)."""
+    """Reads a table: its columns, then the ``computed`` ones (over the physical columns).
+
+    A row whose computed column cannot be computed is `malformed`, like one that cannot be decoded.
+    ``account`` names the account (S7) of everything that reads through this node: the table's
+    name, or ``table#2`` for the second watermark declaration on it.
+    """
 
     table: Table
+    computed: tuple[tuple[str, Expr], ...]
     account: str
 
 
@@ -113,8 +119,7 @@ class WatermarkFilter(Unary):
     ``id`` is unique in the job and names the filter's state. ``account`` is shared by filters
     stacked on each other (one chain, one account). ``skew_us_max`` is S11's guard (0: off) and
     ``unit_us`` the microseconds in one unit of the column (0: not a time, which turns the guard
-    off). ``validity`` is a predicate, or None: a row for which it is false is `malformed` (a
-    computed time column that could not be computed).
+    off). A strategy that cannot be computed for a row counts as NULL.
     """
 
     id: str
@@ -184,7 +189,7 @@ class Aggregate(Unary):
 
 @dataclass(frozen=True, slots=True)
 class Sort(Unary):
-    """EMIT ON WINDOW CLOSE sort: rows ascending by ``column``, ties by ``ties``, ended by its watermark.
+    """EMIT ON WINDOW CLOSE sort: rows ascending by ``column``, then by ``ties``.
 
     Below the watermark all rows are known, so they leave in order; the output's order is total
     over the whole job (parallel sorts, one last merge). ``ties`` are hidden or visible columns.

@@ -1,0 +1,1 @@
+"""The same executors without Spark, under a seed."""
