@@ -3,8 +3,8 @@
 **The boundary rule (S1).** ``Watermark(col, w)`` promises that every later record of that stream
 has ``col >= w``. A record is late iff ``col < w``; a record *at* the watermark is on time. A window
 ``[start, end)`` closes when ``w >= end``. Flink and Spark also call ``col == w`` late: an adapter
-to them converts, nothing else in this package does. `is_late` and `is_closed` are the only spellings
-of the rule for single values; vectorised code uses the same strict ``<``.
+to them converts, nothing else in this package does. `is_late` and `is_closed` are the only
+spellings of the rule for single values; vectorised code uses the same strict ``<``.
 
 **Event time is a 64-bit integer** in the column's own unit (S12): microseconds since the epoch for
 TIMESTAMP and TIMESTAMPTZ, the number itself for BIGINT, the unscaled number for DECIMAL(p<=18, s).
@@ -98,7 +98,14 @@ class Rejected:
     data: pa.Table
 
 
-Message: TypeAlias = Chunk | Watermark | Barrier | Rejected
+@dataclass(frozen=True, slots=True)
+class SplitStatus:
+    """Tells the pipeline of one split, before the barrier, what the planner knows of the split."""
+
+    status: Status
+
+
+Message: TypeAlias = Chunk | Watermark | Barrier | Rejected | SplitStatus
 
 
 class Reason(enum.StrEnum):
