@@ -1,0 +1,192 @@
+"""The fragmenter: cuts physical trees at their exchanges into fragments (design §2).
+
+A fragment is what runs together in one actor. Fragments of depth 0 read a table, in the reader of
+the source; a fragment of depth d runs in the d-th stateful stage of the job's one Spark query. All
+scans of a table are one fragment, so a table is read once; equal subtrees are one subtree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tidegate.plan.lower import lower
+from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, Unary, WatermarkFilter
+from tidegate.plan.physical import Distribution, Exchange, Input
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a fragment's rows go: through an exchange to ``(fragment, port)``, or to a sink."""
+
+    node: Node
+    exchange: Exchange | None
+    fragment: int = -1
+    port: int = -1
+    sink: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """One fragment. ``inputs[port]`` is the upstream fragment of each `Input` leaf.
+
+    ``instances`` is the number of its actors (vnodes, or 1 behind a gather; readers count anew in
+    each epoch). ``table`` is set for a source fragment.
+    """
+
+    id: int
+    depth: int
+    outputs: tuple[Output, ...]
+    inputs: tuple[int, ...]
+    instances: int
+    table: Table | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All distinct nodes of the fragment, inputs first."""
+        seen: dict[Node, None] = {}
+        for output in self.outputs:
+            for node in output.node.walk():
+                seen.setdefault(node)
+        return tuple(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A job cut into fragments, ordered by depth."""
+
+    job: Job
+    fragments: tuple[Fragment, ...]
+    vnodes: int
+
+    @property
+    def depth(self) -> int:
+        """The number of stateful stages."""
+        return max((fragment.depth for fragment in self.fragments), default=0)
+
+    @property
+    def sources(self) -> tuple[Fragment, ...]:
+        return tuple(fragment for fragment in self.fragments if fragment.table is not None)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        return tuple(fragment.table for fragment in self.fragments if fragment.table is not None)
+
+    def accounts(self) -> dict[str, str]:
+        """Account (S7) to table name."""
+        return {
+            node.account: fragment.table.name
+            for fragment in self.sources
+            for node in fragment.nodes
+            if isinstance(node, Scan) and fragment.table is not None
+        }
+
+
+def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
+    """Lowers and cuts all sinks of ``job``."""
+    roots: list[tuple[Node, Exchange | None, int]] = []  # (top node of a region, exchange, sink)
+    seen: set[Exchange] = set()
+    for index, sink in enumerate(job.sinks):
+        lowered = lower(sink, pushdown)
+        assert isinstance(lowered, Sink)
+        roots.append((lowered.input, None, index))
+        for node in lowered.walk():
+            if isinstance(node, Exchange) and node not in seen:
+                seen.add(node)
+                roots.append((node.input, node, -1))
+    regions = _group(roots)
+    return Plan(job, _number(regions, vnodes), vnodes)
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """The scans and exchanges below ``node`` that end its region."""
+    if isinstance(node, Exchange | Scan):
+        yield node
+    else:
+        for below in node.inputs:
+            yield from leaves(below)
+
+
+_Root = tuple[Node, Exchange | None, int]
+
+
+def _group(roots: list[_Root]) -> list[list[_Root]]:
+    """Roots that share a leaf (the same exchange, or the same table) are one fragment."""
+    group_of: dict[object, list[_Root]] = {}
+    groups: list[list[_Root]] = []
+    for root in roots:
+        keys = [leaf.table if isinstance(leaf, Scan) else leaf for leaf in leaves(root[0])]
+        merged = [root]
+        for group in {id(group_of[key]): group_of[key] for key in keys if key in group_of}.values():
+            merged = group + merged
+            groups.remove(group)
+        groups.append(merged)
+        for member in merged:
+            for leaf in leaves(member[0]):
+                group_of[leaf.table if isinstance(leaf, Scan) else leaf] = merged
+    return groups
+
+
+def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
+    sender = {root[1]: group for group in groups for root in group if root[1] is not None}
+    ports = [
+        list(dict.fromkeys(x for r in group for x in leaves(r[0]) if isinstance(x, Exchange)))
+        for group in groups
+    ]
+    receiver = {x: (i, port) for i, xs in enumerate(ports) for port, x in enumerate(xs)}
+    position = {id(group): i for i, group in enumerate(groups)}
+
+    def depth(index: int) -> int:
+        above = [1 + depth(position[id(sender[x])]) for x in ports[index]]
+        return max(above, default=0)
+
+    order = sorted(range(len(groups)), key=lambda i: (depth(i), i))
+    number = {index: n for n, index in enumerate(order)}
+    fragments = []
+    for index in order:
+        outputs = []
+        for node, exchange, sink in groups[index]:
+            body = _with_inputs(node, ports[index])
+            if exchange is None:
+                outputs.append(Output(body, None, sink=sink))
+            else:
+                to, port = receiver[exchange]
+                outputs.append(Output(body, exchange, fragment=number[to], port=port))
+        tables = {x.table for root in groups[index] for x in leaves(root[0]) if isinstance(x, Scan)}
+        gathered = [x.distribution is Distribution.GATHER for x in ports[index]]
+        fragments.append(
+            Fragment(
+                number[index],
+                depth(index),
+                tuple(outputs),
+                tuple(number[position[id(sender[x])]] for x in ports[index]),
+                1 if gathered and all(gathered) else vnodes,
+                next(iter(tables), None),
+            )
+        )
+    return tuple(fragments)
+
+
+def _with_inputs(node: Node, ports: list[Exchange]) -> Node:
+    """``node`` with the exchanges below it replaced by `Input` leaves."""
+    if isinstance(node, Exchange):
+        return Input(node.schema, ports.index(node), node.distribution, node.hidden)
+    if isinstance(node, Unary):
+        return replace(node, input=_with_inputs(node.input, ports))
+    return node
+
+
+def is_split_local(fragment: Fragment) -> frozenset[Node]:
+    """Nodes that run once per split: all scans, and whatever lies under a watermark filter.
+
+    Above them the splits' streams are merged (S3).
+    """
+    local: set[Node] = set()
+    for node in fragment.nodes:
+        if isinstance(node, Scan):
+            local.add(node)
+        if isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT:
+            local.add(node)
+        if isinstance(node, WatermarkFilter):
+            local.update(node.walk())
+    return frozenset(local)

@@ -1,0 +1,80 @@
+"""Physical nodes: what lowering puts in the place of logical ones (see `lower`).
+
+They are values like the logical nodes. A node tree that holds no `Exchange` runs in one fragment.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from tidegate.plan.nodes import Aggregate, Node, Sort, Unary
+
+
+class Distribution(enum.StrEnum):
+    """Which vnode of the downstream fragment a row goes to. Watermarks and barriers go to all."""
+
+    HASH = "hash"  # by the hash of the key columns
+    SPREAD = "spread"  # anywhere, evenly
+    GATHER = "gather"  # all to one
+    BY_SPLIT = "by split"  # by the name of the split, whose row order is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange(Unary):
+    """Moves chunks between fragments (S3). ``hidden``: the hidden columns that travel along."""
+
+    distribution: Distribution
+    keys: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Input(Node):
+    """The receiving end of an exchange: the leaf of a fragment that is no source."""
+
+    port: int
+    distribution: Distribution
+    hidden: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tally(Unary):
+    """Ends the stateless part of a source branch: counts survivors for ``account`` (S7)."""
+
+    account: str
+    keep: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialAggregate(Unary):
+    """First phase of an aggregation, before the exchange. The partial columns are the executor's."""
+
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class FinalAggregate(Unary):
+    """Second phase: state per window, results once the watermark closes it.
+
+    ``derived`` are other keys whose watermark follows from the closing key's: (column, distance).
+    """
+
+    aggregate: Aggregate
+    derived: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SortRuns(Unary):
+    """One of the parallel sorts below a `MergeRuns`. ``hidden`` are the tie columns that ride."""
+
+    sort: Sort
+    hidden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRuns(Unary):
+    """The last merge of parallel sorts: one instance, one total order."""
+
+    sort: Sort
+    hidden: tuple[str, ...]
