@@ -1,0 +1,191 @@
+"""Queries over the accepted rows: tumble aggregate, sort, pass-through (S5).
+
+A bounded job ends with every window closed. An unbounded one has, when it is stopped, given only
+what its merged watermark ``w`` has made final: windows with ``end <= w``, sorted rows with
+``time < w`` (a row at ``w`` may still come). A pass-through gives every row at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from oracle.account import Where
+from oracle.decode import Column, Row, Values, round_half_away, value_at
+
+Expression: TypeAlias = Callable[[Values], Any]
+Select: TypeAlias = "tuple[tuple[Column, Expression], ...]"
+
+_EXACT = Context(prec=10_000)
+
+
+@dataclass
+class Output:
+    """What a sink must hold. ``ordered``: in this order, not only as a multiset."""
+
+    columns: tuple[Column, ...]
+    rows: list[Values]
+    ordered: bool = False
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """``output = function([DISTINCT] argument)``; without an argument, ``count`` counts rows.
+
+    Functions: count, sum, min, max, avg, first_value, last_value. NULLs are left out, as in SQL;
+    first_value and last_value take the first or last row's value, be it NULL, by (time, split,
+    offset).
+    """
+
+    output: Column
+    function: str
+    argument: Expression | None = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class Pass:
+    """``SELECT select WHERE where``: no state."""
+
+    select: Select
+    where: Where | None = None
+
+    def run(self, rows: Sequence[Row], _watermark: int | None, _bounded: bool) -> Output:
+        """The output for accepted ``rows``."""
+        kept = _where(rows, self.where)
+        return Output(_columns(self.select), [_project(self.select, row.values) for row in kept])
+
+
+@dataclass(frozen=True)
+class Sort:
+    """``SELECT … ORDER BY time EMIT ON WINDOW CLOSE``; equal times by split name and offset."""
+
+    time: str
+    select: Select
+    where: Where | None = None
+
+    def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
+        """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
+        final = [
+            row
+            for row in _in_time_order(_where(rows, self.where), self.time)
+            if bounded or (watermark is not None and _time(row, self.time) < watermark)
+        ]
+        output = [_project(self.select, row.values) for row in final]
+        return Output(_columns(self.select), output, ordered=True)
+
+
+@dataclass(frozen=True)
+class Tumble:
+    """``SELECT select FROM TUMBLE(…) WHERE … GROUP BY window, keys HAVING … EMIT ON WINDOW CLOSE``.
+
+    Windows are ``[start, start + size)``, starts congruent to ``offset`` modulo ``size``.
+    ``having`` and ``select`` see window_start, window_end, the keys and the aggregates by name.
+    """
+
+    time: str
+    size: int
+    keys: Select
+    aggregates: tuple[Aggregate, ...]
+    select: Select
+    where: Where | None = None
+    having: Where | None = None
+    offset: int = 0
+
+    def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
+        """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in _in_time_order(_where(rows, self.where), self.time):
+            time = _time(row, self.time)
+            start = time - (time - self.offset) % self.size
+            keys = tuple(expression(row.values) for _, expression in self.keys)
+            groups.setdefault((start, *keys), []).append(row)
+        output = []
+        for (start, *group), members in groups.items():
+            end = start + self.size
+            if not bounded and (watermark is None or watermark < end):
+                continue
+            result: Values = {"window_start": start, "window_end": end}
+            for (column, _), key in zip(self.keys, group, strict=True):
+                result[column.name] = key
+            for aggregate in self.aggregates:
+                result[aggregate.output.name] = _aggregate(aggregate, members)
+            if self.having is None or self.having(result) is True:
+                output.append(_project(self.select, result))
+        return Output(_columns(self.select), output)
+
+
+def _where(rows: Sequence[Row], where: Where | None) -> list[Row]:
+    return [row for row in rows if where is None or where(row.values) is True]
+
+
+def _time(row: Row, column: str) -> int:
+    time = value_at(row.values, column)
+    assert isinstance(time, int), "the filter lets no NULL time pass"
+    return time
+
+
+def _in_time_order(rows: Sequence[Row], column: str) -> list[Row]:
+    return sorted(rows, key=lambda row: (_time(row, column), row.split, row.offset))
+
+
+def _columns(select: Select) -> tuple[Column, ...]:
+    return tuple(column for column, _ in select)
+
+
+def _project(select: Select, values: Values) -> Values:
+    return {column.name: expression(values) for column, expression in select}
+
+
+def _aggregate(aggregate: Aggregate, members: Sequence[Row]) -> Any:
+    """The aggregate over ``members``, which are in the order of (time, split, offset)."""
+    if aggregate.argument is None:
+        return len(members)
+    values = [aggregate.argument(row.values) for row in members]
+    if aggregate.function == "first_value":
+        return values[0]
+    if aggregate.function == "last_value":
+        return values[-1]
+    values = [value for value in values if value is not None]
+    if aggregate.distinct:
+        values = list(dict.fromkeys(values))
+    if aggregate.function == "count":
+        return len(values)
+    if not values:
+        return None
+    match aggregate.function:
+        case "sum":
+            return _sum(values)
+        case "min":
+            return min(values)
+        case "max":
+            return max(values)
+        case "avg":
+            return _average(values, aggregate.output.type)
+    raise ValueError(f"the oracle does not know {aggregate.function}")
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    if isinstance(values[0], float):
+        return math.fsum(values)
+    if isinstance(values[0], Decimal):
+        total = Decimal(0)
+        for value in values:
+            total = _EXACT.add(total, value)
+        return total
+    return sum(values)
+
+
+def _average(values: Sequence[Any], type_: str) -> Any:
+    if isinstance(values[0], float):
+        return math.fsum(values) / len(values)
+    exact = sum((Fraction(value) for value in values), Fraction(0)) / len(values)
+    if type_ == "DOUBLE":
+        return float(exact)
+    scale = int(type_.rstrip(")").split(",")[1])
+    quotient = Context(prec=200).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return round_half_away(quotient, scale)

@@ -1,0 +1,490 @@
+"""The judge is judged: hand-computed examples, and mutations that it must object to."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import asdict, replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from oracle import (
+    Aggregate,
+    Column,
+    Counts,
+    LedgerRow,
+    Output,
+    Pass,
+    Sort,
+    Table,
+    Tumble,
+    WatermarkOn,
+    judge,
+    micros,
+)
+from oracle.account import Files
+from oracle.compare import EmptyReferenceError, diff_counts, diff_ledger, diff_output
+from oracle.decode import NESTING_MAX, BadRow, Row, Values, read_split, value_at
+
+NOW_US = micros("2026-01-01 00:00:00")
+TIMES = Table("t", (Column("n", "BIGINT"),))
+
+
+def delayed(delay: int) -> WatermarkOn:
+    """A BIGINT column ``n`` that is no time, and the strategy ``n - delay``."""
+    return WatermarkOn("n", lambda row: int(row["n"]) - delay, unit_us=0)
+
+
+def rows_of(numbers: list[int]) -> list[dict[str, int]]:
+    return [{"n": number} for number in numbers]
+
+
+# --- the filter (S1, S2) ------------------------------------------------------------------------
+
+
+def test_the_order_of_the_rfcs_drawing_has_no_late_row_at_timeout_3() -> None:
+    """Seed 000 draws 3 and 7 red though both stand *at* the watermark; S1 and the seed's own
+    pseudo-code (``<``) have them on time."""
+    result = judge(TIMES, {"s": rows_of([1, 2, 6, 3, 4, 5, 8, 10, 7])}, [delayed(3)], now_us=NOW_US)
+    assert result.ledger == []
+    assert result.merged_watermark("n") == 7
+    assert result.counts == Counts(read=9, used=9)
+
+
+def test_the_order_of_the_rfcs_drawing_at_timeout_2() -> None:
+    result = judge(TIMES, {"s": rows_of([1, 2, 6, 3, 4, 5, 8, 10, 7])}, [delayed(2)], now_us=NOW_US)
+    assert result.ledger == [
+        LedgerRow("t", "s", 3, 3, 4, 1, "WatermarkFilter", "late"),
+        LedgerRow("t", "s", 8, 7, 8, 1, "WatermarkFilter", "late"),
+    ]
+    assert result.merged_watermark("n") == 8
+    assert result.counts == Counts(read=9, used=7, late=2)
+
+
+def test_the_rfcs_sort_holds_what_stands_at_the_watermark() -> None:
+    result = judge(TIMES, {"s": rows_of([1, 2, 6, 3, 4, 5, 8, 10, 7])}, [delayed(3)], now_us=NOW_US)
+    query = Sort("n", ((Column("n", "BIGINT"), lambda row: row["n"]),))
+    unbounded = query.run(result.rows, result.merged_watermark("n"), False)
+    assert [row["n"] for row in unbounded.rows] == [1, 2, 3, 4, 5, 6]
+    bounded = query.run(result.rows, result.merged_watermark("n"), True)
+    assert [row["n"] for row in bounded.rows] == [1, 2, 3, 4, 5, 6, 7, 8, 10]
+
+
+def test_a_late_rows_candidate_is_not_looked_at() -> None:
+    looked_at = []
+
+    def strategy(row: Values) -> int:
+        looked_at.append(row["n"])
+        return int(row["n"]) + 5
+
+    on = WatermarkOn("n", strategy, unit_us=0)
+    result = judge(TIMES, {"s": rows_of([10, 14, 15, 12])}, [on], now_us=NOW_US)
+    assert looked_at == [10, 15]
+    assert [(row.event_time, row.watermark) for row in result.ledger] == [(14, 15), (12, 20)]
+
+
+def test_null_candidates_hold_the_watermark_and_nothing_is_late_before_the_first() -> None:
+    on = WatermarkOn("n", lambda row: row["n"] if row["n"] % 10 == 0 else None, unit_us=0)
+    result = judge(TIMES, {"s": rows_of([9, 3, -50, 10, 99, 9])}, [on], now_us=NOW_US)
+    assert [row.offset for row in result.ledger] == [2 + 3]
+    assert result.watermarks == {"s": {"n": 10}}
+
+
+def test_where_stands_behind_the_filter() -> None:
+    result = judge(
+        TIMES,
+        {"s": rows_of([100, 5, 99, 98])},
+        [delayed(1)],
+        now_us=NOW_US,
+        wheres=[lambda row: row["n"] < 50, lambda row: row["n"] == 100 or None],
+    )
+    assert result.counts == Counts(read=4, used=1, filtered=1, late=2)
+
+
+def test_splits_are_judged_alone_and_merge_to_the_minimum() -> None:
+    splits: dict[str, Files] = {"a": rows_of([10, 20]), "b": rows_of([3])}
+    result = judge(TIMES, splits, [delayed(0)], now_us=NOW_US)
+    assert result.ledger == []
+    assert result.merged_watermark("n") == 3
+    result = judge(TIMES, {**splits, "empty": []}, [delayed(0)], now_us=NOW_US)
+    assert result.merged_watermark("n") is None
+    assert result.splits["empty"] == Counts()
+
+
+def test_a_floor_makes_rows_behind_it_behind_merged() -> None:
+    result = judge(
+        TIMES,
+        {"s": rows_of([10, 12, 30, 25, 14])},
+        [delayed(5)],
+        now_us=NOW_US,
+        floors={"s": [(1, 15)]},
+    )
+    assert [(row.offset, row.watermark, row.reason) for row in result.ledger] == [
+        (1, 15, "behind_merged"),
+        (4, 25, "behind_merged"),
+    ]
+
+
+def test_stacked_watermarks() -> None:
+    table = Table("t", (Column("n", "BIGINT"), Column("m", "BIGINT")))
+    splits = {"s": [{"n": 5, "m": 5}, {"n": 4, "m": 99}, {"n": 9, "m": 3}, {"n": 9}]}
+    on = [delayed(0), WatermarkOn("m", lambda row: int(row["m"]), unit_us=0, operator="second")]
+    result = judge(table, splits, on, now_us=NOW_US)
+    assert [(row.offset, row.operator, row.reason) for row in result.ledger] == [
+        (1, "WatermarkFilter", "late"),
+        (2, "second", "late"),
+        (3, "second", "null_time"),
+    ]
+    assert result.watermarks == {"s": {"n": 9, "m": 5}}
+
+
+def test_reasons_and_the_future_guard() -> None:
+    table = Table("t", (Column("at", "TIMESTAMP"),))
+    lines = b"\n".join(
+        [
+            b"\xef\xbb\xbf",
+            b'{"at": "2026-01-01 01:00:00"}\r',
+            b'{"at": "2026-01-01 01:00:00.000001"}',
+            b"  ",
+            b'{"at": null}',
+            b'{"at": 7}',
+            b'{"at": "9999-12-31T23:59:59Z"}',
+            b'{"at": "2026-01-01 00:59:59"}',
+        ]
+    )
+    on = WatermarkOn("at", lambda row: int(row["at"]))
+    result = judge(table, {"s": [lines]}, [on], now_us=NOW_US)
+    hour = NOW_US + 3_600_000_000
+    end = micros("9999-12-31 23:59:59")
+    assert [
+        (row.offset, row.reason, row.event_time, row.watermark, row.lateness)
+        for row in result.ledger
+    ] == [
+        (1, "future", hour + 1, hour, -1),
+        (2, "null_time", None, hour, None),
+        (3, "malformed", None, None, None),
+        (4, "future", end, hour, hour - end),
+        (5, "late", hour - 1_000_000, hour, 1_000_000),
+    ]
+    assert result.counts == Counts(read=6, used=1, late=1, quarantined=4)
+
+
+def test_the_guard_takes_bigint_in_its_unit_and_can_be_off() -> None:
+    splits = {"s": rows_of([NOW_US // 1000 + 3_600_001])}
+
+    def reasons(unit_us: int, skew_us: int) -> list[str]:
+        on = WatermarkOn("n", lambda _: None, skew_us=skew_us, unit_us=unit_us)
+        return [row.reason for row in judge(TIMES, splits, [on], now_us=NOW_US).ledger]
+
+    assert reasons(1000, 3_600_000_000) == ["future"]
+    assert reasons(1000, 3_601_000_000) == []
+    assert reasons(1, 3_600_000_000) == []
+    assert reasons(0, 3_600_000_000) == []
+    assert reasons(1000, 0) == []
+
+
+# --- decode -------------------------------------------------------------------------------------
+
+MALFORMED = object()
+
+VALUES: list[tuple[str, str, Any]] = [
+    ("BIGINT", "-9223372036854775808", -(2**63)),
+    ("BIGINT", "9223372036854775808", MALFORMED),
+    ("BIGINT", '"42"', 42),
+    ("BIGINT", "-0", 0),
+    ("BIGINT", "1.0", MALFORMED),
+    ("BIGINT", "1.5", MALFORMED),
+    ("BIGINT", "1e3", MALFORMED),
+    ("BIGINT", '"1.5"', MALFORMED),
+    ("BIGINT", '""', MALFORMED),
+    ("BIGINT", "true", MALFORMED),
+    ("BIGINT", "null", None),
+    ("BIGINT", "9" * 5000, MALFORMED),
+    ("INT", "2147483647", 2**31 - 1),
+    ("INT", "2147483648", MALFORMED),
+    ("DECIMAL(10,2)", "1.005", Decimal("1.01")),
+    ("DECIMAL(10,2)", "-1.005", Decimal("-1.01")),
+    ("DECIMAL(10,2)", '"2.5"', Decimal("2.5")),
+    ("DECIMAL(10,2)", "1e3", Decimal(1000)),
+    ("DECIMAL(10,2)", "99999999.994", Decimal("99999999.99")),
+    ("DECIMAL(10,2)", "99999999.995", MALFORMED),
+    ("DECIMAL(10,2)", "1e99999999999999999999", MALFORMED),
+    ("DECIMAL(38,2)", "9" * 36 + ".99", Decimal("9" * 36 + ".99")),
+    ("DECIMAL(10,2)", '"many"', MALFORMED),
+    ("DOUBLE", "0.1", 0.1),
+    ("DOUBLE", '"-2e-3"', -0.002),
+    ("DOUBLE", "1e400", MALFORMED),
+    ("DOUBLE", "NaN", MALFORMED),
+    ("DOUBLE", '"Infinity"', MALFORMED),
+    ("BOOLEAN", "true", True),
+    ("BOOLEAN", '"true"', MALFORMED),
+    ("BOOLEAN", "1", MALFORMED),
+    ("VARCHAR", '"\\u00e9"', "é"),
+    ("VARCHAR", "17", "17"),
+    ("VARCHAR", "false", "false"),
+    ("VARCHAR", "[]", MALFORMED),
+    ("VARCHAR", '"\\ud800"', MALFORMED),
+    ("TIMESTAMP", '"1970-01-01 00:00:00"', 0),
+    ("TIMESTAMP", '"1969-12-31T23:59:59.5"', -500_000),
+    ("TIMESTAMP", '"1970-01-01 02:00:00+01:30"', 1_800_000_000),
+    ("TIMESTAMPTZ", '"1970-01-01T00:00:00Z"', 0),
+    ("TIMESTAMP", '"9999-12-31 23:59:59.999999"', 253_402_300_799_999_999),
+    ("TIMESTAMP", '"2024-02-30 00:00:00"', MALFORMED),
+    ("TIMESTAMP", '"2024-01-01 00:00:60"', MALFORMED),
+    ("TIMESTAMP", '"2024-01-01"', MALFORMED),
+    ("TIMESTAMP", "1700000000", MALFORMED),
+]
+
+
+@pytest.mark.parametrize(("type_", "text", "value"), VALUES)
+def test_decode_of_a_value(type_: str, text: str, value: Any) -> None:
+    table = Table("t", (Column("x", type_),))
+    (row,) = read_split(table, "s", [b'{"x": ' + text.encode() + b"}"])
+    if value is MALFORMED:
+        assert isinstance(row, BadRow)
+    else:
+        assert isinstance(row, Row)
+        assert row.values == {"x": value}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"3",
+        b"null",
+        b'{"x": 1} {"x": 2}',
+        b'{"x": 1, "x": 1}',
+        b'{"other": {"a": 1, "a": 1}}',
+        b'{"other": NaN}',
+        b'{"other": -Infinity}',
+        b'{"x": "\xff"}',
+        b"{'x': 1}",
+        b'{"other": ' + b"[" * (NESTING_MAX + 1) + b"]" * (NESTING_MAX + 1) + b"}",
+    ],
+)
+def test_malformed_lines(line: bytes) -> None:
+    (row,) = read_split(Table("t", (Column("x", "VARCHAR"),)), "s", [line])
+    assert row == BadRow("s", 0, line)
+
+
+def test_lines_offsets_and_fields() -> None:
+    table = Table(
+        "t",
+        (Column("x", "INT"), Column("e", "STRUCT", (Column("y", "INT"), Column("z", "INT")))),
+    )
+    files = [b'\xef\xbb\xbf{"x": 1}\r\n\n \t\r\nbad\n{"more": [1]}', b"", b'{"e": {"y": 2}}\n']
+    first, bad, missing, nested = read_split(table, "s", files)
+    assert first == Row("s", 0, {"x": 1, "e": None})
+    assert bad == BadRow("s", 1, b"bad")
+    assert missing == Row("s", 2, {"x": None, "e": None})
+    assert nested == Row("s", 3, {"x": None, "e": {"y": 2, "z": None}})
+    assert isinstance(first, Row)
+    assert isinstance(nested, Row)
+    assert value_at(first.values, "e.y") is None
+    assert value_at(nested.values, "e.y") == 2
+
+
+# --- queries ------------------------------------------------------------------------------------
+
+
+def example() -> tuple[list[Row], Tumble]:
+    """Windows of 10 over (time, key, price); equal times in two splits."""
+    data = [
+        ("a", 0, -1, "k", "1.10"),
+        ("a", 1, 3, "k", "2.20"),
+        ("b", 0, 3, "k", "0.1"),
+        ("b", 1, 9, "l", None),
+        ("b", 2, 10, "k", "5"),
+        ("a", 2, 0, "k", "2.20"),
+    ]
+    rows = [
+        Row(split, offset, {"t": t, "k": k, "p": None if p is None else Decimal(p)})
+        for split, offset, t, k, p in data
+    ]
+    numbers = Column("p", "DECIMAL(10,2)")
+    functions = ["count", "sum", "min", "max", "avg", "first_value", "last_value"]
+    aggregates = (
+        Aggregate(Column("n", "BIGINT"), "count"),
+        Aggregate(Column("distinct", "BIGINT"), "count", lambda row: row["p"], True),
+        *(Aggregate(replace(numbers, name=name), name, lambda r: r["p"]) for name in functions),
+    )
+    names = ["window_start", "window_end", "k", "n", "distinct", *functions]
+    select = tuple((Column(name, "BIGINT"), _named(name)) for name in names)
+    keys = ((Column("k", "VARCHAR"), _named("k")),)
+    return rows, Tumble("t", 10, keys, aggregates, select)
+
+
+def _named(name: str) -> Any:
+    return lambda row: row[name]
+
+
+def test_tumble_by_hand() -> None:
+    rows, query = example()
+    found = [tuple(row.values()) for row in query.run(rows, None, True).rows]
+    d = Decimal
+    assert sorted(found) == sorted(
+        [
+            (-10, 0, "k", 1, 1, 1, d("1.1"), d("1.1"), d("1.1"), d("1.1"), d("1.1"), d("1.1")),
+            (0, 10, "k", 3, 2, 3, d("4.5"), d("0.1"), d("2.2"), d("1.5"), d("2.2"), d("0.1")),
+            (0, 10, "l", 1, 0, 0, None, None, None, None, None, None),
+            (10, 20, "k", 1, 1, 1, d(5), d(5), d(5), d(5), d(5), d(5)),
+        ],
+        key=lambda row: (row[0], row[2]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("watermark", "closed"), [(None, 0), (-1, 0), (0, 1), (9, 1), (10, 3), (19, 3), (20, 4)]
+)
+def test_windows_close_at_their_end(watermark: int | None, closed: int) -> None:
+    rows, query = example()
+    assert len(query.run(rows, watermark, False).rows) == closed
+
+
+def test_where_and_having_demand_true_itself() -> None:
+    rows, query = example()
+    query = replace(
+        query,
+        where=lambda row: None if row["p"] is None else row["p"] > 1,
+        having=lambda row: row["sum"] > 2,
+    )
+    found = query.run(rows, None, True).rows
+    assert sorted((row["window_start"], row["sum"]) for row in found) == [
+        (0, Decimal("4.4")),
+        (10, Decimal(5)),
+    ]
+
+
+def test_sort_breaks_ties_by_split_and_offset() -> None:
+    rows, _ = example()
+    random.Random(1).shuffle(rows)
+    select = ((Column("t", "BIGINT"), _named("t")), (Column("p", "DECIMAL(10,2)"), _named("p")))
+    found = Sort("t", select).run(rows, 3, False).rows
+    assert [row["t"] for row in found] == [-1, 0]
+    found = Sort("t", select).run(rows, 4, False).rows
+    assert [(row["t"], row["p"]) for row in found[2:]] == [(3, Decimal("2.20")), (3, Decimal(".1"))]
+
+
+# --- compare ------------------------------------------------------------------------------------
+
+COLUMNS = (
+    Column("at", "TIMESTAMP"),
+    Column("k", "VARCHAR"),
+    Column("total", "DECIMAL(10,2)"),
+    Column("mean", "DOUBLE"),
+    Column("n", "BIGINT"),
+)
+
+
+def correct() -> Output:
+    rows: list[Values] = [
+        {"at": i // 2, "k": f"k{i % 3}", "total": Decimal(i) / 4, "mean": i / 3, "n": i // 4}
+        for i in range(20)
+    ]
+    return Output(COLUMNS, [*rows, rows[-1]])
+
+
+def test_the_same_rows_in_any_order_and_spelling() -> None:
+    expected = correct()
+    actual: list[Values] = [dict(row) for row in expected.rows]
+    random.Random(2).shuffle(actual)
+    for row in actual:
+        row["mean"] *= 1 + 1e-14
+        row["at"] = f"1970-01-01 00:00:00.{row['at']:06d}"
+        row["total"] = float(row["total"])
+    assert diff_output(expected, actual) == ""
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_mutated_output_is_refused(seed: int) -> None:
+    rng = random.Random(seed)
+    expected = correct()
+    actual = [dict(row) for row in expected.rows]
+    victim = rng.randrange(len(actual))
+    match rng.choice(["drop", "double", "change", "null", "last digits"]):
+        case "drop":
+            del actual[victim]
+        case "double":
+            actual.append(actual[victim])
+        case "change":
+            name = rng.choice(["at", "total", "mean", "n"])
+            actual[victim][name] += 1
+        case "null":
+            actual[victim][rng.choice(list(actual[victim]))] = None
+        case "last digits":
+            actual[victim]["mean"] = (actual[victim]["mean"] + 1e-6) * (1 + 1e-11)
+    diff = diff_output(expected, actual)
+    assert "missing" in diff or "extra" in diff
+
+
+def test_one_row_too_many_of_equal_rows_is_seen() -> None:
+    expected = correct()
+    assert "extra: 1" in diff_output(expected, [*expected.rows, expected.rows[-1]])
+    assert "missing: 1" in diff_output(expected, expected.rows[:-1])
+
+
+def test_order_counts_where_it_is_promised() -> None:
+    expected = replace(correct(), ordered=True)
+    assert diff_output(expected, expected.rows) == ""
+    swapped = [expected.rows[1], expected.rows[0], *expected.rows[2:]]
+    assert "order differs first at row 0" in diff_output(expected, swapped)
+
+
+def test_types_and_columns_are_judged() -> None:
+    expected = Output((Column("n", "BIGINT"),), [{"n": 1}])
+    assert diff_output(expected, [{"n": Decimal(1)}]) == ""
+    for wrong in ("1", 1.0, True, Decimal("1.5"), [1]):
+        assert "is no BIGINT" in diff_output(expected, [{"n": wrong}])
+    assert "columns differ" in diff_output(expected, [{"n": 1, "__offset": 0}])
+    assert "columns differ" in diff_output(expected, [{"m": 1}])
+
+
+def test_an_empty_reference_is_refused() -> None:
+    with pytest.raises(EmptyReferenceError):
+        diff_output(Output(COLUMNS, []), [])
+    with pytest.raises(EmptyReferenceError):
+        diff_ledger([], [])
+    assert diff_output(Output(COLUMNS, []), [], allow_empty=True) == ""
+    assert diff_ledger([], [], allow_empty=True) == ""
+
+
+def ledger() -> list[LedgerRow]:
+    return judge(
+        TIMES,
+        {"s": [b'{"n": 9}\n{"n": 5}\n{"n": 9}\n{"n": 4}\nbad\n{}\n'], "r": [b"bad"]},
+        [delayed(0)],
+        now_us=NOW_US,
+    ).ledger
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_mutated_ledger_is_refused(seed: int) -> None:
+    rng = random.Random(seed)
+    expected = ledger()
+    actual = [{**asdict(row), "record": b""} for row in expected]
+    assert diff_ledger(expected, actual) == ""
+    victim = rng.randrange(len(actual))
+    name = rng.choice(["drop", "table", "split", "offset", "event_time", "watermark", "reason"])
+    if name == "drop":
+        del actual[victim]
+    else:
+        value = actual[victim][name]
+        actual[victim][name] = f"{value}?" if isinstance(value, str) else (value or 0) + 1
+    assert diff_ledger(expected, actual) != ""
+
+
+def test_counts_are_compared_and_must_balance() -> None:
+    counts = Counts(read=4, used=1, filtered=1, late=1, quarantined=1)
+    assert diff_counts(counts, asdict(counts)) == ""
+    assert diff_counts(counts, counts) == ""
+    assert "counts differ" in diff_counts(counts, Counts(read=4, used=2, late=1, quarantined=1))
+    assert "read is not" in diff_counts(counts, replace(counts, read=5))
+
+
+def test_a_pass_through_gives_all_rows() -> None:
+    rows, _ = example()
+    query = Pass(((Column("t", "BIGINT"), _named("t")),), lambda row: row["t"] > 5)
+    assert [row["t"] for row in query.run(rows, None, False).rows] == [9, 10]
