@@ -103,6 +103,7 @@ class SplitStatus:
     """Tells the pipeline of one split, before the barrier, what the planner knows of the split."""
 
     status: Status
+    split: str = ""
 
 
 Message: TypeAlias = Chunk | Watermark | Barrier | Rejected | SplitStatus

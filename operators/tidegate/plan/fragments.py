@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.plan.lower import lower
 from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, Unary, WatermarkFilter
-from tidegate.plan.physical import Distribution, Exchange, Input
+from tidegate.plan.physical import Distribution, Exchange, Input, watermark_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,8 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
 def _with_inputs(node: Node, ports: list[Exchange]) -> Node:
     """``node`` with the exchanges below it replaced by `Input` leaves."""
     if isinstance(node, Exchange):
-        return Input(node.schema, ports.index(node), node.distribution, node.hidden)
+        columns = watermark_columns(node)
+        return Input(node.schema, ports.index(node), node.distribution, columns, node.hidden)
     if isinstance(node, Unary):
         return replace(node, input=_with_inputs(node.input, ports))
     return node

@@ -1,0 +1,65 @@
+"""Wiring: from plan nodes to executors, one line an operator. Operators know nothing of plans' shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tidegate.executor.base import Executor
+from tidegate.executor.checked import Checked
+from tidegate.executor.engine import Engine
+from tidegate.executor.filter import Filter
+from tidegate.executor.final_aggregate import FinalAggregate
+from tidegate.executor.merge_sort import MergeSort
+from tidegate.executor.partial_aggregate import PartialAggregate
+from tidegate.executor.project import Project
+from tidegate.executor.sort import Sort
+from tidegate.executor.tally import Tally
+from tidegate.executor.tumble import Tumble
+from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.plan import nodes, physical
+from tidegate.state import StateTable
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an actor gives its executors: the engine, and a state table by name."""
+
+    engine: Engine
+    state: Callable[[str], StateTable]
+    checks: bool = False
+
+
+def build(node: nodes.Node, context: Context, name: str) -> Executor:
+    """The executor of a merged-level node; ``name`` is unique in the fragment and names its state."""
+    executor = _build(node, context, name)
+    return Checked(executor) if context.checks else executor
+
+
+def _build(node: nodes.Node, context: Context, name: str) -> Executor:
+    engine = context.engine
+    match node:
+        case nodes.Project():
+            return Project(node, engine)
+        case nodes.Filter():
+            return Filter(node, engine)
+        case nodes.Tumble():
+            return Tumble(node, engine)
+        case physical.Tally():
+            return Tally(node.account, node.keep)
+        case physical.PartialAggregate():
+            return PartialAggregate(node.aggregate, engine)
+        case physical.FinalAggregate():
+            return FinalAggregate(node.aggregate, node.derived, engine, context.state(name))
+        case physical.SortRuns():
+            return Sort(node.sort, node.hidden, engine, context.state(name))
+        case physical.MergeRuns():
+            return MergeSort(node.sort, node.hidden, engine)
+    raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def build_filter(
+    node: nodes.WatermarkFilter, context: Context, table: str, split: str
+) -> WatermarkFilter:
+    """The watermark filter of one split; its state table is shared by the splits of the actor."""
+    return WatermarkFilter(node, table, split, context.engine, context.state(node.id))

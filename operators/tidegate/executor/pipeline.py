@@ -1,0 +1,36 @@
+"""A pipeline: executors of one actor, wired as the plan's nodes are.
+
+Every executor has one input and any number of consumers. A message that is pushed behind a node
+runs through all that hangs on it, depth first, before the next message is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from tidegate.executor.base import Executor
+from tidegate.plan.nodes import Node
+from tidegate.types import Message, Rejected
+
+
+class Pipeline:
+    """``executors`` by node; a node without executor is an entry. Gives what reaches ``exits``."""
+
+    def __init__(self, executors: Mapping[Node, Executor], exits: Collection[Node]) -> None:
+        self.executors = executors
+        self._exits = frozenset(exits)
+        self._consumers: dict[Node, list[Node]] = {}
+        for node in executors:
+            (below,) = node.inputs
+            self._consumers.setdefault(below, []).append(node)
+
+    def push_behind(self, node: Node, message: Message) -> Iterator[tuple[Node, Message]]:
+        """Runs ``message``, an output of ``node``, through the rest: (exit node, message)."""
+        if isinstance(message, Rejected):
+            yield node, message  # to the ledger, whatever lies between
+            return
+        if node in self._exits:
+            yield node, message
+        for consumer in self._consumers.get(node, ()):
+            for result in self.executors[consumer].process(message):
+                yield from self.push_behind(consumer, result)

@@ -1,0 +1,176 @@
+"""A job's checkpoint directory, without Spark's part of it.
+
+    job.json          what the job is: refuses another job's checkpoint
+    lease/            which driver holds it (see `lease`)
+    epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
+    ledger/           late and quarantined rows, Parquet
+    staging/          rows on their way to sinks that have no place of their own
+    spark/            Spark's own: offset log, commit log, state store
+
+An epoch's entry is immutable: written once, by the driver, after the epoch's rows are staged and
+before Spark commits the epoch. It is the epoch's commit record too: what it lists as staged is
+published after it is written, and published again when the driver died in between (S6, S7).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+from tidegate.errors import OptionsError, TrustError
+
+
+@dataclass(slots=True)
+class Entry:
+    """The epoch log's entry of one epoch."""
+
+    epoch: int
+    time_us: int
+    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
+    filters: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # filter, split
+    counts: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)  # account, split
+    statuses: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
+    merged: dict[str, dict[str, int | None]] = field(default_factory=dict)  # fragment, column
+    staged: dict[str, list[list[Any]]] = field(default_factory=dict)  # sink, StagedFile fields
+    ledger_rows: int = 0
+
+
+class Checkpoint:
+    """The directory. Local for now: S3 comes with the cluster."""
+
+    def __init__(self, uri: str) -> None:
+        parsed = urlparse(uri)
+        if parsed.scheme not in ("", "file"):
+            raise OptionsError(
+                f"--checkpoint {uri}: only local directories are supported so far",
+                hint="give a path or a file:// URI",
+            )
+        self.path = Path(parsed.path if parsed.scheme else uri).absolute()
+
+    def create(self) -> None:
+        """Makes the directory. Raises OptionsError when that can't be done."""
+        try:
+            for name in ("epochs", "lease", "ledger", "staging"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OptionsError(
+                f"checkpoint {self.path} cannot be written: {error.strerror}",
+                hint="give another directory with --checkpoint",
+            ) from error
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "job.json").exists()
+
+    @property
+    def spark(self) -> str:
+        return str(self.path / "spark")
+
+    @property
+    def ledger(self) -> str:
+        return str(self.path / "ledger")
+
+    @property
+    def staging(self) -> str:
+        return str(self.path / "staging")
+
+    def read_job(self) -> dict[str, Any]:
+        """job.json."""
+        return _read_json(self.path / "job.json", "the checkpoint's job description")
+
+    def write_job(self, document: Mapping[str, Any]) -> None:
+        """Writes job.json, once."""
+        _write_new(self.path / "job.json", document)
+
+    def entry(self, epoch: int) -> Entry | None:
+        """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
+        if epoch == 0:
+            return Entry(0, 0)
+        path = self._entry_path(epoch)
+        if not path.exists():
+            return None
+        document = _read_json(path, f"the epoch log's entry of epoch {epoch}")
+        try:
+            return Entry(**document)
+        except TypeError as error:
+            raise TrustError(f"{path} is not an entry of the epoch log") from error
+
+    def write_entry(self, entry: Entry) -> None:
+        """Writes an entry; FileExistsError when the epoch has one."""
+        document = {name: getattr(entry, name) for name in Entry.__slots__}
+        _write_new(self._entry_path(entry.epoch), document)
+
+    def last_epoch(self) -> int:
+        """The newest epoch with an entry, 0 when there is none."""
+        epochs = self.path / "epochs"
+        numbers = [int(p.stem) for p in epochs.glob("*.json") if p.stem.isdigit()]
+        return max(numbers, default=0)
+
+    def _entry_path(self, epoch: int) -> Path:
+        return self.path / "epochs" / f"{epoch:010d}.json"
+
+    def check_spark_log(self) -> None:
+        """Raises TrustError when Spark's newest offset or commit cannot be read."""
+        for name in ("offsets", "commits"):
+            directory = self.path / "spark" / name
+            numbers = [int(p.name) for p in directory.glob("*") if p.name.isdigit()]
+            for number in sorted(numbers)[-2:]:
+                path = directory / str(number)
+                lines = path.read_bytes().split(b"\n")
+                if lines[0] not in (b"v1", b"v2"):
+                    raise _corrupt(path)
+                for line in lines[1:]:
+                    if line in (b"", b"-"):
+                        continue
+                    try:
+                        json.loads(line)
+                    except ValueError as error:
+                        raise _corrupt(path) from error
+                if name == "offsets" and len(lines) < 3:
+                    raise _corrupt(path)
+
+
+def _corrupt(path: Path) -> TrustError:
+    return TrustError(
+        f"the checkpoint is corrupt: {path} cannot be read",
+        detail="it was cut or changed after it was written",
+        hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+    )
+
+
+def _read_json(path: Path, what: str) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise OptionsError(
+            f"{path.parent} is no checkpoint of Tidegate: {what} is missing"
+        ) from error
+    except ValueError as error:
+        raise _corrupt(path) from error
+    if not isinstance(document, dict):
+        raise _corrupt(path)
+    return document
+
+
+def _write_new(path: Path, document: Mapping[str, Any]) -> None:
+    """Writes a file that must not exist yet, whole or not at all, and durably."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with draft.open("wb") as file:
+        file.write(json.dumps(document, separators=(",", ":"), sort_keys=True).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)  # fails when it exists, where a rename would replace
+    finally:
+        draft.unlink()
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

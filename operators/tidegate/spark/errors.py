@@ -1,0 +1,46 @@
+"""Our errors across Spark: a worker's exception reaches the driver only as text.
+
+`carried` writes a TidegateError into its text in a form that `recovered` finds again in whatever
+Spark and Java wrapped around it, so that the user sees one clear message and the right exit code.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidegate import errors
+
+_MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
+
+
+class CarriedError(Exception):
+    """A TidegateError on its way through Spark."""
+
+
+@contextmanager
+def carried() -> Iterator[None]:
+    """Makes a TidegateError that leaves the block recoverable on the driver."""
+    try:
+        yield
+    except errors.TidegateError as error:
+        document = [type(error).__name__, error.message, error.detail, error.hint]
+        mark = base64.b64encode(json.dumps(document).encode()).decode()
+        raise CarriedError(f"{error.message} @tidegate[{mark}]") from error
+
+
+def recovered(text: str) -> errors.TidegateError | None:
+    """The TidegateError in Spark's error text, if there is one."""
+    match = _MARK.search(text)
+    if match is None:
+        return None
+    name, message, detail, hint = json.loads(base64.b64decode(match[1]))
+    kind = getattr(errors, name, errors.RunError)
+    if not issubclass(kind, errors.TidegateError) or issubclass(kind, errors.SqlError):
+        kind = errors.RunError
+    error = kind(message, detail=detail, hint=hint)
+    assert isinstance(error, errors.TidegateError)
+    return error

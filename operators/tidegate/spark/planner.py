@@ -1,0 +1,130 @@
+"""The planner: decides on the driver what an epoch is (design §2 "Source").
+
+It lives in a Python process of its own, beside the driver's, which Spark asks for the next offset
+and for the tasks of an epoch. It has no memory that matters: all it needs is in the start offset,
+in the epoch log, and outside. One planner serves all tables of the job, since Spark would run
+planners of separate sources in separate processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.clock import Clock
+from tidegate.connectors.base import Position, SourcePlanner
+from tidegate.connectors.registry import is_bounded, source_planner
+from tidegate.errors import TrustError
+from tidegate.executor.actor import NO_SPLIT
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.offsets import Offset
+from tidegate.spark.wirejob import WireJob
+from tidegate.types import Status
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTask:
+    """One split of one source fragment in one epoch; ``filters`` are its filters' states."""
+
+    split: str
+    start: Position
+    end: Position
+    first_offset: int
+    status: Status
+    filters: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentTask:
+    """What a reader task does for one source fragment. ``peers``: the tasks that do likewise."""
+
+    fragment: int
+    splits: tuple[SplitTask, ...]
+    peers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderTask:
+    """One Spark task of the source in one epoch."""
+
+    index: int
+    epoch: int
+    time_us: int
+    fragments: tuple[FragmentTask, ...]
+
+
+class Planner:
+    """Plans epochs from offset to offset."""
+
+    def __init__(self, job: WireJob, clock: Clock) -> None:
+        self._job = job
+        self._clock = clock
+        self._checkpoint = Checkpoint(job.checkpoint)
+        self._sources: dict[str, SourcePlanner] = {
+            table.name: source_planner(table, job.available_now) for table in job.plan.tables
+        }
+        self._bounded = {table.name: is_bounded(table) for table in job.plan.tables}
+
+    def next_offset(self, start: Offset) -> Offset:
+        """The end of the next epoch; ``start`` itself when there is nothing to do."""
+        end = Offset(start.epoch + 1, self._clock.now_us())
+        changed = False
+        for table, source in self._sources.items():
+            before = start.tables.get(table, {})
+            splits = source.splits()
+            positions = {split: before[split][0] if split in before else None for split in splits}
+            plans = source.plan(positions, self._job.rows_max)
+            after = {
+                split: (plan.end, Status.FINISHED if plan.finished else Status.ACTIVE)
+                for split, plan in plans.items()
+            }
+            end.tables[table] = {**before, **after}  # a split that is gone stays where it ended
+            changed = changed or end.tables[table] != before
+        return end if changed else start
+
+    def tasks(self, start: Offset, end: Offset) -> list[ReaderTask]:
+        """The reader tasks of the epoch from ``start`` to ``end``."""
+        log = self._checkpoint.entry(start.epoch)
+        if log is None:
+            raise TrustError(
+                f"the epoch log has no entry for epoch {start.epoch}, which Spark has committed",
+                hint="restore the checkpoint, or start anew with another --checkpoint",
+            )
+        count = min(
+            self._job.parallelism, max((len(splits) for splits in end.tables.values()), default=1)
+        )
+        count = max(count, 1)
+        work: list[list[FragmentTask]] = [[] for _ in range(count)]
+        for fragment in self._job.plan.sources:
+            assert fragment.table is not None
+            table = fragment.table.name
+            ids = [node.id for node in fragment.nodes if isinstance(node, WatermarkFilter)]
+            splits = [
+                self._split_task(table, split, start, end, log, ids)
+                for split in sorted(end.tables[table])
+            ]
+            shares = [splits[index::count] for index in range(count)]
+            if not splits:
+                status = Status.FINISHED if self._bounded[table] else Status.IDLE
+                shares[0] = [SplitTask(NO_SPLIT, None, None, 0, status, {})]
+            peers = tuple(index for index, share in enumerate(shares) if share)
+            for index in peers:
+                work[index].append(FragmentTask(fragment.id, tuple(shares[index]), peers))
+        return [
+            ReaderTask(index, end.epoch, end.time_us, tuple(fragments))
+            for index, fragments in enumerate(work)
+            if fragments
+        ]
+
+    def _split_task(
+        self, table: str, split: str, start: Offset, end: Offset, log: Entry, filters: list[str]
+    ) -> SplitTask:
+        position, status = end.tables[table][split]
+        return SplitTask(
+            split,
+            start.positions(table).get(split),
+            position,
+            log.next_offsets.get(table, {}).get(split, 0),
+            status,
+            {f: log.filters[f][split] for f in filters if split in log.filters.get(f, {})},
+        )

@@ -1,0 +1,79 @@
+"""A reader task: the source fragments of some splits, for one epoch, in one worker."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from tidegate.connectors.registry import source_reader
+from tidegate.executor.actor import NO_SPLIT, Actor
+from tidegate.executor.engine import Engine
+from tidegate.spark.outbox import Outbox
+from tidegate.spark.planner import FragmentTask, ReaderTask
+from tidegate.spark.wire import Row
+from tidegate.spark.wirejob import WireJob, worker_engine
+from tidegate.state import MemoryStateTable, StateTable
+from tidegate.types import Barrier
+
+
+def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
+    """Reads the task's splits through their fragments; gives all that goes on from there."""
+    engine = worker_engine(job.time_zone)
+    engine.set_epoch_time(task.time_us)
+    for fragment_task in task.fragments:
+        yield from _run_fragment(job, task, fragment_task, engine)
+
+
+def _run_fragment(
+    job: WireJob, task: ReaderTask, work: FragmentTask, engine: Engine
+) -> Iterator[Row]:
+    fragment = job.plan.fragments[work.fragment]
+    table = fragment.table
+    assert table is not None
+    states = _restored(work)
+    actor = Actor(fragment, job.plan.vnodes, engine, states.table, instance=task.index)
+    outbox = Outbox(job.plan, fragment, task.index, work.peers)
+    splits = [split for split in work.splits if split.split != NO_SPLIT]
+    actor.open_splits([split.split for split in splits], task.time_us)
+    reader = source_reader(table, engine)
+    next_offsets: dict[str, int] = {}
+    for split in splits:
+        next_offsets[split.split] = split.first_offset
+        if split.start == split.end:
+            continue
+        for chunk in reader.read(split.split, split.start, split.end, split.first_offset):
+            next_offsets[split.split] = chunk.next_offset
+            for emission in actor.on_source(split.split, chunk):
+                yield from outbox.send(emission)
+    barrier = Barrier(task.epoch, task.time_us)
+    for emission in actor.close_splits({s.split: s.status for s in work.splits}, barrier):
+        yield from outbox.send(emission)
+    yield outbox.report(
+        {
+            "type": "source",
+            "epoch": task.epoch,
+            "time_us": task.time_us,
+            "table": table.name,
+            "next_offsets": next_offsets,
+            "statuses": {split.split: int(split.status) for split in splits},
+            "splits": [asdict(report) for report in actor.reports()],
+        }
+    )
+
+
+class _restored:  # noqa: N801  # a small callable, not a concept
+    """State tables of filters, filled from the epoch log (watermark push-down)."""
+
+    def __init__(self, work: FragmentTask) -> None:
+        self._tables: dict[str, MemoryStateTable] = {}
+        for split in work.splits:
+            for filter_id, state in split.filters.items():
+                encoded = json.dumps(state).encode()
+                self._table(filter_id).put(f"filter:{split.split}", encoded)
+
+    def _table(self, name: str) -> MemoryStateTable:
+        return self._tables.setdefault(name, MemoryStateTable())
+
+    def table(self, name: str) -> StateTable:
+        return self._table(name)

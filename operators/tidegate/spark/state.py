@@ -1,0 +1,153 @@
+"""StateTables in Spark's state store (design §2 "State").
+
+One Spark key is one vnode, and calls to the state store cost a third of a millisecond each, so all
+operators of a vnode share one value, the *index*: their small values, and for each bucket the
+numbers of its runs. It is read once and written once in an epoch. Runs are entries of one map,
+under (operator, number); they are written when appended and read when a bucket closes.
+
+    index:  {"next": n, "tables": {name: {"values": {k: base64}, "runs": {bucket: [[n, level], …]}}}}
+    runs:   n -> Arrow IPC stream
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+
+class Value(Protocol):
+    """Spark's ValueState of one binary column, as far as it is used here."""
+
+    def get(self) -> Any: ...
+
+    def update(self, newValue: Any) -> None: ...  # noqa: N803  # Spark's own spelling
+
+
+class Map(Protocol):
+    """Spark's MapState from a bigint to one binary column, as far as it is used here."""
+
+    def getValue(self, key: Any) -> Any: ...
+
+    def updateValue(self, key: Any, value: Any) -> None: ...
+
+    def removeKey(self, key: Any) -> None: ...
+
+
+class VnodeState:
+    """All state of one vnode in one stage: hands out `SparkStateTable`s, saved together."""
+
+    def __init__(self, index: Value, runs: Map) -> None:
+        self._index = index
+        self.runs = runs
+        stored = index.get()
+        self._loaded: bytes = bytes(stored[0]) if stored is not None else b"{}"
+        document = json.loads(self._loaded)
+        self._next: int = document.get("next", 0)
+        self._tables = {
+            name: SparkStateTable(self, content)
+            for name, content in document.get("tables", {}).items()
+        }
+
+    def table(self, name: str) -> SparkStateTable:
+        """The state table called ``name``."""
+        if name not in self._tables:
+            self._tables[name] = SparkStateTable(self, {})
+        return self._tables[name]
+
+    def number(self) -> int:
+        """A number for a new run."""
+        self._next += 1
+        return self._next
+
+    def save(self) -> None:
+        """Writes the index if it changed: call once, behind the barrier."""
+        contents = {name: table.content() for name, table in sorted(self._tables.items())}
+        document = {"next": self._next, "tables": {n: c for n, c in contents.items() if c}}
+        encoded = json.dumps(document, separators=(",", ":")).encode()
+        if encoded != self._loaded:
+            self._index.update((encoded,))
+            self._loaded = encoded
+
+    @property
+    def run_count(self) -> int:
+        """How many runs are held."""
+        return sum(table.run_count for table in self._tables.values())
+
+
+class SparkStateTable:
+    """State of one operator on one vnode."""
+
+    def __init__(self, vnode: VnodeState, content: dict[str, Any]) -> None:
+        self._vnode = vnode
+        self._values = {k: base64.b64decode(v) for k, v in content.get("values", {}).items()}
+        self._buckets: dict[int, list[tuple[int, int]]] = {
+            int(bucket): [(number, level) for number, level in runs]
+            for bucket, runs in content.get("runs", {}).items()
+        }
+
+    def content(self) -> dict[str, Any]:
+        """What the index keeps of this table."""
+        content: dict[str, Any] = {}
+        if self._values:
+            values = {k: base64.b64encode(v).decode() for k, v in sorted(self._values.items())}
+            content["values"] = values
+        if self._buckets:
+            content["runs"] = {str(bucket): self._buckets[bucket] for bucket in self.buckets()}
+        return content
+
+    @property
+    def run_count(self) -> int:
+        return sum(len(runs) for runs in self._buckets.values())
+
+    def get(self, name: str) -> bytes | None:
+        return self._values.get(name)
+
+    def put(self, name: str, value: bytes) -> None:
+        self._values[name] = value
+
+    def delete(self, name: str) -> None:
+        self._values.pop(name, None)
+
+    def append(self, bucket: int, run: pa.Table, level: int = 0) -> None:
+        number = self._vnode.number()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, run.schema) as writer:
+            writer.write_table(run.combine_chunks())
+        self._vnode.runs.updateValue((number,), (sink.getvalue().to_pybytes(),))
+        self._buckets.setdefault(bucket, []).append((number, level))
+
+    def buckets(self) -> list[int]:
+        return sorted(self._buckets)
+
+    def levels(self, bucket: int) -> list[int]:
+        return [level for _, level in self._buckets.get(bucket, ())]
+
+    def read(self, bucket: int, below: int | None = None) -> list[pa.Table]:
+        return [
+            self._read_run(number)
+            for number, level in self._buckets.get(bucket, ())
+            if below is None or level < below
+        ]
+
+    def _read_run(self, number: int) -> pa.Table:
+        stored = self._vnode.runs.getValue((number,))
+        return pa.ipc.open_stream(bytes(stored[0])).read_all()
+
+    def replace(self, bucket: int, below: int, run: pa.Table) -> None:
+        runs = self._buckets[bucket]
+        for number, level in runs:
+            if level < below:
+                self._vnode.runs.removeKey((number,))
+        self._buckets[bucket] = [entry for entry in runs if entry[1] >= below]
+        self.append(bucket, run, below)
+
+    def delete_until(self, bound: int) -> None:
+        for bucket in [b for b in self._buckets if b < bound]:
+            self.delete_bucket(bucket)
+
+    def delete_bucket(self, bucket: int) -> None:
+        for number, _ in self._buckets.pop(bucket, ()):
+            self._vnode.runs.removeKey((number,))

@@ -1,0 +1,41 @@
+"""What travels to planner and workers: the plan and the few settings that they need."""
+
+from __future__ import annotations
+
+import base64
+import pickle
+from dataclasses import dataclass
+from functools import cache
+
+from tidegate.executor.engine import Engine
+from tidegate.plan.fragments import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class WireJob:
+    """Everything that a process of the job knows. ``rows_max``: rows of an epoch per table."""
+
+    plan: Plan
+    checkpoint: str
+    rows_max: int | None
+    parallelism: int
+    available_now: bool
+    time_zone: str = "UTC"
+
+    def encode(self) -> str:
+        """As text, for an option of the data source. It holds no secrets."""
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+
+@cache
+def decode_job(text: str) -> WireJob:
+    """The inverse of `WireJob.encode`; kept, since a worker asks in every epoch."""
+    job = pickle.loads(base64.b64decode(text))
+    assert isinstance(job, WireJob)
+    return job
+
+
+@cache
+def worker_engine(time_zone: str) -> Engine:
+    """The one engine of this worker process."""
+    return Engine(time_zone)
