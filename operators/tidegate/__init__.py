@@ -1,1 +1,3 @@
 """Tidegate: event-time SQL for Apache Spark."""
+
+__version__ = "0.1.0"

@@ -218,6 +218,10 @@ class Actor:
                     for vnode, routed in dispatch.route(result):
                         yield Emission(index, vnode, routed)
 
+    def merged_watermarks(self) -> dict[str, int | None]:
+        """The merged watermark of each column (of all merges; the last input's wins a name)."""
+        return {c: v for merge in self._merges.values() for c, v in merge.current().items()}
+
     def reports(self) -> list[SplitReport]:
         """What each split did since the last call, by account (S7). Call behind the barrier."""
         tallies: dict[str, list[Tally]] = {}
@@ -321,5 +325,3 @@ def _keeps_splits(exchange: nodes.Node) -> bool:
     return getattr(exchange, "distribution", None) is Distribution.BY_SPLIT
 
 
-def _dispatch(exchange: nodes.Node, vnodes: int, engine: Engine, instance: int) -> Dispatch:
-    raise NotImplementedError

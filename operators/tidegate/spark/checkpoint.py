@@ -106,6 +106,13 @@ class Checkpoint:
         document = {name: getattr(entry, name) for name in Entry.__slots__}
         _write_new(self._entry_path(entry.epoch), document)
 
+    def forget_entries(self, bound: int) -> None:
+        """Removes the entries of epochs below ``bound``."""
+        if bound > 0 and (self.path / "epochs" / f"{bound - 1:010d}.json").exists():
+            for path in (self.path / "epochs").glob("*.json"):
+                if path.stem.isdigit() and int(path.stem) < bound:
+                    path.unlink(missing_ok=True)
+
     def last_epoch(self) -> int:
         """The newest epoch with an entry, 0 when there is none."""
         epochs = self.path / "epochs"

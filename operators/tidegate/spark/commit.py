@@ -1,0 +1,138 @@
+"""The commit of an epoch, on the driver: entry, publication, account (design §2 "Source", "Sinks").
+
+In this order, each step once: the epoch's tasks have staged their rows; the lease is checked; the
+entry is written; what it lists is published; Spark commits the epoch. A driver that dies between
+two steps leaves an epoch that Spark runs again from the same offsets; then the entry that exists
+decides what is published, and what the second run staged is discarded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import astuple
+from typing import Any
+
+from tidegate.connectors.base import SinkCommitter, StagedFile
+from tidegate.errors import InvariantError
+from tidegate.failpoints import hit
+from tidegate.plan.fragments import Plan
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.lease import Lease
+from tidegate.spark.wire import TO_LEDGER
+from tidegate.types import Counts, Status
+
+ENTRIES_KEPT = 200
+"""Entries older than this many epochs are removed; Spark keeps 100 offsets by default."""
+
+
+class Committer:
+    """Commits the epochs of one run. ``committers`` by target (sink or ledger) as in `wire`."""
+
+    def __init__(
+        self, plan: Plan, checkpoint: Checkpoint, lease: Lease, committers: dict[int, SinkCommitter]
+    ) -> None:
+        self._plan = plan
+        self._checkpoint = checkpoint
+        self._lease = lease
+        self._committers = committers
+
+    def commit(self, results: Iterable[tuple[str, bytes]]) -> Entry:
+        """Commits the epoch whose tasks gave ``results`` (see `writer`)."""
+        reports, staged = _sorted_out(results)
+        epoch = _epoch_of(reports)
+        hit("after-staging", epoch)
+        self._lease.check()
+        entry = self._checkpoint.entry(epoch)
+        if entry is None:
+            entry = self._new_entry(epoch, reports, staged)
+            self._checkpoint.write_entry(entry)
+        hit("after-entry", epoch)
+        for target, files in entry.staged.items():
+            self._committers[int(target)].publish(epoch, [StagedFile(*file) for file in files])
+        for committer in self._committers.values():
+            committer.discard_unknown()
+        hit("after-publish", epoch)
+        self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
+        return entry
+
+    def _new_entry(
+        self, epoch: int, reports: list[dict[str, Any]], staged: dict[int, list[StagedFile]]
+    ) -> Entry:
+        before = self._checkpoint.entry(epoch - 1)
+        if before is None:
+            raise InvariantError(f"epoch {epoch} follows no entry of the epoch log")
+        entry = Entry(
+            epoch,
+            max(report.get("time_us", 0) for report in reports),
+            {table: dict(splits) for table, splits in before.next_offsets.items()},
+            {name: dict(splits) for name, splits in before.filters.items()},
+            {a: {s: dict(c) for s, c in splits.items()} for a, splits in before.counts.items()},
+            {table: dict(splits) for table, splits in before.statuses.items()},
+        )
+        for account in self._plan.accounts():
+            entry.counts.setdefault(account, {})
+        for report in reports:
+            if report["type"] == "source":
+                entry.next_offsets.setdefault(report["table"], {}).update(report["next_offsets"])
+                entry.statuses.setdefault(report["table"], {}).update(report["statuses"])
+            else:
+                merged = entry.merged.setdefault(str(report["fragment"]), {})
+                merged.update(report["watermarks"])
+            for split in report["splits"]:
+                _account(entry, split)
+        _balance(entry)
+        entry.staged = {
+            str(target): [list(astuple(file)) for file in files] for target, files in staged.items()
+        }
+        ledger = staged.get(TO_LEDGER, [])
+        entry.ledger_rows = before.ledger_rows + sum(file.rows for file in ledger)
+        return entry
+
+
+def _sorted_out(
+    results: Iterable[tuple[str, bytes]],
+) -> tuple[list[dict[str, Any]], dict[int, list[StagedFile]]]:
+    reports: list[dict[str, Any]] = []
+    staged: dict[int, list[StagedFile]] = {}
+    for kind, body in results:
+        if kind == "report":
+            reports.append(json.loads(body))
+        else:
+            target = int(kind.removeprefix("staged:"))
+            staged.setdefault(target, []).append(StagedFile(*json.loads(body)))
+    return reports, staged
+
+
+def _epoch_of(reports: list[dict[str, Any]]) -> int:
+    epochs = {report["epoch"] for report in reports}
+    if len(epochs) != 1:
+        raise InvariantError(f"the tasks of one epoch report epochs {sorted(epochs)}")
+    return int(next(iter(epochs)))
+
+
+def _account(entry: Entry, split: dict[str, Any]) -> None:
+    counts = entry.counts.setdefault(split["account"], {}).setdefault(split["split"], {})
+    for name, value in split["counts"].items():
+        counts[name] = counts.get(name, 0) + value
+    for filter_id, state in split["filters"].items():
+        entry.filters.setdefault(filter_id, {})[split["split"]] = state
+
+
+def _balance(entry: Entry) -> None:
+    """What passed the filters and was used by no query was refused by every WHERE (S7)."""
+    for splits in entry.counts.values():
+        for counts in splits.values():
+            passed = counts["read"] - counts["late"] - counts["quarantined"]
+            counts["filtered"] = passed - counts["used"]
+            if counts["filtered"] < 0 or not Counts(**counts).balanced:
+                raise InvariantError(f"epoch {entry.epoch}: the account does not balance: {counts}")
+
+
+def is_finished(plan: Plan, entry: Entry) -> bool:
+    """Whether every split of every table has ended."""
+    return all(
+        entry.statuses.get(table.name)
+        and all(s == Status.FINISHED for s in entry.statuses[table.name].values())
+        for table in plan.tables
+    )

@@ -1,0 +1,192 @@
+"""The driver of a job: from a plan and a checkpoint to an exit.
+
+It holds the lease, checks that the checkpoint belongs to this job, prepares the outputs, starts
+Spark and runs the query.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import tidegate
+from tidegate.clock import Clock
+from tidegate.connectors.base import SinkCommitter
+from tidegate.connectors.registry import sink_committer, source_planner
+from tidegate.errors import OptionsError, TrustError
+from tidegate.executor.dispatch import hash_probe
+from tidegate.executor.engine import Engine
+from tidegate.plan.fragments import Plan
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.commit import Committer, is_finished
+from tidegate.spark.gateway import start_spark
+from tidegate.spark.lease import Lease
+from tidegate.spark.ledger import ledger_table
+from tidegate.spark.offsets import Offset
+from tidegate.spark.runtime import RunState, run_query, stopped_after
+from tidegate.spark.wire import TO_LEDGER, TO_SINK
+from tidegate.spark.wirejob import WireJob
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a job is run; none of it changes what it gives (S6)."""
+
+    checkpoint: str | None = None
+    master: str = "local[2]"
+    parallelism: int = 2
+    rows_max: int | None = 500_000
+    interval_s: float = 1.0
+    available_now: bool = False
+    takeover: bool = False
+    debug: bool = False
+    spark: tuple[tuple[str, str], ...] = ()
+
+
+Log = Callable[[str], None]
+Listener = Callable[[Entry], None]
+
+
+def run_job(plan: Plan, options: RunOptions, clock: Clock, log: Log, listener: Listener) -> Entry:
+    """Runs ``plan`` until it ends; gives the last epoch's entry."""
+    directory = options.checkpoint or tempfile.mkdtemp(prefix="tidegate-")
+    checkpoint = Checkpoint(directory)
+    if options.checkpoint is None:
+        log(f"checkpoint: {directory} (temporary; keep one with --checkpoint)")
+    checkpoint.create()
+    lease = Lease(checkpoint.path / "lease", clock)
+    note = lease.acquire(options.takeover)
+    if note:
+        log(note)
+    try:
+        return _run(plan, options, checkpoint, lease, log, listener)
+    finally:
+        lease.release()
+
+
+def _run(
+    plan: Plan,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    lease: Lease,
+    log: Log,
+    listener: Listener,
+) -> Entry:
+    committers = _committers(plan, checkpoint)
+    manifest = _open_manifest(plan, options, checkpoint, committers)
+    checkpoint.check_spark_log()
+    last = checkpoint.entry(checkpoint.last_epoch())
+    assert last is not None
+    if last.epoch and is_finished(plan, last) and _committed(checkpoint, last.epoch):
+        _say_finished(plan, checkpoint, last, log)
+        return last
+    job = WireJob(
+        plan,
+        str(checkpoint.path),
+        options.rows_max,
+        manifest["parallelism"],
+        options.available_now,
+    )
+    state = RunState(listeners=[listener], last=last)
+    spark = start_spark(
+        plan.job.name,
+        options.master,
+        manifest["parallelism"],
+        dict(options.spark),
+        None if options.debug else checkpoint.path / "log" / "spark.log",
+    )
+    with stopped_after(spark):
+        committer = Committer(plan, checkpoint, lease, committers)
+        run_query(spark, job, committer, state, options.interval_s)
+    assert state.last is not None
+    return state.last
+
+
+def _committers(plan: Plan, checkpoint: Checkpoint) -> dict[int, SinkCommitter]:
+    targets = {TO_SINK - index: sink.table for index, sink in enumerate(plan.job.sinks)}
+    targets[TO_LEDGER] = ledger_table(checkpoint)
+    return {t: sink_committer(table, checkpoint.staging) for t, table in targets.items()}
+
+
+def _open_manifest(
+    plan: Plan,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    committers: Mapping[int, SinkCommitter],
+) -> dict[str, Any]:
+    """job.json: written by the first run, checked by all others."""
+    for table in plan.tables:
+        source_planner(table, options.available_now).splits()  # a missing path is told at once
+    fresh = not checkpoint.exists
+    remembered = {str(t): committer.prepare(fresh) for t, committer in committers.items()}
+    identity = {
+        "fingerprint": fingerprint(plan),
+        "vnodes": plan.vnodes,
+        "hash": hash_probe(Engine()),
+    }
+    if fresh:
+        if any((checkpoint.path / "epochs").iterdir()):
+            raise TrustError(f"{checkpoint.path} has epochs but no job.json")
+        manifest = {
+            **identity,
+            "job": plan.job.name,
+            "tidegate": tidegate.__version__,
+            "parallelism": options.parallelism,
+            "sinks": remembered,
+        }
+        checkpoint.write_job(manifest)
+    else:
+        manifest = checkpoint.read_job()
+        if manifest.get("fingerprint") != identity["fingerprint"]:
+            raise OptionsError(
+                f"the checkpoint {checkpoint.path} belongs to another job",
+                detail=f"it was made by '{manifest.get('job')}'; tables or queries differ",
+                hint="give this job a checkpoint of its own, or run the SQL that made this one",
+            )
+        if manifest.get("hash") != identity["hash"]:
+            raise TrustError(
+                "this release spreads keys over vnodes in another way than the checkpoint's",
+                hint=f"run with tidegate {manifest.get('tidegate')}, which made the checkpoint",
+            )
+    for target, committer in committers.items():
+        committer.bind(manifest["sinks"][str(target)])
+        committer.discard_unknown()
+    return manifest
+
+
+def fingerprint(plan: Plan) -> str:
+    """What a checkpoint's job is: its sinks' plans, whatever settings it is run with."""
+    document = json.dumps(_canonical(plan.job.sinks), sort_keys=True)
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if is_dataclass(value):
+        content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
+        return {"": type(value).__name__, **content}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple | list):
+        return [_canonical(item) for item in value]
+    return value
+
+
+def _committed(checkpoint: Checkpoint, epoch: int) -> bool:
+    return (Path(checkpoint.spark) / "commits" / str(epoch - 1)).exists()
+
+
+def _say_finished(plan: Plan, checkpoint: Checkpoint, last: Entry, log: Log) -> None:
+    path = Path(checkpoint.spark) / "offsets" / str(last.epoch - 1)
+    offset = Offset.from_json(json.loads(path.read_text().splitlines()[2]))
+    log(f"the job has finished: {checkpoint.path} is at the end of all its tables")
+    for table in plan.tables:
+        planner = source_planner(table, True)
+        planner.splits()
+        unread = planner.unread(offset.positions(table.name))
+        for name in unread:
+            log(f"{table.name}: {name} appeared since and is not read")

@@ -1,0 +1,91 @@
+"""The ledger: every late and quarantined row of a job, a table in its checkpoint (S7)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidegate.plan.nodes import Table
+from tidegate.spark.checkpoint import Checkpoint
+from tidegate.types import Column, Counts, decimal_scale
+
+_COLUMNS = (
+    Column("account", "VARCHAR"),
+    Column("table", "VARCHAR"),
+    Column("split", "VARCHAR"),
+    Column("offset", "BIGINT"),
+    Column("event_time", "BIGINT"),
+    Column("watermark", "BIGINT"),
+    Column("lateness", "BIGINT"),
+    Column("time_type", "VARCHAR"),
+    Column("operator", "VARCHAR"),
+    Column("reason", "VARCHAR"),
+    Column("record", "BLOB"),
+)
+
+
+def ledger_table(checkpoint: Checkpoint) -> Table:
+    """The ledger as a sink table."""
+    options = (("path", checkpoint.ledger),)
+    return Table("$ledger", _COLUMNS, "filesystem", "parquet", options)
+
+
+def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The document that ``tidegate ledger DIR --json`` prints (S7)."""
+    files = sorted((checkpoint.path / "ledger").glob("part-*.parquet"))
+    tables = [pq.read_table(path) for path in files]
+    rows = pa.concat_tables(tables).to_pylist() if tables else []
+    rows.sort(key=lambda row: (row["table"], row["account"], row["split"], row["offset"]))
+    entry = checkpoint.entry(checkpoint.last_epoch())
+    assert entry is not None
+    return {"rows": [_row(row) for row in rows], **counts_document(entry.counts)}
+
+
+def counts_document(accounts: dict[str, dict[str, dict[str, int]]]) -> dict[str, Any]:
+    """``counts`` in total and ``splits`` by split; by ``account/split`` if there are several."""
+    total = Counts()
+    splits: dict[str, dict[str, int]] = {}
+    for account, by_split in sorted(accounts.items()):
+        for split, counts in sorted(by_split.items()):
+            total.add(Counts(**counts))
+            splits[split if len(accounts) == 1 else f"{account}/{split}"] = counts
+    names = ("read", "used", "filtered", "late", "quarantined")
+    return {"counts": {name: getattr(total, name) for name in names}, "splits": splits}
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    kind = row["time_type"]
+    record = row["record"]
+    return {
+        "table": row["table"],
+        "split": row["split"],
+        "offset": row["offset"],
+        "event_time": show_time(row["event_time"], kind),
+        "watermark": show_time(row["watermark"], kind),
+        "lateness": row["lateness"],
+        "operator": row["operator"],
+        "reason": row["reason"],
+        "record": None if record is None else record.decode("utf-8", "backslashreplace"),
+    }
+
+
+def show_time(value: int | None, kind: str | None) -> str | int | float | None:
+    """A 64-bit event time as people read it: timestamps as text, numbers as numbers."""
+    if value is None or kind is None or kind == "BIGINT":
+        return value
+    scale = decimal_scale(kind)
+    if scale is not None:
+        number = Decimal(value).scaleb(-scale)
+        return json.loads(str(number))
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+    except OverflowError:
+        return value  # beyond the year 9999
+    return moment.strftime("%Y-%m-%d %H:%M:%S") + (
+        f".{moment.microsecond:06d}" * bool(moment.microsecond)
+    )

@@ -1,0 +1,127 @@
+"""Runs a job on Spark: one query, from the first offset to the last commit.
+
+source (all tables) ─► group by route ─► stage 1 ─► … ─► stage d ─► writer ─► driver commits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from tidegate.connectors.registry import is_bounded
+from tidegate.errors import RunError, TidegateError
+from tidegate.plan.fragments import Plan
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.commit import Committer
+from tidegate.spark.errors import recovered
+from tidegate.spark.source import FORMAT, TidegateSource
+from tidegate.spark.stage import StageProcessor
+from tidegate.spark.wire import SPARK_SCHEMA
+from tidegate.spark.wirejob import WireJob
+from tidegate.spark.writer import WRITER_SCHEMA, writer
+
+
+@dataclass(slots=True)
+class RunState:
+    """What the driver's callback and its main thread share."""
+
+    error: TidegateError | None = None
+    epochs: int = 0
+    last: Entry | None = None
+    listeners: list[Callable[[Entry], None]] = field(default_factory=list)
+
+
+def all_bounded(plan: Plan) -> bool:
+    """Whether the job ends by itself: every table is bounded."""
+    return all(is_bounded(table) for table in plan.tables)
+
+
+def run_query(
+    spark: SparkSession,
+    job: WireJob,
+    committer: Committer,
+    state: RunState,
+    interval_s: float,
+) -> None:
+    """Runs the job's query until it ends. Raises a TidegateError when it fails."""
+    query = _start(spark, job, committer, state, interval_s)
+    try:
+        while not query.awaitTermination(1):
+            pass
+    except StreamingQueryException as error:
+        raise _explained(error, state) from error
+    finally:
+        if query.isActive:
+            query.stop()
+
+
+def _start(
+    spark: SparkSession, job: WireJob, committer: Committer, state: RunState, interval_s: float
+) -> StreamingQuery:
+    text = job.encode()
+    spark.dataSource.register(TidegateSource)
+    rows: DataFrame = spark.readStream.format(FORMAT).option("job", text).load()
+    for depth in range(1, job.plan.depth + 1):
+        rows = rows.groupBy("route").transformWithState(
+            StageProcessor(text, depth), SPARK_SCHEMA, "append", "None"
+        )
+
+    def commit_epoch(batch: DataFrame, batch_id: int) -> None:
+        try:
+            results = batch.mapInArrow(writer(text, batch_id + 1), WRITER_SCHEMA).collect()
+            entry = committer.commit((row.kind, bytes(row.body)) for row in results)
+        except TidegateError as error:
+            state.error = error
+            raise
+        state.epochs += 1
+        state.last = entry
+        for listener in state.listeners:
+            listener(entry)
+
+    stream = rows.writeStream.foreachBatch(commit_epoch)
+    stream = stream.option("checkpointLocation", Checkpoint(job.checkpoint).spark)
+    stream = stream.queryName(job.plan.job.name)
+    if job.available_now or all_bounded(job.plan):
+        stream = stream.trigger(availableNow=True)
+    else:
+        stream = stream.trigger(processingTime=f"{max(interval_s, 0.01)} seconds")
+    return stream.start()
+
+
+def _explained(error: Exception, state: RunState) -> TidegateError:
+    """The error behind Spark's: ours if one was carried, else its first telling line."""
+    if state.error is not None:
+        return state.error
+    text = str(error)
+    ours = recovered(text)
+    if ours is not None:
+        return ours
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if "Error" in line or "Exception" in line]
+    return RunError(
+        "the job failed while running",
+        detail=(telling or lines or ["no detail"])[-1][:500],
+        hint="run again with --debug for the whole trace; the checkpoint is intact",
+    )
+
+
+@contextmanager
+def stopped_after(spark: SparkSession) -> Iterator[SparkSession]:
+    """Stops Spark behind the block."""
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def progress_of(entry: Entry) -> dict[str, Any]:
+    """An epoch as a JSON document, for progress lines."""
+    from tidegate.spark.ledger import counts_document
+
+    return {"epoch": entry.epoch, "time_us": entry.time_us, **counts_document(entry.counts)}

@@ -1,0 +1,142 @@
+"""A stateful stage: the fragments of one depth, on Spark's transformWithState.
+
+Spark groups the messages by route, which is a vnode, and calls `handleInputRows` once for each in
+every epoch. Messages for deeper fragments, sinks, ledger and driver pass through unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from pyspark.sql import Row as SparkRow
+from pyspark.sql.streaming import StatefulProcessor
+
+from tidegate.errors import InvariantError
+from tidegate.executor.actor import Actor, Emission
+from tidegate.plan.fragments import Fragment
+from tidegate.spark.errors import carried
+from tidegate.spark.outbox import Outbox
+from tidegate.spark.state import VnodeState
+from tidegate.spark.wire import AlignedBarrier, Kind, Row, decode, port_of
+from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
+from tidegate.types import Barrier
+
+
+class StageProcessor(StatefulProcessor):
+    """Runs the fragments of ``depth``."""
+
+    def __init__(self, job: str, depth: int) -> None:
+        self._job = job
+        self._depth = depth
+
+    def init(self, handle: Any) -> None:
+        self._index = handle.getValueState("index", "document binary")
+        self._runs = handle.getMapState("runs", "number bigint", "run binary")
+
+    def handleInputRows(  # noqa: N802  # Spark's name
+        self,
+        key: Any,  # noqa: ARG002  # the route; rows know their vnode
+        rows: Iterable[Any],
+        timerValues: Any,  # noqa: N803, ARG002
+    ) -> Iterator[Any]:
+        with carried():
+            job = decode_job(self._job)
+            inbox: dict[tuple[int, int], list[Row]] = {}
+            for spark_row in rows:
+                row = _from_spark(spark_row)
+                if row.fragment >= 0 and job.plan.fragments[row.fragment].depth == self._depth:
+                    inbox.setdefault((row.fragment, row.vnode), []).append(row)
+                else:
+                    yield spark_row
+            state = VnodeState(self._index, self._runs)
+            for (fragment, vnode), received in sorted(inbox.items()):
+                received.sort(key=lambda row: (row.upstream, row.seq))
+                run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state)
+                yield from map(_to_spark, run)
+            state.save()
+
+    def close(self) -> None:
+        pass
+
+
+def _run_actor(
+    job: WireJob, fragment: Fragment, vnode: int, received: list[Row], state: VnodeState
+) -> Iterator[Row]:
+    """One epoch of one actor; its input is whole, its output is sent as it comes."""
+    engine = worker_engine(job.time_zone)
+    barrier, peers = _barriers(fragment, received)
+    engine.set_epoch_time(barrier.time_us)
+    # The actor of a gathered fragment is one, whatever vnode its state is kept on.
+    instance = vnode if fragment.instances > 1 else 0
+    prefix = f"{fragment.id}.{vnode}"
+    actor = Actor(
+        fragment, job.plan.vnodes, engine, lambda name: state.table(f"{prefix}.{name}"), instance
+    )
+    outbox = Outbox(job.plan, fragment, instance, range(fragment.instances))
+    for port, instances in peers.items():
+        actor.open_upstreams(port, [str(instance) for instance in instances])
+    actor.begin_epoch(barrier.time_us)
+    done = False
+    for row in received:
+        port, upstream = port_of(row.upstream)
+        message = decode(row.kind, row.body)
+        if isinstance(message, AlignedBarrier):
+            message = message.barrier
+        for emission in actor.on_message(port, str(upstream), message):
+            done = done or isinstance(emission.message, Barrier)
+            yield from outbox.send(emission)
+    if not done:
+        raise InvariantError(
+            f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without its barrier",
+            detail=f"{len(received)} messages from {sorted(peers)}",
+        )
+    yield outbox.report(
+        {
+            "type": "actor",
+            "epoch": barrier.epoch,
+            "fragment": fragment.id,
+            "vnode": vnode,
+            "watermarks": actor.merged_watermarks(),
+            "runs": state.run_count,
+            "splits": [asdict(report) for report in actor.reports()],
+        }
+    )
+
+
+def _barriers(
+    fragment: Fragment, received: list[Row]
+) -> tuple[Barrier, dict[int, tuple[int, ...]]]:
+    """The epoch's barrier, and who sends one on each port."""
+    found: Barrier | None = None
+    peers: dict[int, tuple[int, ...]] = {}
+    for row in received:
+        if row.kind is Kind.BARRIER:
+            message = decode(row.kind, row.body)
+            assert isinstance(message, AlignedBarrier)
+            if found not in (None, message.barrier):
+                raise InvariantError(f"fragment {fragment.id}: barriers of two epochs in one")
+            found = message.barrier
+            peers[port_of(row.upstream)[0]] = message.peers
+    if found is None or len(peers) != len(fragment.inputs):
+        raise InvariantError(f"fragment {fragment.id}: no barrier on some input")
+    return found, peers
+
+
+def _from_spark(row: Any) -> Row:
+    return Row(
+        row.route, row.fragment, row.vnode, row.upstream, row.seq, Kind(row.kind), bytes(row.body)
+    )
+
+
+def _to_spark(row: Row) -> Any:
+    return SparkRow(
+        route=row.route,
+        fragment=row.fragment,
+        vnode=row.vnode,
+        upstream=row.upstream,
+        seq=row.seq,
+        kind=int(row.kind),
+        body=row.body,
+    )

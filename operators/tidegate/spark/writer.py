@@ -1,0 +1,92 @@
+"""The end of an epoch in a task: rows for sinks and ledger are staged, the driver is told.
+
+What comes out of a task is small: one row for each report, and one for each staged file. The rows
+of one sink are written in the order of (upstream, seq), which for a sorted sink is row order.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple
+
+import pyarrow as pa
+
+from tidegate.connectors.base import SinkWriter
+from tidegate.connectors.registry import sink_writer
+from tidegate.plan.nodes import Table
+from tidegate.spark.checkpoint import Checkpoint
+from tidegate.spark.errors import carried
+from tidegate.spark.ledger import ledger_table
+from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
+from tidegate.spark.wirejob import decode_job
+
+WRITER_SCHEMA = "kind string, body binary"
+_ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
+
+
+def writer(
+    job_text: str, epoch_hint: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function for ``mapInArrow``. ``epoch_hint`` names staged files only."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with carried():
+            yield from _write(job_text, epoch_hint, batches)
+
+    return write
+
+
+def _write(
+    job_text: str, epoch: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    job = decode_job(job_text)
+    checkpoint = Checkpoint(job.checkpoint)
+    writers: dict[int, SinkWriter] = {}
+    name = uuid.uuid4().hex[:12]
+
+    def writer_of(target: int) -> SinkWriter:
+        if target not in writers:
+            table: Table = (
+                ledger_table(checkpoint)
+                if target == TO_LEDGER
+                else job.plan.job.sinks[TO_SINK - target].table
+            )
+            writers[target] = sink_writer(table, checkpoint.staging, epoch, name)
+        return writers[target]
+
+    results: list[tuple[str, bytes]] = []
+    try:
+        for target, body in _in_order(batches, results):
+            writer_of(target).write(decode_chunk(body).data)
+        for target, sink in sorted(writers.items()):
+            for staged in sink.close():
+                results.append((f"staged:{target}", json.dumps(astuple(staged)).encode()))
+    except BaseException:
+        for sink in writers.values():
+            sink.abort()
+        raise
+    columns = list(zip(*results, strict=True)) or [(), ()]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
+    yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def _in_order(
+    batches: Iterable[pa.RecordBatch], results: list[tuple[str, bytes]]
+) -> Iterator[tuple[int, bytes]]:
+    """Chunks for sinks in the order of (fragment, upstream, seq); reports go to ``results``."""
+    chunks: list[tuple[int, int, int, bytes]] = []
+    for batch in batches:
+        columns = [batch.column(n).to_pylist() for n in ("fragment", "upstream", "seq", "kind")]
+        bodies = batch.column("body")
+        for index, (fragment, upstream, seq, kind) in enumerate(zip(*columns, strict=True)):
+            body = bodies[index].as_py()
+            if fragment == TO_DRIVER:
+                results.append(("report", body))
+            else:
+                assert kind == Kind.CHUNK and fragment < 0, (fragment, kind)
+                chunks.append((fragment, upstream, seq, body))
+    chunks.sort(key=lambda chunk: chunk[:3])
+    for fragment, _, _, body in chunks:
+        yield fragment, body
