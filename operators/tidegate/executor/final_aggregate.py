@@ -1,0 +1,147 @@
+"""FinalAggregate: the second phase of an aggregation; each result once, when it is final (S5).
+
+Contract. Partials in (`aggregates.partial_schema`), results out (``node.schema``). When the
+watermark of the closing key rises to w, the groups whose key is below w are final (S1, strict):
+they leave, ordered by closing key, then the other keys, and their state goes with one range delete.
+At `END` all leave, groups with a NULL closing key last. Then the watermark, then those ``derived``
+from it: (column, delta) gives ``Watermark(column, w + delta)`` (window_end is window_start plus the
+size). Other columns' watermarks end here. NULL is a key like any other.
+
+State. The buckets are the closing key's event times (a NULL key's is `END` - 1). Partials of the
+epoch are held in memory; at the barrier they are merged and appended, one run per bucket, and
+buckets with many runs are compacted. A bucket is read once, when it closes, and on compaction.
+
+A watermark that changes nothing is not passed on: the barrier repeats the current one anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.executor.aggregates import final_sql, merge_sql
+from tidegate.executor.base import Executor
+from tidegate.executor.columns import Int64s, event_times
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Aggregate
+from tidegate.state import StateTable, compact, scan_until
+from tidegate.types import END, Barrier, Chunk, Message, Watermark
+
+NULL_BUCKET = END - 1
+CLOSE_ROWS_MAX = 262_144
+"""Partials that are read before results leave: closing everything must not need all at once."""
+
+
+class FinalAggregate(Executor):
+    """Holds groups until the watermark of ``node.closing_key`` has passed them."""
+
+    def __init__(
+        self,
+        node: Aggregate,
+        derived: tuple[tuple[str, int], ...],
+        engine: Engine,
+        state: StateTable,
+    ) -> None:
+        self.schema = node.schema
+        self._key = node.closing_key
+        self._derived = derived
+        self._engine = engine
+        self._state = state
+        self._merge = merge_sql(node, "rows_")
+        self._final = final_sql(node, "rows_")
+        self._held: list[_Held] = []
+        self._watermark = Watermark(self._key, None)
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        if chunk.data.num_rows:
+            self._held.append(_Held(chunk.data, self._buckets(chunk.data)))
+        return iter(())
+
+    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
+        if watermark.column != self._key or watermark == self._watermark:
+            return
+        self._watermark = watermark
+        if watermark.value is not None:
+            yield from self._close(watermark.value)
+        yield from self._watermarks()
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        self._persist()
+        yield from self._watermarks()
+        yield barrier
+
+    def _watermarks(self) -> Iterator[Watermark]:
+        value, status = self._watermark.value, self._watermark.status
+        yield self._watermark
+        for column, delta in self._derived:
+            shown = value if value is None or value == END else min(value + delta, END - 1)
+            yield Watermark(column, shown, status)
+
+    def _close(self, bound: int) -> Iterator[Chunk]:
+        """Results of all groups below ``bound``, in order."""
+        pending: list[pa.Table] = []
+        rows = 0
+        for bucket, runs in scan_until(self._state, bound):
+            pending += runs
+            rows += sum(run.num_rows for run in runs)
+            if rows >= CLOSE_ROWS_MAX:
+                yield from self._results(pending + self._take_held(bucket + 1))
+                pending, rows = [], 0
+        yield from self._results(pending + self._take_held(bound))
+        self._state.delete_until(bound)
+
+    def _take_held(self, bound: int) -> list[pa.Table]:
+        """Removes what is held of buckets below ``bound``."""
+        taken, kept = [], []
+        for held in self._held:
+            if held.lowest >= bound:
+                kept.append(held)
+                continue
+            below = held.buckets < bound
+            taken.append(held.data.filter(pa.array(below)))
+            if not below.all():
+                rest = held.data.filter(pa.array(~below))
+                kept.append(_Held(rest, held.buckets[~below]))
+        self._held = kept
+        return taken
+
+    def _results(self, partials: list[pa.Table]) -> Iterator[Chunk]:
+        if partials:
+            yield Chunk(self._engine.query(self._final, {"rows_": pa.concat_tables(partials)}))
+
+    def _persist(self) -> None:
+        """Appends what is held to state, one run per bucket."""
+        if not self._held:
+            return
+        data = self._held[0].data
+        if len(self._held) > 1:
+            data = self._merged([held.data for held in self._held])
+        self._held = []
+        buckets = self._buckets(data)
+        order = np.argsort(buckets, kind="stable")
+        data, buckets = data.take(pa.array(order)), buckets[order]
+        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
+        bounds = [0, *steps.tolist(), len(buckets)]
+        for start, stop in pairwise(bounds):
+            bucket = int(buckets[start])
+            self._state.append(bucket, data.slice(start, stop - start))
+            compact(self._state, bucket, self._merged)
+
+    def _merged(self, partials: list[pa.Table]) -> pa.Table:
+        return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
+
+    def _buckets(self, data: pa.Table) -> Int64s:
+        times, valid = event_times(data.column(self._key))
+        return np.minimum(np.where(valid, times, NULL_BUCKET), NULL_BUCKET)
+
+
+class _Held:
+    """Partials in memory, the bucket of each row, and the lowest of them."""
+
+    def __init__(self, data: pa.Table, buckets: Int64s) -> None:
+        self.data = data
+        self.buckets = buckets
+        self.lowest = int(buckets.min())

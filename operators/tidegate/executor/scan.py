@@ -1,0 +1,133 @@
+"""Scan: the foot of a source branch. Decoded rows in, rows with computed columns out.
+
+Contract. Input is what the reader of one split decoded (`SourceChunk`): the table's columns, then
+`OFFSET` and `RECORD`, in split order, and beside them the rows that could not be decoded. Output is
+one `Chunk` of the table's columns, the computed ones and the hidden ones, with ``split`` set, then
+one `Rejected` for the malformed rows. Nothing is emitted for nothing.
+
+A row whose computed column raises is `malformed`, like one that cannot be decoded (S2). A computed
+column that *is* NULL is a value: the two are told apart by ``TRY((expr) IS NULL)``, which is NULL
+only where the expression failed.
+
+Counts (S7): every row is read, malformed ones are quarantined. The caller takes the counts and so
+resets them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tidegate.connectors.base import SourceChunk
+from tidegate.executor.columns import Bools, ledger_rows, single_array
+from tidegate.executor.engine import Engine
+from tidegate.executor.evaluate import needed, plain_sql
+from tidegate.plan.nodes import Expr, Table
+from tidegate.types import (
+    OFFSET,
+    RECORD,
+    Barrier,
+    Chunk,
+    Column,
+    Counts,
+    Message,
+    Reason,
+    Rejected,
+    Schema,
+    SplitStatus,
+)
+
+
+class Scan:
+    """The scan of ``table`` for one split; ``account`` is what its rows are counted under."""
+
+    def __init__(
+        self,
+        table: Table,
+        computed: tuple[tuple[str, Expr], ...],
+        account: str,
+        split: str,
+        engine: Engine,
+    ) -> None:
+        self.schema: Schema = (
+            *table.columns,
+            *(Column(name, expr.type) for name, expr in computed),
+        )
+        self.counts = Counts()
+        self._table = table
+        self._computed = computed
+        self._account = account
+        self._split = split
+        self._engine = engine
+
+    def take_counts(self) -> Counts:
+        """What was counted since the last call."""
+        taken, self.counts = self.counts, Counts()
+        return taken
+
+    def process(self, message: Message) -> Iterator[Message]:
+        """Statuses and barriers pass; there is nothing else below a scan."""
+        assert isinstance(message, SplitStatus | Barrier), message
+        yield message
+
+    def on_source(self, chunk: SourceChunk) -> Iterator[Message]:
+        """Rows that the reader decoded."""
+        rejected = []
+        if chunk.malformed.num_rows:
+            renamed = chunk.malformed.select(["offset", "record"]).rename_columns([OFFSET, RECORD])
+            rejected.append(self._malformed(renamed))
+        data = chunk.data
+        if data.num_rows:
+            data, failed = self._with_computed(data)
+            if failed is not None:
+                rejected.append(self._malformed(data.filter(pa.array(failed))))
+                data = data.filter(pa.array(~failed))
+        quarantined = sum(rows.num_rows for rows in rejected)
+        self.counts.read += data.num_rows + quarantined
+        self.counts.quarantined += quarantined
+        if data.num_rows:
+            yield Chunk(data, self._split)
+        if rejected:
+            yield Rejected(pa.concat_tables(rejected))
+
+    def _with_computed(self, data: pa.Table) -> tuple[pa.Table, Bools | None]:
+        """``data`` with the computed columns, and where one of them failed (None: nowhere)."""
+        failed: Bools | None = None
+        exprs = [expr for _, expr in self._computed if not expr.is_column]
+        columns: dict[Expr, pa.ChunkedArray] = {}
+        if exprs:
+            values, failed = self._compute(needed(data, exprs), [expr.sql for expr in exprs])
+            columns = dict(zip(exprs, values.columns, strict=True))
+        result = data.select([column.name for column in self._table.columns])
+        for name, expr in self._computed:
+            plain = expr.is_column
+            result = result.append_column(
+                name, data.column(next(iter(expr.columns))) if plain else columns[expr]
+            )
+        for name in (OFFSET, RECORD):
+            result = result.append_column(name, data.column(name))
+        return result, failed
+
+    def _compute(self, data: pa.Table, sqls: list[str]) -> tuple[pa.Table, Bools | None]:
+        try:
+            return plain_sql(self._engine, sqls, data), None
+        except duckdb.Error:
+            values = plain_sql(self._engine, [f"TRY({sql})" for sql in sqls], data)
+            probes = plain_sql(self._engine, [f"TRY(({sql}) IS NULL)" for sql in sqls], data)
+            failed = np.zeros(data.num_rows, dtype=np.bool_)
+            for probe in probes.columns:
+                failed |= single_array(probe).is_null().to_numpy(zero_copy_only=False)
+            return values, failed
+
+    def _malformed(self, rows: pa.Table) -> pa.Table:
+        return ledger_rows(
+            rows,
+            account=self._account,
+            table=self._table.name,
+            split=self._split,
+            operator="scan",
+            reasons=Reason.MALFORMED.value,
+        )

@@ -1,0 +1,101 @@
+"""Tally: the end of a branch's stateless part. Counts survivors, then drops what only S7 needed.
+
+Contract. Chunks in have ``split`` set and `OFFSET`; chunks out have the visible columns and the
+hidden ones in ``keep``, no others, and no ``split``: from here on rows of all splits are one
+stream. With `SPLIT` in ``keep`` the split's name becomes a column. Watermarks and barriers pass.
+
+Accounting (S7). A row that passed the watermark filter is ``used`` if any branch of its account
+keeps it, and ``filtered`` if none does. So the branches' survivors are united by (split, offset);
+`used_by_split` does that, cheaply by counting where there is one branch only. What a tally
+remembers is that of the running epoch, or, behind its barrier, of the epoch that ended; ``shared``
+False says that no other branch has this account, so that offsets need not be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.errors import InvariantError
+from tidegate.executor.base import Executor
+from tidegate.executor.columns import Int64s, is_hidden
+from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Message, Schema, SplitStatus
+
+
+class Tally(Executor):
+    """Counts the survivors of one branch for ``account``; ``schema`` is that of its input."""
+
+    def __init__(
+        self,
+        account: str,
+        keep: tuple[str, ...],
+        schema: Schema = (),
+        *,
+        shared: bool = True,
+    ) -> None:
+        self.account = account
+        self.schema = schema
+        self._keep = keep
+        self._shared = shared
+        self._counts: dict[str, int] = {}
+        self._offsets: dict[str, list[pa.ChunkedArray]] = {}
+        self._ended = False
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that have survivors, sorted."""
+        return sorted(self._counts)
+
+    def survivors(self, split: str) -> tuple[int, Int64s]:
+        """How many rows of ``split`` survived, and their offsets (none unless shared)."""
+        parts = [column.to_numpy() for column in self._offsets.get(split, [])]
+        offsets = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        return self._counts.get(split, 0), offsets
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        if chunk.split is None:
+            raise InvariantError(f"tally of {self.account}: a chunk without a split")
+        if self._ended:
+            self._forget()
+        data, split = chunk.data, chunk.split
+        self._counts[split] = self._counts.get(split, 0) + data.num_rows
+        if self._shared:
+            self._offsets.setdefault(split, []).append(data.column(OFFSET))
+        kept = data.select(
+            [name for name in data.column_names if not is_hidden(name) or name in self._keep]
+        )
+        if SPLIT in self._keep and SPLIT not in kept.column_names:
+            names = pa.repeat(pa.scalar(split, pa.string()), data.num_rows)
+            kept = kept.append_column(SPLIT, names)
+        yield Chunk(kept)
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        if self._ended:
+            self._forget()  # an epoch without rows
+        self._ended = True
+        yield barrier
+
+    def on_split_status(self, status: SplitStatus) -> Iterator[Message]:
+        """Ends here: behind a tally there are no splits."""
+        del status
+        return iter(())
+
+    def _forget(self) -> None:
+        self._counts = {}
+        self._offsets = {}
+        self._ended = False
+
+
+def used_by_split(tallies: Sequence[Tally]) -> dict[str, int]:
+    """The rows that any of ``tallies`` (all branches of one account) kept, by split."""
+    if len(tallies) == 1:
+        return {split: tallies[0].survivors(split)[0] for split in tallies[0].splits}
+    result = {}
+    for split in sorted({split for tally in tallies for split in tally.splits}):
+        survivors = [tally.survivors(split) for tally in tallies]
+        if any(count != len(offsets) for count, offsets in survivors):
+            raise InvariantError("branches of one account need tallies that are shared")
+        result[split] = len(np.unique(np.concatenate([offsets for _, offsets in survivors])))
+    return result
