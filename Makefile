@@ -1,0 +1,109 @@
+# Tidegate. `make help` lists the targets; each does the set-up that it needs.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+SEEDS ?= 5000
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties spark tidy))
+SOURCES := $(wildcard operators tests jobs)
+
+# Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
+export JAVA_HOME
+define FIND_JAVA
+java_version() { "$$1" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1; }; \
+found=""; best=0; \
+for java in "$${JAVA_HOME:+$$JAVA_HOME/bin/java}" "$$(command -v java || true)" /usr/lib/jvm/*/bin/java; do \
+    if [ -n "$$java" ] && [ -x "$$java" ]; then \
+        version="$$(java_version "$$java" || true)"; \
+        if [ "$${version:-0}" -ge 17 ]; then found="$$java"; break; fi; \
+        if [ "$${version:-0}" -gt "$$best" ]; then best="$$version"; fi; \
+    fi; \
+done; \
+if [ -z "$$found" ]; then \
+    if [ "$$best" -gt 0 ]; then echo "make: Java $$best is too old, Spark needs Java 17 or newer." >&2; \
+    else echo "make: there is no Java on the PATH, in JAVA_HOME or in /usr/lib/jvm; Spark needs Java 17 or newer." >&2; fi; \
+    echo "      On Debian and Ubuntu: apt-get install openjdk-17-jre-headless" >&2; exit 1; \
+fi; \
+JAVA_HOME="$$(dirname "$$(dirname "$$(readlink -f "$$found")")")"; export JAVA_HOME
+endef
+
+# The newest of the usual names that is at least 3.11.
+define FIND_PYTHON
+python=""; \
+for candidate in python3 python3.13 python3.12 python3.11; do \
+    if command -v "$$candidate" > /dev/null && "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; \
+    then python="$$candidate"; break; fi; \
+done; \
+if [ -z "$$python" ]; then \
+    echo "make: Tidegate needs Python 3.11 or newer; found $$(python3 --version 2>&1 || echo none)." >&2; \
+    echo "      On Debian and Ubuntu: apt-get install python3 python3-venv" >&2; exit 1; \
+fi; \
+if ! "$$python" -c 'import ensurepip, venv' 2> /dev/null; then \
+    echo "make: $$python has no venv module." >&2; \
+    echo "      On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; \
+fi
+endef
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(STAMP) java ## Make .venv with everything pinned; check Python and Java
+
+$(STAMP): pyproject.toml
+	@$(FIND_PYTHON); \
+	if [ ! -x $(PYTHON) ] || ! $(PYTHON) -m pip --version > /dev/null 2>&1; then \
+	    rm -rf $(VENV); "$$python" -m venv $(VENV); \
+	fi; \
+	echo "make: installing into $(VENV) (about 1 GB with Spark, a few minutes the first time)"; \
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	touch $(STAMP)
+
+.PHONY: java
+java: ## Check that there is a Java for Spark, and say which
+	@$(FIND_JAVA); echo "make: Java is $$JAVA_HOME"
+
+.PHONY: demo
+demo: $(STAMP) ## Run jobs/orders.sql on Spark over disordered orders and check its output
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) jobs/demo.py
+
+.PHONY: test
+test: $(STAMP) ## Run all tests that need no more than Python and Java
+	@$(FIND_JAVA); $(PYTHON) -m pytest $(PYTEST_ARGS) $(TESTS) || { \
+	    code=$$?; \
+	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
+	    exit $$code; \
+	}
+
+.PHONY: lint
+lint: $(STAMP) ## Check style and formatting
+	@$(PYTHON) -m ruff check $(SOURCES)
+	@$(PYTHON) -m ruff format --check $(SOURCES)
+
+.PHONY: type
+type: $(STAMP) ## Check types (mypy, strict)
+	@$(PYTHON) -m mypy
+
+.PHONY: fmt
+fmt: $(STAMP) ## Format the code and apply safe fixes
+	@$(PYTHON) -m ruff check --fix $(SOURCES)
+	@$(PYTHON) -m ruff format $(SOURCES)
+
+.PHONY: sim
+sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
+	@PYTHONPATH=tests $(PYTHON) -m tidegate.simulator --seeds $(SEEDS)
+
+.PHONY: bench
+bench: $(STAMP) ## Measure rows per second against Spark's own windows
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench
+
+.PHONY: clean
+clean: ## Remove outputs and caches; .venv stays
+	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
+	find operators tests jobs -name __pycache__ -type d -prune -exec rm -rf {} +
