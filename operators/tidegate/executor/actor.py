@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from tidegate.connectors.base import SourceChunk
 from tidegate.executor.base import Executor
 from tidegate.executor.build import Context, build, build_filter
-from tidegate.executor.dispatch import Dispatch
+from tidegate.executor.dispatch import Dispatch, Mode
 from tidegate.executor.engine import Engine
 from tidegate.executor.merge import Merge
 from tidegate.executor.pipeline import Pipeline
@@ -25,13 +25,13 @@ from tidegate.executor.tally import Tally, used_by_split
 from tidegate.executor.watermark_filter import WatermarkFilter
 from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment, is_split_local
-from tidegate.plan.physical import Distribution, Input, watermark_columns
+from tidegate.plan.physical import Distribution, Exchange, Input, watermark_columns
+from tidegate.plan.physical import Tally as TallyNode
 from tidegate.state import StateTable
 from tidegate.types import (
     Barrier,
     Chunk,
     Counts,
-    FilterState,
     Message,
     Rejected,
     SplitReport,
@@ -70,7 +70,7 @@ class Actor:
     ) -> None:
         self.fragment = fragment
         self._engine = engine
-        self._context = Context(engine, state, checks)
+        self._context = Context(engine, state, _shared_accounts(fragment), checks)
         self._local = is_split_local(fragment)
         self._time_us = 0
         self._splits: dict[str, _SplitLevel] = {}
@@ -87,10 +87,8 @@ class Actor:
             },
             [output.node for output in fragment.outputs],
         )
-        self._dispatches = [
-            None
-            if output.exchange is None
-            else _dispatch(output.exchange, vnodes, engine, instance)
+        self._dispatches: list[Dispatch | None] = [
+            _dispatch(output.exchange, vnodes, engine, instance) if output.exchange else None
             for output in fragment.outputs
         ]
         self._upstreams = Merge((), None)  # aligns the barriers of the actors before a split level
@@ -119,12 +117,8 @@ class Actor:
         ``statuses`` has `NO_SPLIT` alone where the actor has no split.
         """
         for split, status in statuses.items():
-            for index, output in enumerate(self.fragment.outputs):
-                dispatch = self._dispatches[index]
-                if dispatch and output.exchange and _keeps_splits(output.exchange):
-                    if split != NO_SPLIT:
-                        for vnode, routed in dispatch.route(SplitStatus(status, split)):
-                            yield Emission(index, vnode, routed)
+            if split != NO_SPLIT:
+                yield from self._announce(SplitStatus(status, split))
             for message in (SplitStatus(status, split), barrier):
                 if split == NO_SPLIT:
                     for node in self._boundaries:
@@ -132,6 +126,14 @@ class Actor:
                 else:
                     for node, result in self._splits[split].push(message):
                         yield from self._after_split(split, node, result)
+
+    def _announce(self, status: SplitStatus) -> Iterator[Emission]:
+        """Tells the actors behind an exchange by split which splits there are."""
+        for index, dispatch in enumerate(self._dispatches):
+            exchange = self.fragment.outputs[index].exchange
+            if dispatch and exchange and exchange.distribution is Distribution.BY_SPLIT:
+                for vnode, routed in dispatch.route(status):
+                    yield Emission(index, vnode, routed)
 
     def _without_split(
         self, node: nodes.Node, status: Status, message: Message
@@ -220,7 +222,7 @@ class Actor:
 
     def merged_watermarks(self) -> dict[str, int | None]:
         """The merged watermark of each column (of all merges; the last input's wins a name)."""
-        return {c: v for merge in self._merges.values() for c, v in merge.current().items()}
+        return {c: v for merge in self._merges.values() for c, v in merge.merged.items()}
 
     def reports(self) -> list[SplitReport]:
         """What each split did since the last call, by account (S7). Call behind the barrier."""
@@ -309,7 +311,7 @@ class _SplitLevel:
 def _boundaries(fragment: Fragment, local: frozenset[nodes.Node]) -> list[nodes.Node]:
     """Where streams are merged: the topmost per-split nodes, and inputs that are not per split."""
     outputs = [output.node for output in fragment.outputs]
-    result = []
+    result: list[nodes.Node] = []
     for node in fragment.nodes:
         if node not in local:
             if isinstance(node, Input):
@@ -321,7 +323,11 @@ def _boundaries(fragment: Fragment, local: frozenset[nodes.Node]) -> list[nodes.
     return result
 
 
-def _keeps_splits(exchange: nodes.Node) -> bool:
-    return getattr(exchange, "distribution", None) is Distribution.BY_SPLIT
+def _shared_accounts(fragment: Fragment) -> frozenset[str]:
+    accounts = [node.account for node in fragment.nodes if isinstance(node, TallyNode)]
+    return frozenset(a for a in accounts if accounts.count(a) > 1)
 
 
+def _dispatch(exchange: Exchange, vnodes: int, engine: Engine, instance: int) -> Dispatch:
+    mode = Mode(exchange.distribution.value)
+    return Dispatch(exchange.keys, vnodes, engine, mode=mode, first=instance)

@@ -1,4 +1,4 @@
-"""Wiring: from plan nodes to executors, one line an operator. Operators know nothing of plans' shape."""
+"""Wiring: from plan nodes to executors, one branch an operator."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ from tidegate.state import StateTable
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an actor gives its executors: the engine, and a state table by name."""
+    """What an actor gives its executors: the engine, and a state table by name.
+
+    ``shared_accounts`` have several branches, whose tallies must be united (S7).
+    """
 
     engine: Engine
     state: Callable[[str], StateTable]
+    shared_accounts: frozenset[str]
     checks: bool = False
 
 
 def build(node: nodes.Node, context: Context, name: str) -> Executor:
-    """The executor of a merged-level node; ``name`` is unique in the fragment and names its state."""
+    """The executor of a node; ``name`` is unique in the fragment and names its state."""
     executor = _build(node, context, name)
     return Checked(executor) if context.checks else executor
 
@@ -46,7 +50,12 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case nodes.Tumble():
             return Tumble(node, engine)
         case physical.Tally():
-            return Tally(node.account, node.keep)
+            return Tally(
+                node.account,
+                node.keep,
+                node.schema,
+                shared=node.account in context.shared_accounts,
+            )
         case physical.PartialAggregate():
             return PartialAggregate(node.aggregate, engine)
         case physical.FinalAggregate():

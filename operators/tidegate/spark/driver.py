@@ -124,7 +124,7 @@ def _open_manifest(
         source_planner(table, options.available_now).splits()  # a missing path is told at once
     fresh = not checkpoint.exists
     remembered = {str(t): committer.prepare(fresh) for t, committer in committers.items()}
-    identity = {
+    identity: dict[str, Any] = {
         "fingerprint": fingerprint(plan),
         "vnodes": plan.vnodes,
         "hash": hash_probe(Engine()),
@@ -132,7 +132,7 @@ def _open_manifest(
     if fresh:
         if any((checkpoint.path / "epochs").iterdir()):
             raise TrustError(f"{checkpoint.path} has epochs but no job.json")
-        manifest = {
+        manifest: dict[str, Any] = {
             **identity,
             "job": plan.job.name,
             "tidegate": tidegate.__version__,

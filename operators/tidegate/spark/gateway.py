@@ -10,8 +10,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pyspark
+from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -60,12 +62,15 @@ def start_spark(
     for key, value in {**DEFAULTS, **settings, **REQUIRED}.items():
         conf.set(key, value)
     conf.set("spark.sql.shuffle.partitions", str(parallelism))
-    if log is None:
-        gateway = launch_gateway(conf)
-    else:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as file:
-            gateway = launch_gateway(conf, {"stdout": file, "stderr": file})
-    context = SparkContext(gateway=gateway, conf=conf)
+    context = SparkContext(gateway=_launch(conf, log), conf=conf)
     context.setLogLevel("WARN")
     return SparkSession(context)
+
+
+def _launch(conf: SparkConf, log: Path | None) -> JavaGateway:
+    launch: Any = launch_gateway  # PySpark gives it no types
+    if log is None:
+        return launch(conf)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file:
+        return launch(conf, {"stdout": file, "stderr": file})

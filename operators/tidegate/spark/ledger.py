@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -80,8 +79,7 @@ def show_time(value: int | None, kind: str | None) -> str | int | float | None:
         return value
     scale = decimal_scale(kind)
     if scale is not None:
-        number = Decimal(value).scaleb(-scale)
-        return json.loads(str(number))
+        return float(Decimal(value).scaleb(-scale)) if scale else value
     try:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
     except OverflowError:

@@ -9,6 +9,7 @@ planners of separate sources in separate processes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tidegate.clock import Clock
 from tidegate.connectors.base import Position, SourcePlanner
@@ -31,7 +32,7 @@ class SplitTask:
     end: Position
     first_offset: int
     status: Status
-    filters: dict[str, str]
+    filters: dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

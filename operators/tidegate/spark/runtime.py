@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.connectors.registry import is_bounded
 from tidegate.errors import RunError, TidegateError
@@ -118,10 +117,3 @@ def stopped_after(spark: SparkSession) -> Iterator[SparkSession]:
         yield spark
     finally:
         spark.stop()
-
-
-def progress_of(entry: Entry) -> dict[str, Any]:
-    """An epoch as a JSON document, for progress lines."""
-    from tidegate.spark.ledger import counts_document
-
-    return {"epoch": entry.epoch, "time_us": entry.time_us, **counts_document(entry.counts)}

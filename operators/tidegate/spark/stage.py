@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pyspark.sql import Row as SparkRow
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor, Emission

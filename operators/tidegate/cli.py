@@ -1,0 +1,177 @@
+"""The command line (design §4): a thin skin over frontend, plan and the Spark driver."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tidegate.clock import SystemClock
+from tidegate.errors import OptionsError, TidegateError
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.explain import explain as explain_plan
+from tidegate.plan.fragments import Plan, cut
+from tidegate.progress import Progress, progress_for
+from tidegate.settings import Settings, resolve
+
+app = typer.Typer(
+    help="Event-time SQL for Apache Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[Path, typer.Argument(help="SQL file: all its statements are one job.")]
+Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show Spark's output and whole traces.")]
+Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
+
+
+@app.command()
+def run(
+    file: File,
+    available_now: Annotated[
+        bool, typer.Option("--available-now", help="Stop at what is there now.")
+    ] = False,
+    checkpoint: Annotated[
+        str | None, typer.Option("--checkpoint", help="Where the job keeps what it knows.")
+    ] = None,
+    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = "local[2]",
+    set_: Set = None,
+    takeover: Annotated[
+        bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
+    ] = False,
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run a job until its tables end, or until it is stopped."""
+    with _reported(debug):
+        plan, settings, spark = _compiled(file, set_)
+        from tidegate.spark.driver import RunOptions, run_job
+
+        options = RunOptions(
+            checkpoint=checkpoint,
+            master=master,
+            parallelism=settings.parallelism,
+            rows_max=settings.epoch_rows_max,
+            interval_s=settings.epoch_interval_us / 1e6,
+            available_now=available_now,
+            takeover=takeover,
+            debug=debug,
+            spark=tuple(spark.items()),
+        )
+        clock = SystemClock()
+        progress: Progress = progress_for(plan, clock, json_)
+        with progress:
+            last = run_job(plan, options, clock, progress.log, progress.on_epoch)
+            progress.finish(last)
+
+
+@app.command()
+def explain(file: File, set_: Set = None, debug: Debug = False) -> None:
+    """Show fragments, exchanges, watermark columns, and a bound on each operator's state."""
+    with _reported(debug):
+        plan, _, _ = _compiled(file, set_)
+        typer.echo(explain_plan(plan))
+
+
+@app.command()
+def check(file: File, set_: Set = None, debug: Debug = False) -> None:
+    """Parse, bind and plan a job; run nothing."""
+    with _reported(debug):
+        plan, _, _ = _compiled(file, set_)
+        sinks, tables = len(plan.job.sinks), len(plan.tables)
+        typer.echo(f"{file}: ok ({tables} source table(s), {sinks} sink(s))")
+
+
+@app.command()
+def ledger(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show a job's late and quarantined rows, and its account."""
+    with _reported(debug):
+        from tidegate.spark.checkpoint import Checkpoint
+        from tidegate.spark.ledger import read_ledger
+
+        checkpoint = Checkpoint(str(directory))
+        checkpoint.read_job()
+        document = read_ledger(checkpoint)
+        if json_:
+            typer.echo(json.dumps(document))
+        else:
+            _print_ledger(document)
+
+
+def main() -> None:
+    """Entry point of the ``tidegate`` command."""
+    app()
+
+
+def _compiled(file: Path, overrides: list[str] | None) -> tuple[Plan, Settings, dict[str, str]]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionsError(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OptionsError(f"cannot read {file}: it is not UTF-8") from error
+    pairs: dict[str, str] = {}
+    for item in overrides or []:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise OptionsError(f"--set {item}: expected key=value")
+        pairs[key.strip()] = value.strip()
+    job = compile_sql(text, str(file), pairs)
+    settings, spark = resolve(dict(job.settings), os.environ)
+    return cut(job, settings.vnodes, settings.pushdown), settings, spark
+
+
+def _print_ledger(document: dict[str, object]) -> None:
+    console = Console()
+    rows = document["rows"]
+    assert isinstance(rows, list)
+    for row in rows:
+        lateness = row["lateness"]
+        late = "" if lateness is None else f"  {lateness / 1e6:g} s late"
+        place = f"{row['table']} {row['split']}@{row['offset']}"
+        console.print(
+            f"[bold]{row['reason']:<11}[/] {escape(place)}  {row['event_time'] or ''}{late}  "
+            f"{escape(row['record'] or '')[:100]}",
+            highlight=False,
+        )
+    counts = document["counts"]
+    assert isinstance(counts, dict)
+    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
+
+
+@contextmanager
+def _reported(debug: bool) -> Iterator[None]:
+    """Turns our errors into one clear message on stderr and the exit code of design §4."""
+    try:
+        yield
+    except TidegateError as error:
+        if debug:
+            raise
+        typer.echo(error.render(), err=True)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)
+        raise typer.Exit(130) from None
+    except Exception as error:
+        if debug:
+            raise
+        typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+        typer.echo("hint: run again with --debug for the trace, and tell us", err=True)
+        raise typer.Exit(1) from None
+
+
+if __name__ == "__main__":
+    main()

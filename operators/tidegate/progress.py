@@ -1,0 +1,183 @@
+"""What a person or a program sees of a running job: a live line, log lines, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from tidegate.clock import Clock
+from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.spark.checkpoint import Entry
+from tidegate.spark.ledger import counts_document, show_time
+from tidegate.types import Counts, column_named
+
+
+class Progress:
+    """Plain log lines on stderr: the form for pipes, and the base of the others."""
+
+    def __init__(self, plan: Plan, clock: Clock) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._started = clock.monotonic_s()
+        self._last = (self._started, 0)
+        self._rate = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        pass
+
+    def log(self, line: str) -> None:
+        """A line worth keeping."""
+        sys.stderr.write(line + "\n")
+
+    def on_epoch(self, entry: Entry) -> None:
+        """An epoch was committed."""
+        self.measure(entry)
+        self.log(self.line(entry))
+
+    def finish(self, entry: Entry) -> None:
+        """The job has ended."""
+        counts = total(entry)
+        self.log(
+            f"done: {entry.epoch} epochs, {counts.read:,} rows read = {counts.used:,} used + "
+            f"{counts.filtered:,} filtered + {counts.late:,} late + "
+            f"{counts.quarantined:,} quarantined"
+        )
+
+    def measure(self, entry: Entry) -> None:
+        """Takes the time of an epoch, for rows/s."""
+        now, read = self._clock.monotonic_s(), total(entry).read
+        then, before = self._last
+        self._rate = max(0, read - before) / max(now - then, 1e-6)
+        self._last = (now, read)
+
+    def line(self, entry: Entry) -> str:
+        """An epoch in one line."""
+        counts = total(entry)
+        return (
+            f"epoch {entry.epoch}  {self._rate:,.0f} rows/s  watermark {self.watermark(entry)}  "
+            f"read {counts.read:,}  late {counts.late:,}  quarantined {counts.quarantined:,}"
+        )
+
+    def watermark(self, entry: Entry) -> str:
+        """The lowest watermark of the splits that are still active, as text."""
+        lowest, kind = None, None
+        for filter_id, splits in entry.filters.items():
+            column_type = self._time_type(filter_id)
+            for state in splits.values():
+                value = state["watermark"]
+                if value is not None and (lowest is None or value < lowest):
+                    lowest, kind = value, column_type
+        return str(show_time(lowest, kind)) if lowest is not None else "-"
+
+    def _time_type(self, filter_id: str) -> str | None:
+        for fragment in self._plan.fragments:
+            for node in fragment.nodes:
+                if isinstance(node, WatermarkFilter) and node.id == filter_id:
+                    return column_named(node.schema, node.column).type
+        return None
+
+
+class JsonProgress(Progress):
+    """One JSON document a line on stdout."""
+
+    def log(self, line: str) -> None:
+        sys.stderr.write(line + "\n")
+
+    def on_epoch(self, entry: Entry) -> None:
+        self.measure(entry)
+        self._print({"event": "epoch", "rows_per_s": round(self._rate), **self._document(entry)})
+
+    def finish(self, entry: Entry) -> None:
+        self._print({"event": "done", **self._document(entry)})
+
+    def _document(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "epoch": entry.epoch,
+            "watermark": self.watermark(entry),
+            **counts_document(entry.counts),
+        }
+
+    def _print(self, document: dict[str, Any]) -> None:
+        sys.stdout.write(json.dumps(document) + "\n")
+        sys.stdout.flush()
+
+
+class LiveProgress(Progress):
+    """A live table on a terminal: watermark and account of every split."""
+
+    def __init__(self, plan: Plan, clock: Clock) -> None:
+        super().__init__(plan, clock)
+        self._console = Console(stderr=True)
+        self._live = Live(console=self._console, refresh_per_second=4, transient=False)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def log(self, line: str) -> None:
+        self._console.print(line, highlight=False, markup=False)
+
+    def on_epoch(self, entry: Entry) -> None:
+        self.measure(entry)
+        self._live.update(self._table(entry))
+
+    def _table(self, entry: Entry) -> Table:
+        table = Table(title=self.line(entry), title_justify="left", title_style="bold", box=None)
+        for name in ("split", "watermark", "read", "used", "filtered", "late", "quarantined"):
+            table.add_column(name, justify="left" if name in ("split", "watermark") else "right")
+        for account, splits in sorted(entry.counts.items()):
+            for split, counts in sorted(splits.items()):
+                table.add_row(
+                    f"{account}/{split}",
+                    self._split_watermark(entry, split),
+                    *(
+                        f"{counts[n]:,}"
+                        for n in ("read", "used", "filtered", "late", "quarantined")
+                    ),
+                )
+        return table
+
+    def _split_watermark(self, entry: Entry, split: str) -> str:
+        for filter_id, splits in entry.filters.items():
+            if split in splits:
+                return str(show_time(splits[split]["watermark"], self._time_type(filter_id)) or "-")
+        return "-"
+
+
+def total(entry: Entry) -> Counts:
+    """The counts of all accounts and splits."""
+    result = Counts()
+    for splits in entry.counts.values():
+        for counts in splits.values():
+            result.add(Counts(**counts))
+    return result
+
+
+def progress_for(plan: Plan, clock: Clock, as_json: bool) -> Progress:
+    """The form that fits: JSON if asked for, live on a terminal, lines in a pipe."""
+    if as_json:
+        return JsonProgress(plan, clock)
+    return LiveProgress(plan, clock) if sys.stderr.isatty() else Progress(plan, clock)

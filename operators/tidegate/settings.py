@@ -1,0 +1,75 @@
+"""The settings of a job: ``--set`` wins over ``SET`` in the file, which wins over the environment.
+
+In the environment a setting is spelled in capitals with underscores: ``tidegate.epoch.rows.max``
+is ``TIDEGATE_EPOCH_ROWS_MAX``. ``spark.*`` settings go to Spark as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tidegate.connectors.durations import parse_duration
+from tidegate.errors import OptionsError, did_you_mean
+
+PREFIX = "tidegate."
+
+
+def _rows(value: Any) -> Any:
+    """A number of rows with or without underscores; ``unlimited`` or 0 is no limit."""
+    if isinstance(value, str):
+        value = value.replace("_", "").strip().lower()
+        if value in ("unlimited", "none", "0"):
+            return None
+    return value
+
+
+Rows = Annotated[int | None, BeforeValidator(_rows), Field(ge=1)]
+Duration = Annotated[int, BeforeValidator(parse_duration)]
+
+
+class Settings(BaseModel):
+    """Everything that changes how a job runs, and never what it gives (S6)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epoch_rows_max: Rows = Field(500_000, alias="tidegate.epoch.rows.max")
+    epoch_interval_us: Duration = Field(1_000_000, alias="tidegate.epoch.interval")
+    vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
+    parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")
+    pushdown: bool = Field(True, alias="tidegate.watermark.pushdown")
+
+
+KNOWN = tuple(field.alias or name for name, field in Settings.model_fields.items())
+
+
+def resolve(
+    job: Mapping[str, str], environment: Mapping[str, str]
+) -> tuple[Settings, dict[str, str]]:
+    """The settings, and those for Spark. ``job`` has ``SET`` and ``--set``, merged.
+
+    Raises OptionsError for an unknown setting or a value that does not fit.
+    """
+    values: dict[str, str] = {}
+    for name in KNOWN:
+        variable = name.upper().replace(".", "_").replace("-", "_")
+        if variable in environment:
+            values[name] = environment[variable]
+    spark: dict[str, str] = {}
+    for name, value in job.items():
+        if name.startswith("spark."):
+            spark[name] = value
+        elif name.startswith(PREFIX):
+            if name not in KNOWN:
+                raise OptionsError(f"unknown setting '{name}'", hint=did_you_mean(name, KNOWN))
+            values[name] = value
+    try:
+        return Settings.model_validate(values), spark
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = str(problem["loc"][0])
+        raise OptionsError(
+            f"setting '{name}': '{values[name]}' does not fit: {problem['msg']}"
+        ) from error
