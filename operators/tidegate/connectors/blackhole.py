@@ -1,0 +1,44 @@
+"""The `blackhole` sink: takes rows, counts them, forgets them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from tidegate.connectors.base import StagedFile
+
+
+class BlackholeWriter:
+    """Implements `tidegate.connectors.base.SinkWriter`."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.bytes = 0
+
+    def write(self, data: pa.Table) -> None:
+        self.rows += data.num_rows
+        self.bytes += data.nbytes
+
+    def close(self) -> list[StagedFile]:
+        return [StagedFile("", 0, self.rows, self.bytes)] if self.rows else []
+
+    def abort(self) -> None:
+        self.rows = self.bytes = 0
+
+
+class BlackholeCommitter:
+    """Implements `tidegate.connectors.base.SinkCommitter`."""
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        del fresh
+        return {}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        del remembered
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        del epoch, staged
+
+    def discard_unknown(self) -> None:
+        """Nothing is ever staged."""

@@ -1,0 +1,206 @@
+"""Driver side of the `filesystem` source: which files there are, and how far an epoch reads.
+
+Bounded (no ``source.monitor-interval``): the first listing of a run is the input, a split is
+finished at its end. Monitored: every `splits` lists again, a split is never finished, and a line
+without its newline at the very end of a split is taken once its file has stood still from one
+listing to the next (it may still be being written). ``available_now`` fixes a monitored listing
+too, and takes such a line, without calling the split finished.
+
+Files are added, in name order; the last of a split may grow. Anything else would lose rows or read
+them twice and is a TrustError that names the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.files import DataFile, Listing, list_splits, open_location
+from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
+from tidegate.connectors.options import FilesystemSourceOptions, parsed
+from tidegate.connectors.positions import FilePosition, file_position
+from tidegate.connectors.shares import share_rows
+from tidegate.errors import TrustError
+from tidegate.plan.nodes import Table
+
+_CHANGED = "files of a source may be added behind those already read, never changed"
+
+
+class FilesystemPlanner:
+    """Implements `tidegate.connectors.base.SourcePlanner`."""
+
+    def __init__(self, table: Table, available_now: bool) -> None:
+        options: FilesystemSourceOptions = parsed(
+            FilesystemSourceOptions, table.connector, table.options
+        )
+        self._table = table
+        self._path = options.path
+        self._each_file = options.split == "file"
+        self._monitored = options.monitor_interval_us is not None
+        self._fixed = available_now or not self._monitored
+        filesystem, _ = open_location(self._path)
+        self._measure = _measure(table.format, filesystem)
+        self._listing: Listing | None = None
+        self._before: Listing | None = None  # the listing before: tells which files stand still
+        self._turn = 0
+
+    def splits(self) -> Sequence[str]:
+        if self._listing is None or not self._fixed:
+            now = list_splits(self._path, self._each_file)
+            self._check_unchanged(now)
+            self._before, self._listing = self._listing, now
+        return list(self._listing.splits)
+
+    def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
+        begins = {split: file_position(position) for split, position in start.items()}
+        for split, begin in begins.items():
+            self._check_position(split, begin)
+        if rows_max is None:
+            return {split: self._all(split, begin) for split, begin in begins.items()}
+        hungry = [split for split in sorted(begins) if self._remains(split, begins[split])]
+        turn = self._turn % max(1, len(hungry))
+        self._turn += 1
+        ends: dict[str, FilePosition] = dict(begins)
+
+        def reach(split: str, rows: int) -> int:
+            ends[split], found = self._advance(split, begins[split], rows)
+            return found
+
+        given = share_rows(max(1, rows_max), hungry[turn:] + hungry[:turn], reach)
+        return {
+            split: SplitPlan(end.json, self._finished(split, end), given.get(split, 0))
+            for split, end in ends.items()
+        }
+
+    def has_more(self, start: Mapping[str, Position]) -> bool:
+        return any(
+            self._remains(split, file_position(position)) for split, position in start.items()
+        )
+
+    def unread(self, start: Mapping[str, Position]) -> list[str]:
+        """Files that the positions ``start`` have not read, from a fresh listing."""
+        found: list[str] = []
+        for split, files in list_splits(self._path, self._each_file).splits.items():
+            begin = file_position(start.get(split))
+            intruder = _youngest_intruder(files, begin)
+            found += [
+                _shown(split, file)
+                for file in files
+                if file.name > begin.file
+                or file is intruder
+                or (file.name == begin.file and self._measure.end(file) > begin.place)
+            ]
+        return found
+
+    def _files(self, split: str) -> tuple[DataFile, ...]:
+        if self._listing is None:
+            self.splits()
+        assert self._listing is not None
+        return self._listing.splits.get(split, ())
+
+    def _end(self, split: str, file: DataFile) -> int:
+        """Up to where ``file`` may be read now."""
+        if self._fixed or file != self._files(split)[-1] or self._stands_still(split, file):
+            return self._measure.end(file)
+        return self._measure.whole_end(file)
+
+    def _stands_still(self, split: str, file: DataFile) -> bool:
+        return self._before is not None and file in self._before.splits.get(split, ())
+
+    def _ahead(self, split: str, begin: FilePosition) -> list[DataFile]:
+        """The files with a place behind ``begin``."""
+        return [
+            file
+            for file in self._files(split)
+            if file.name > begin.file
+            or (file.name == begin.file and self._end(split, file) > begin.place)
+        ]
+
+    def _remains(self, split: str, begin: FilePosition) -> bool:
+        return any(
+            self._end(split, file) > (begin.place if file.name == begin.file else 0)
+            for file in self._ahead(split, begin)
+        )
+
+    def _at(self, split: str, file: DataFile, place: int) -> FilePosition:
+        return FilePosition(file.name, place, self._files(split).index(file) + 1)
+
+    def _all(self, split: str, begin: FilePosition) -> SplitPlan:
+        """A plan to the end of what is there; its rows are bounded by the places passed."""
+        end, places = begin, 0
+        for file in self._ahead(split, begin):
+            until = self._end(split, file)
+            places += until - (begin.place if file.name == begin.file else 0)
+            end = self._at(split, file, until)
+        return SplitPlan(end.json, self._finished(split, end), places)
+
+    def _advance(self, split: str, begin: FilePosition, rows: int) -> tuple[FilePosition, int]:
+        """The position up to ``rows`` rows behind ``begin``, and how many rows that is."""
+        end, found = begin, 0
+        for file in self._ahead(split, begin):
+            place = begin.place if file.name == begin.file else 0
+            until, more = self._measure.advance(file, place, self._end(split, file), rows - found)
+            end, found = self._at(split, file, until), found + more
+            if found >= rows:
+                break
+        return end, found
+
+    def _finished(self, split: str, end: FilePosition) -> bool:
+        return not self._monitored and not self._remains(split, end)
+
+    def _check_position(self, split: str, begin: FilePosition) -> None:
+        """Raises TrustError when ``begin`` no longer means what it meant when it was written."""
+        if not begin.file:
+            return
+        files = self._files(split)
+        intruder = _youngest_intruder(files, begin)
+        if intruder is not None:
+            raise TrustError(
+                f"file '{_shown(split, intruder)}' of table '{self._table.name}' appeared before "
+                f"'{begin.file}', which has been read already",
+                hint="give new files names that sort behind; rename this one",
+            )
+        for file in files:
+            if file.name < begin.file:
+                self._measure.forget(file)
+            if file.name == begin.file and self._measure.end(file) < begin.place:
+                raise TrustError(
+                    f"file '{_shown(split, file)}' of table '{self._table.name}' has shrunk: "
+                    f"{begin.place} have been read of it, {self._measure.end(file)} are left",
+                    hint=_CHANGED,
+                )
+
+    def _check_unchanged(self, now: Listing) -> None:
+        """Raises TrustError when a file that is not its split's last one changed its size."""
+        for split, files in (self._listing.splits if self._listing else {}).items():
+            sizes = {file.name: file.size for file in now.splits.get(split, ())}
+            for file in files:
+                size = sizes.get(file.name, file.size)
+                if size < file.size or (size != file.size and file is not files[-1]):
+                    raise TrustError(
+                        f"file '{_shown(split, file)}' of table '{self._table.name}' changed: "
+                        f"{file.size} bytes before, {size} now",
+                        hint=_CHANGED,
+                    )
+
+
+def _measure(format_: str, filesystem: Any) -> Measure:
+    return ParquetMeasure(filesystem) if format_ == "parquet" else TextMeasure(filesystem)
+
+
+def _youngest_intruder(files: tuple[DataFile, ...], begin: FilePosition) -> DataFile | None:
+    """A file that appeared among those already read, or None.
+
+    Files that were read and then removed are fine, so more files than were counted is the sign;
+    the youngest of them is named.
+    """
+    before = [file for file in files if file.name <= begin.file]
+    if not begin.files or len(before) <= begin.files:
+        return None
+    others = [file for file in before if file.name != begin.file]
+    return max(others, key=lambda file: file.mtime_ns)
+
+
+def _shown(split: str, file: DataFile) -> str:
+    return file.name if split in (".", file.name) else f"{split}/{file.name}"

@@ -1,0 +1,178 @@
+"""The `filesystem` sink: files staged in ``<path>/.tidegate``, published by a rename (design §2).
+
+What a reader finds under ``part-*`` is committed; everything else is hidden. A published file is
+``part-<generation>-<epoch>-<index>.<format>``: name order is row order, and a fresh checkpoint
+writes a new generation behind what is there, never over it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import fs
+
+from tidegate.connectors import csv_format, json_encode, parquet_format
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.files import open_location
+from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
+from tidegate.connectors.staging import (
+    delete_below,
+    is_file,
+    sink_errors,
+    sync,
+    unique_token,
+    write_durable,
+    write_order,
+)
+from tidegate.errors import TrustError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+
+STAGING: Final = ".tidegate"
+FILE_BYTES_MAX: Final = 128 << 20
+_PART: Final = re.compile(r"part-(\d+)-.*")
+
+
+class FilesystemWriter:
+    """Implements `tidegate.connectors.base.SinkWriter`."""
+
+    def __init__(
+        self,
+        table: Table,
+        epoch: int,
+        writer: str,
+        token: Callable[[], str] = unique_token,
+        file_bytes_max: int = FILE_BYTES_MAX,
+    ) -> None:
+        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+        self._table = table
+        self._csv = csv_options(table.options)
+        self._path = options.path
+        self._filesystem, root = open_location(options.path)
+        self._staging = f"{root}/{STAGING}"
+        self._name = f"{epoch}-{writer}"
+        self._writer = writer
+        self._token = token
+        self._file_bytes_max = file_bytes_max
+        self._engine = Engine()
+        self._pieces: list[bytes] = []
+        self._tables: list[pa.Table] = []
+        self._rows = 0
+        self._bytes = 0
+        self._staged: list[StagedFile] = []
+
+    def write(self, data: pa.Table) -> None:
+        if data.num_rows == 0:
+            return
+        if self._table.format == "parquet":
+            self._tables.append(data)
+            self._bytes += data.nbytes
+        else:
+            piece = self._encode(data)
+            self._pieces.append(piece)
+            self._bytes += len(piece)
+        self._rows += data.num_rows
+        if self._bytes >= self._file_bytes_max:
+            self._flush()
+
+    def close(self) -> list[StagedFile]:
+        self._flush()
+        return list(self._staged)
+
+    def abort(self) -> None:
+        for staged in self._staged:
+            if is_file(self._filesystem, staged.path):
+                self._filesystem.delete_file(staged.path)
+        self._staged.clear()
+        self._start_file()
+
+    def _encode(self, data: pa.Table) -> bytes:
+        columns, csv = self._table.columns, self._csv
+        if self._table.format == "json":
+            return json_encode.encode(data, columns, self._engine)
+        head = csv_format.header(columns, csv) if csv.header and not self._pieces else b""
+        return head + csv_format.encode(data, columns, csv, self._engine)
+
+    def _flush(self) -> None:
+        """Stages one file of what has been written so far."""
+        if self._rows == 0:
+            return
+        if self._tables:
+            content = parquet_format.encode(pa.concat_tables(self._tables))
+        else:
+            content = b"".join(self._pieces)
+        path = f"{self._staging}/{self._name}-{self._token()}.{self._table.format}"
+        with sink_errors("write to", self._path):
+            self._filesystem.create_dir(self._staging, recursive=True)
+            write_durable(self._filesystem, path, content)
+            sync(self._filesystem, self._staging)
+        order = write_order(self._writer, len(self._staged))
+        self._staged.append(StagedFile(path, order, self._rows, len(content)))
+        self._start_file()
+
+    def _start_file(self) -> None:
+        self._pieces.clear()
+        self._tables.clear()
+        self._rows = self._bytes = 0
+
+
+class FilesystemCommitter:
+    """Implements `tidegate.connectors.base.SinkCommitter`."""
+
+    def __init__(self, table: Table, token: Callable[[], str] = unique_token) -> None:
+        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+        self._path = options.path
+        self._format = options.format
+        self._filesystem, self._root = open_location(options.path)
+        self._staging = f"{self._root}/{STAGING}"
+        self._token = token
+        self._generation = 1
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        with sink_errors("write to", self._path):
+            self._filesystem.create_dir(self._staging, recursive=True)
+            probe = f"{self._staging}/probe-{self._token()}"
+            write_durable(self._filesystem, probe, b"probe")
+            self._filesystem.delete_file(probe)
+            if fresh:
+                self._generation = 1 + max(self._generations(), default=0)
+        return {"generation": str(self._generation)}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        self._generation = int(remembered.get("generation", "1"))
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        ordered = sorted(staged, key=lambda file: (file.order, file.path))
+        with sink_errors("publish into", self._path):
+            for index, file in enumerate(ordered):
+                self._publish_one(file.path, self._final(epoch, index))
+            if ordered:
+                sync(self._filesystem, self._root)
+
+    def discard_unknown(self) -> None:
+        """Call it after every epoch that the epoch log holds is published, not before."""
+        with sink_errors("clean", self._path):
+            delete_below(self._filesystem, self._staging)
+
+    def _final(self, epoch: int, index: int) -> str:
+        name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"
+        return f"{self._root}/{name}"
+
+    def _publish_one(self, staged: str, final: str) -> None:
+        if is_file(self._filesystem, staged):
+            self._filesystem.move(staged, final)
+        elif not is_file(self._filesystem, final):
+            raise TrustError(
+                f"a staged file of the output '{self._path}' is lost: '{staged}'",
+                hint="something removed it: start the job again with a new checkpoint",
+            )
+
+    def _generations(self) -> list[int]:
+        selector = fs.FileSelector(self._root, recursive=False)
+        names: list[Any] = [
+            _PART.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
+        ]
+        return [int(match[1]) for match in names if match]

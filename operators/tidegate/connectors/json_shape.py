@@ -1,0 +1,133 @@
+"""The declared columns as json decoding sees them: one `Leaf` or `Branch` per field.
+
+A field's *kind* decides which JSON values fit it. `structure` is what DuckDB's `json_transform`
+takes; paths are JSON pointers.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import duckdb
+
+from tidegate.types import Schema
+
+RAW: Final = "__raw"
+"""A field of this name (no user column has it) and a DECIMAL type makes DuckDB read every number as its text: without a
+DECIMAL in the structure it reads 1.5 as a double first, and the strict transform rounds it to 2."""
+RAW_TYPE: Final = "DECIMAL(1,0)"
+
+
+class Kind(enum.Enum):
+    """What a declared type takes."""
+
+    INTEGER = enum.auto()
+    DECIMAL = enum.auto()
+    DOUBLE = enum.auto()
+    BOOLEAN = enum.auto()
+    TEXT = enum.auto()
+    MOMENT = enum.auto()  # TIMESTAMP, TIMESTAMPTZ, DATE: may be infinite in DuckDB
+    TIME = enum.auto()
+    LIST = enum.auto()
+    OTHER = enum.auto()  # UUID, BLOB, INTERVAL: from strings only
+
+
+_KINDS: Final = {
+    **dict.fromkeys(("tinyint", "smallint", "integer", "bigint", "hugeint"), Kind.INTEGER),
+    **dict.fromkeys(("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"), Kind.INTEGER),
+    "decimal": Kind.DECIMAL,
+    "float": Kind.DOUBLE,
+    "double": Kind.DOUBLE,
+    "boolean": Kind.BOOLEAN,
+    "varchar": Kind.TEXT,
+    "timestamp": Kind.MOMENT,
+    "timestamp with time zone": Kind.MOMENT,
+    "date": Kind.MOMENT,
+    "time": Kind.TIME,
+    "list": Kind.LIST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A field without declared fields below it. ``steps`` are the names on the way to it."""
+
+    steps: tuple[str, ...]
+    type: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An object with declared fields."""
+
+    steps: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+
+Field: TypeAlias = "Leaf | Branch"
+
+
+def shape_of(schema: Schema) -> Branch:
+    """The whole record as a branch."""
+    fields = tuple(_field((c.name,), duckdb.sqltype(c.type)) for c in schema)
+    return Branch((), fields)
+
+
+def _field(steps: tuple[str, ...], type_: Any) -> Field:
+    if type_.id == "struct":
+        return Branch(steps, tuple(_field((*steps, name), child) for name, child in type_.children))
+    text = str(type_)
+    return Leaf(steps, text, Kind.OTHER if text == "JSON" else _KINDS.get(type_.id, Kind.OTHER))
+
+
+def structure(branch: Branch, leaf_type: str | None, *, raw: bool) -> str:
+    """``branch`` as `json_transform` takes it; ``leaf_type`` in the place of every leaf's type."""
+    tree = _tree(branch, leaf_type)
+    return json.dumps({RAW: RAW_TYPE, **tree} if raw else tree)
+
+
+def _tree(branch: Branch, leaf_type: str | None) -> dict[str, Any]:
+    return {
+        field.steps[-1]: _tree(field, leaf_type)
+        if isinstance(field, Branch)
+        else leaf_type or _list_type(field)
+        for field in branch.fields
+    }
+
+
+def _list_type(leaf: Leaf) -> Any:
+    def of(type_: Any) -> Any:
+        if type_.id == "list":
+            return [of(type_.children[0][1])]
+        if type_.id == "struct":
+            return {name: of(child) for name, child in type_.children}
+        return str(type_)
+
+    return of(duckdb.sqltype(leaf.type)) if leaf.kind is Kind.LIST else leaf.type
+
+
+def leaves(branch: Branch) -> Iterator[Leaf]:
+    """Every leaf, in declared order."""
+    for field in branch.fields:
+        if isinstance(field, Branch):
+            yield from leaves(field)
+        else:
+            yield field
+
+
+def branches(branch: Branch) -> Iterator[Branch]:
+    """Every branch, this one first."""
+    yield branch
+    for field in branch.fields:
+        if isinstance(field, Branch):
+            yield from branches(field)
+
+
+def pointer(steps: tuple[str, ...]) -> str:
+    """``steps`` as a JSON pointer."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)

@@ -1,0 +1,121 @@
+"""Text files as blocks of lines: zero-copy, no loop over rows (S7: blank lines are no rows).
+
+A line ends at a newline; a carriage return before it is not part of it, a byte order mark at the
+start of a file is skipped, the last line may lack its newline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidegate.errors import RunError
+
+BLOCK_BYTES: Final = 8 << 20
+_BLOCK_BYTES_MAX: Final = 2**31 - 1
+_BOM: Final = b"\xef\xbb\xbf"
+NEWLINE: Final = ord("\n")
+
+
+def blocks(file: Any, start: int, end: int) -> Iterator[bytes]:
+    """``file`` from byte ``start`` to ``end`` in blocks of whole lines, at least one line each."""
+    position, size = start, BLOCK_BYTES
+    while position < end:
+        block = file.read_at(min(size, end - position), position)
+        if not block:
+            return
+        cut = len(block)
+        if position + len(block) < end:
+            cut = block.rfind(b"\n") + 1
+        if cut == 0:
+            size *= 2
+            if size > _BLOCK_BYTES_MAX:
+                raise RunError(
+                    f"a line of more than {_BLOCK_BYTES_MAX >> 30} GB at byte {position}"
+                )
+            continue
+        yield _from_start(block[:cut]) if position == 0 else block[:cut]
+        position, size = position + cut, BLOCK_BYTES
+
+
+def _from_start(block: bytes) -> bytes:
+    return block.removeprefix(_BOM)
+
+
+def newlines(block: bytes) -> npt.NDArray[np.int64]:
+    """Where the newlines of ``block`` are."""
+    return np.flatnonzero(np.frombuffer(block, np.uint8) == NEWLINE)
+
+
+def split_lines(block: bytes, blank: bytes = b" \t") -> pa.Array:
+    """The lines of ``block`` as binary; those of nothing but ``blank`` bytes are left out."""
+    data = np.frombuffer(block, np.uint8)
+    ends = newlines(block)
+    if len(ends) == 0 or ends[-1] != len(data) - 1:
+        ends = np.append(ends, len(data))
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    if data[-1:].size and len(ends):
+        before = data[np.maximum(ends - 1, 0)]
+        ends = ends - ((before == ord("\r")) & (ends > starts))
+    offsets = np.empty(len(starts) * 2, np.int32)
+    offsets[0::2], offsets[1::2] = starts, ends
+    both = pa.Array.from_buffers(
+        pa.binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(block)]
+    )
+    kept = np.arange(0, len(offsets) - 1, 2)[~_blank(data, starts, ends, blank)]
+    return both.take(pa.array(kept))
+
+
+def _blank(
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    blank: bytes,
+) -> npt.NDArray[np.bool_]:
+    empty = ends == starts
+    is_blank = np.zeros(256, np.bool_)
+    is_blank[list(blank)] = True
+    first = data[np.minimum(starts, len(data) - 1)]
+    for index in np.flatnonzero(is_blank[first] & ~empty):
+        if not data[starts[index] : ends[index]].tobytes().strip(blank):
+            empty[index] = True
+    return empty
+
+
+def valid_utf8(records: pa.Array) -> npt.NDArray[np.bool_] | None:
+    """Which of ``records`` are UTF-8; None when all are, which is one fast check."""
+    if _is_utf8(records):
+        return None
+    good = np.ones(len(records), np.bool_)
+    _mark(records, 0, good)
+    return good
+
+
+def _mark(records: pa.Array, first: int, good: npt.NDArray[np.bool_]) -> None:
+    if _is_utf8(records):
+        return
+    if len(records) == 1:
+        good[first] = False
+        return
+    half = len(records) // 2
+    _mark(records.slice(0, half), first, good)
+    _mark(records.slice(half), first + half, good)
+
+
+def _is_utf8(records: pa.Array) -> bool:
+    try:
+        as_strings(records).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def as_strings(records: pa.Array) -> pa.Array:
+    """The same bytes, typed as strings; nothing is checked or copied."""
+    return pa.Array.from_buffers(
+        pa.string(), len(records), records.buffers(), offset=records.offset
+    )

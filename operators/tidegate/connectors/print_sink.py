@@ -1,0 +1,110 @@
+"""The `print` sink: rows as JSON lines on standard output, ``identifier> {…}``.
+
+Writers stage lines as files, the driver prints them when the epoch commits, in order. What has been
+printed cannot be taken back: a driver that dies between printing and removing a staged file prints
+it again (at least once; every other sink is exactly once).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.files import open_location
+from tidegate.connectors.json_encode import encode
+from tidegate.connectors.staging import (
+    delete_below,
+    is_file,
+    sink_errors,
+    unique_token,
+    write_durable,
+    write_order,
+)
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+
+
+class PrintWriter:
+    """Implements `tidegate.connectors.base.SinkWriter`."""
+
+    def __init__(
+        self,
+        table: Table,
+        staging: str,
+        epoch: int,
+        writer: str,
+        token: Callable[[], str] = unique_token,
+    ) -> None:
+        self._table = table
+        self._filesystem, root = open_location(staging)
+        self._path = f"{root}/print-{epoch}-{writer}-{token()}.json"
+        self._directory = root
+        self._writer = writer
+        self._engine = Engine()
+        self._pieces: list[bytes] = []
+        self._rows = 0
+
+    def write(self, data: pa.Table) -> None:
+        self._pieces.append(encode(data, self._table.columns, self._engine))
+        self._rows += data.num_rows
+
+    def close(self) -> list[StagedFile]:
+        if self._rows == 0:
+            return []
+        content = b"".join(self._pieces)
+        with sink_errors("write to", self._directory):
+            self._filesystem.create_dir(self._directory, recursive=True)
+            write_durable(self._filesystem, self._path, content)
+        return [StagedFile(self._path, write_order(self._writer, 0), self._rows, len(content))]
+
+    def abort(self) -> None:
+        self._pieces.clear()
+        self._rows = 0
+        if is_file(self._filesystem, self._path):
+            self._filesystem.delete_file(self._path)
+
+
+class PrintCommitter:
+    """Implements `tidegate.connectors.base.SinkCommitter`."""
+
+    def __init__(
+        self,
+        table: Table,
+        staging_base: str,
+        output: Callable[[str], object] | None = None,
+    ) -> None:
+        self._identifier = table.option("print-identifier") or table.name
+        self._filesystem, self._directory = open_location(staging_base)
+        self._output = output or _to_stdout
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        del fresh
+        with sink_errors("write to", self._directory):
+            self._filesystem.create_dir(self._directory, recursive=True)
+        return {}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        del remembered
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        del epoch
+        for file in sorted(staged, key=lambda file: (file.order, file.path)):
+            if not is_file(self._filesystem, file.path):
+                continue  # printed before the crash
+            with self._filesystem.open_input_file(file.path) as source:
+                text = source.read().decode()
+            lines = text.split("\n")[:-1]
+            self._output("".join(f"{self._identifier}> {line}\n" for line in lines))
+            self._filesystem.delete_file(file.path)
+
+    def discard_unknown(self) -> None:
+        with sink_errors("clean", self._directory):
+            delete_below(self._filesystem, self._directory)
+
+
+def _to_stdout(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

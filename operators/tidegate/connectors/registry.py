@@ -1,0 +1,84 @@
+"""Connectors by name: which class plans, reads, writes and commits a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from tidegate.connectors.base import SinkCommitter, SinkWriter, SourcePlanner, SourceReader
+from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
+from tidegate.connectors.datagen import DatagenPlanner, DatagenReader
+from tidegate.connectors.files import absolute
+from tidegate.connectors.filesystem_planner import FilesystemPlanner
+from tidegate.connectors.filesystem_reader import FilesystemReader
+from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.options import connector_name
+from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
+from tidegate.errors import OptionsError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+
+_T = TypeVar("_T")
+
+_PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
+    "filesystem": FilesystemPlanner,
+    "datagen": DatagenPlanner,
+}
+_READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
+    "filesystem": FilesystemReader,
+    "datagen": DatagenReader,
+}
+_WRITERS: Final[Mapping[str, Callable[[Table, str, int, str], SinkWriter]]] = {
+    "filesystem": lambda table, _staging, epoch, writer: FilesystemWriter(table, epoch, writer),
+    "print": PrintWriter,
+    "blackhole": lambda _table, _staging, _epoch, _writer: BlackholeWriter(),
+}
+_COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
+    "filesystem": lambda table, _staging: FilesystemCommitter(table),
+    "print": PrintCommitter,
+    "blackhole": lambda _table, _staging: BlackholeCommitter(),
+}
+
+
+def source_planner(table: Table, available_now: bool) -> SourcePlanner:
+    """The driver side of a source."""
+    return _of(_PLANNERS, table, "source")(table, available_now)
+
+
+def source_reader(table: Table, engine: Engine) -> SourceReader:
+    """The worker side of a source."""
+    return _of(_READERS, table, "source")(table, engine)
+
+
+def sink_writer(table: Table, staging: str, epoch: int, writer: str) -> SinkWriter:
+    """The worker side of a sink. ``writer`` tells the tasks of an epoch apart (its number orders
+    their files); ``staging`` is a directory for sinks that have no place of their own."""
+    return _of(_WRITERS, table, "sink")(table, staging, epoch, writer)
+
+
+def sink_committer(table: Table, staging_base: str) -> SinkCommitter:
+    """The driver side of a sink; ``staging_base`` is what its writers get as ``staging``."""
+    return _of(_COMMITTERS, table, "sink")(table, staging_base)
+
+
+def is_bounded(table: Table) -> bool:
+    """Whether a source ends by itself."""
+    if table.connector == "datagen":
+        return bool(table.option("number-of-rows"))
+    return not table.option("source.monitor-interval")
+
+
+def resolved(table: Table) -> Table:
+    """``table`` with a relative ``path`` made absolute: executors have other directories."""
+    if table.connector != "filesystem":
+        return table
+    options = {**dict(table.options), "path": absolute(table.option("path"))}
+    return replace(table, options=tuple(sorted(options.items())))
+
+
+def _of(adapters: Mapping[str, _T], table: Table, role: str) -> _T:
+    name = connector_name(table.connector)
+    if name not in adapters:
+        raise OptionsError(f"connector '{name}' of table '{table.name}' cannot be a {role}")
+    return adapters[name]
