@@ -1,0 +1,27 @@
+"""What is longer than the house likes, or stands alone, each with its reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FILE_LINES_MAX: Final = 400
+FUNCTION_LINES_MAX: Final = 70
+
+LONG_FILES: Final[dict[str, str]] = {}
+"""Path below the repository: why it is not two files."""
+
+LONG_FUNCTIONS: Final[dict[str, str]] = {}
+"""``path::name``: why it is not two functions."""
+
+WITHOUT_TWIN: Final[dict[str, str]] = {
+    "operators/tidegate/executor/base.py": "a contract without behaviour",
+    "operators/tidegate/connectors/base.py": "ports without behaviour",
+    "operators/tidegate/frontend/syntax.py": "values without behaviour",
+    "operators/tidegate/plan/physical.py": "values without behaviour",
+}
+"""Path below the repository: why there is no tests/unit/**/test_<name>.py for it."""
+
+ENTRY_POINTS: Final[dict[str, str]] = {
+    "tidegate.session": "the Python front door",
+}
+"""Modules that nothing imports and that are alive (those of pyproject's scripts go without)."""

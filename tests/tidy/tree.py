@@ -1,0 +1,84 @@
+"""The source tree as the checks see it: modules and what they import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "operators/tidegate"
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module: its dotted name, its path below the repository, its text."""
+
+    name: str
+    path: str
+    text: str
+
+    @property
+    def syntax(self) -> ast.Module:
+        return _parse(self.text, self.path)
+
+
+@cache
+def _parse(text: str, path: str) -> ast.Module:
+    return ast.parse(text, path)
+
+
+def python_files(root: Path, *folders: str) -> list[Path]:
+    """All Python files below ``folders``, sorted."""
+    return sorted(path for folder in folders for path in (root / folder).rglob("*.py"))
+
+
+def modules_of(root: Path) -> list[Module]:
+    """The modules of the package tidegate."""
+    modules = []
+    for path in python_files(root, PACKAGE):
+        parts = path.relative_to(root / PACKAGE).with_suffix("").parts
+        name = ".".join(("tidegate", *parts)).removesuffix(".__init__")
+        modules.append(Module(name, path.relative_to(root).as_posix(), path.read_text("utf-8")))
+    return modules
+
+
+def imports_of(
+    module: Module, known: set[str], *, when_loaded: bool = False
+) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of all imports. ``from a import b`` is ``a.b`` if that is a module.
+
+    ``when_loaded``: only those that run when the module is loaded, so none inside functions or
+    under ``if TYPE_CHECKING``.
+    """
+    for node in _nodes(module.syntax, when_loaded):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            source = _absolute(module, node)
+            for alias in node.names:
+                full = f"{source}.{alias.name}"
+                yield node.lineno, full if full in known else source
+
+
+def _nodes(node: ast.AST, when_loaded: bool) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(node):
+        if when_loaded:
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                continue
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                continue
+        yield child
+        yield from _nodes(child, when_loaded)
+
+
+def _absolute(module: Module, node: ast.ImportFrom) -> str:
+    if node.level == 0:
+        return node.module or ""
+    base = module.name.split(".")
+    if not module.path.endswith("/__init__.py"):
+        base = base[:-1]
+    base = base[: len(base) - (node.level - 1)]
+    return ".".join([*base, *([node.module] if node.module else [])])
