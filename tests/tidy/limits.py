@@ -17,7 +17,6 @@ WITHOUT_TWIN: Final[dict[str, str]] = {
     "operators/tidegate/executor/base.py": "a contract without behaviour",
     "operators/tidegate/connectors/base.py": "ports without behaviour",
     "operators/tidegate/frontend/syntax.py": "values without behaviour",
-    "operators/tidegate/plan/physical.py": "values without behaviour",
 }
 """Path below the repository: why there is no tests/unit/**/test_<name>.py for it."""
 
