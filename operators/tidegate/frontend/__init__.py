@@ -1,1 +1,5 @@
-"""SQL text to plan: the sole importer of sqlglot."""
+"""From SQL text to a plan: dialect, binder, planner. The only importer of sqlglot."""
+
+from tidegate.frontend.compiler import compile
+
+__all__ = ["compile"]

@@ -1,0 +1,52 @@
+"""Gives every scan its account and every watermark filter its id (S7).
+
+An account is a table with one chain of watermark declarations. The first chain on a table is
+called like the table, the second ``table#2``; equal chains are one. All filters of a chain share
+the chain's account. Ids are ``account.column``, with ``#2`` for a second filter on one column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.plan.nodes import Aggregate, Node, Scan, Sink, Sort, Unary, WatermarkFilter
+
+
+def assign_accounts(sinks: list[Sink]) -> list[Sink]:
+    """The sinks with accounts and filter ids assigned, in the order of the file."""
+    chains: dict[str, list[Node]] = {}
+    return [replace(sink, input=_assigned(sink.input, chains)) for sink in sinks]
+
+
+def _assigned(node: Node, chains: dict[str, list[Node]]) -> Node:
+    if isinstance(node, WatermarkFilter | Scan):
+        return _named(node, _account(node, chains))
+    if isinstance(node, Unary):
+        return replace(node, input=_assigned(node.input, chains))
+    return node
+
+
+def _account(chain: Node, chains: dict[str, list[Node]]) -> str:
+    scan = next(node for node in chain.walk() if isinstance(node, Scan))
+    known = chains.setdefault(scan.table.name, [])
+    if chain not in known:
+        known.append(chain)
+    number = known.index(chain) + 1
+    return scan.table.name if number == 1 else f"{scan.table.name}#{number}"
+
+
+def _named(node: Node, account: str) -> Node:
+    """The chain below ``node`` under its account."""
+    if isinstance(node, Scan):
+        return replace(node, account=account)
+    assert isinstance(node, Unary)
+    assert not isinstance(node, Aggregate | Sort)
+    below = _named(node.input, account)
+    if not isinstance(node, WatermarkFilter):
+        return replace(node, input=below)
+    taken = {part.id for part in below.walk() if isinstance(part, WatermarkFilter)}
+    id_ = f"{account}.{node.column}"
+    number = 2
+    while id_ in taken:
+        id_, number = f"{account}.{node.column}#{number}", number + 1
+    return replace(node, input=below, account=account, id=id_)

@@ -1,0 +1,355 @@
+"""Plans GROUP BY and aggregates: a projection below, `Aggregate`, expressions above.
+
+Expressions of SELECT, HAVING and ORDER BY are resolved over the input first; in that tree every
+aggregate becomes a marker column, then every part that equals a group key, and what is left of
+the input's columns is an error. The markers get their names once all aggregates are known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.executor.aggregates import result_type
+from tidegate.frontend.functions import AGGREGATES
+from tidegate.frontend.scalar import Binder, identifier_path, plan_column
+from tidegate.frontend.scope import matches, unused
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax import Item, Query, Scalar
+from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.nodes import (
+    Aggregate,
+    AggregateCall,
+    Expr,
+    Node,
+    Project,
+    Scan,
+    Tumble,
+    column_expr,
+)
+from tidegate.types import Column
+
+_KEY, _CALL = "key:", "call:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    tree: exp.Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """An aggregate whose output has no name yet; ``text`` is how it was written."""
+
+    function: str
+    argument: str | None
+    distinct: bool
+    where: str | None
+    order: str | None
+    type: str
+    text: str
+
+
+def has_aggregate(query: Query) -> bool:
+    """Whether SELECT or ORDER BY calls an aggregate."""
+    scalars = [item.value for item in query.items if item.value is not None]
+    scalars += [item.value for item in query.order_by]
+    return any(
+        call.name.lower() in AGGREGATES
+        for scalar in scalars
+        for call in scalar.node.find_all(exp.Anonymous)
+    )
+
+
+class Aggregation:
+    """One grouped query. `register` all scalars, `build`, then `bind` them over the result."""
+
+    def __init__(self, binder: Binder, query: Query) -> None:
+        self._binder = binder
+        self._query = query
+        self._below: dict[str, Expr] = {}  # the projection below the aggregate
+        self._keys: list[_Key] = []
+        self._calls: list[_Call] = []
+        self._trees: dict[int, exp.Expr] = {}
+        self._names: dict[str, str] = {}  # marker → column above the aggregate
+        for scalar in query.group_by:
+            self._add_key(scalar)
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return tuple(key.name for key in self._keys)
+
+    def register(self, scalar: Scalar) -> None:
+        """Resolves ``scalar`` and collects its aggregates."""
+        tree = self._binder.resolve(scalar, self._special)
+        tree = self._with_keys(tree)
+        for column in tree.find_all(exp.Column):
+            if not column.name.startswith((_KEY, _CALL)):
+                start = column.meta.get("start")
+                span = scalar.span if start is None else Span(start, column.meta["end"] + 1)
+                text = self._binder.source.snippet(span)
+                raise BindError(
+                    f"column '{text}' is neither a group key nor inside an aggregate",
+                    self._binder.source.position(span),
+                    hint=f"add it to GROUP BY, or write an aggregate such as max({text})",
+                )
+        self._trees[id(scalar)] = tree
+
+    def build(self) -> Node:
+        """The `Aggregate` over its projection. Raises BindError when no group ever closes."""
+        below = self._projection()
+        taken = list(self.key_names)
+        calls = []
+        for index, call in enumerate(self._calls):
+            name = unused(self._alias_of(f"{_CALL}{index}") or call.text, taken)
+            taken.append(name)
+            self._names[f"{_CALL}{index}"] = name
+            calls.append(
+                AggregateCall(
+                    Column(name, call.type), call.function, call.argument, call.distinct,
+                    call.where, call.order,
+                )
+            )  # fmt: skip
+        keys = tuple(dict.fromkeys(self.key_names))
+        schema = (
+            *(below.column_of(key) for key in keys),
+            *(call.output for call in calls),
+        )
+        return Aggregate(schema, below, keys, tuple(calls), self._closing_key(below, keys))
+
+    def bind(self, scalar: Scalar, node: Node) -> Expr:
+        """``scalar`` (registered before) over ``node``, which has the aggregate's columns."""
+        tree = self._trees[id(scalar)].copy()
+        for column in list(tree.find_all(exp.Column)):
+            column.this.set("this", self._names[column.name])
+        return self._binder.to_expr(tree, scalar.span, node.schema)
+
+    def _add_key(self, scalar: Scalar) -> None:
+        target, alias = self._key_target(scalar)
+        tree = self._binder.resolve(target)
+        if any(tree == key.tree for key in self._keys):
+            return
+        expr = self._binder.to_expr(tree, target.span)
+        if isinstance(tree, exp.Column):
+            name = tree.name
+        else:
+            name = unused(alias or expr.text, self._below)
+        self._below[name] = expr
+        self._names[f"{_KEY}{len(self._keys)}"] = name
+        self._keys.append(_Key(tree, name))
+
+    def _key_target(self, scalar: Scalar) -> tuple[Scalar, str]:
+        """What a group key means: an ordinal, a column, an alias of the SELECT list, or itself."""
+        items = self._query.items
+        if isinstance(scalar.node, exp.Literal) and not scalar.node.is_string:
+            return self._ordinal(scalar, items)
+        path = identifier_path(scalar.node)
+        if path is not None and len(path) == 1 and self._binder.scope.try_find(path) is None:
+            for item in items:
+                if item.alias and item.value and matches(path[0], item.alias.text):
+                    return item.value, item.alias.text
+        alias = next(
+            (
+                item.alias.text
+                for item in items
+                if item.alias and item.value and item.value.node == scalar.node
+            ),
+            "",
+        )
+        return scalar, alias
+
+    def _ordinal(self, scalar: Scalar, items: tuple[Item, ...]) -> tuple[Scalar, str]:
+        text = scalar.node.name
+        item = items[int(text) - 1] if text.isdigit() and 0 < int(text) <= len(items) else None
+        if item is None or item.value is None:
+            raise BindError(
+                f"GROUP BY {text}: the SELECT list has no column {text}",
+                self._binder.source.position(scalar.span),
+                hint=f"write a number from 1 to {len(items)}, or a column",
+            )
+        return item.value, item.alias.text if item.alias else ""
+
+    def _special(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
+        function = node.name.lower()
+        if function not in AGGREGATES:
+            return None
+        argument, distinct, order = self._arguments(node, span)
+        where = self._where(node.args.get("where"), span)
+        name = None if argument is None else self._add_below(argument)
+        type_ = self._result_type(function, argument, distinct, span)
+        distinct = distinct and function not in ("min", "max")
+        ordered = None if order is None else self._add_below(order)
+        text = f"{function}({'*' if argument is None else argument.text})"
+        if distinct:
+            text = f"{function}(distinct {argument.text if argument else ''})"
+        if ordered:
+            text = f"{text[:-1]} order by {order.text if order else ''})"
+        call = _Call(function, name, distinct, where, ordered, type_, text)
+        if call not in self._calls:
+            self._calls.append(call)
+        return plan_column(f"{_CALL}{self._calls.index(call)}")
+
+    def _arguments(self, node: exp.Anonymous, span: Span) -> tuple[Expr | None, bool, Expr | None]:
+        """Argument, DISTINCT and the column that FIRST_VALUE and LAST_VALUE choose by."""
+        function, place = node.name, self._binder.source.position(span)
+        arguments = node.expressions
+        if function.lower() == "count" and (
+            not arguments or (len(arguments) == 1 and isinstance(arguments[0], exp.Star))
+        ):
+            return None, False, None
+        distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+        if distinct:
+            arguments = arguments[0].expressions
+        if len(arguments) != 1:
+            raise BindError(
+                f"{function} takes one argument, found {len(arguments)}",
+                place,
+                hint=f"write {function}(column)",
+            )
+        argument, order = arguments[0], None
+        if isinstance(argument, exp.Order):
+            order = self._order(function.lower(), argument.expressions, span)
+            argument = argument.this
+        return self._binder.bind(Scalar(argument, _inner(argument, span))), distinct, order
+
+    def _order(self, function: str, ordered: list[exp.Expr], span: Span) -> Expr:
+        place = self._binder.source.position(span)
+        if function not in ("first_value", "last_value"):
+            raise UnsupportedError(
+                f"ORDER BY inside {function} is not there yet",
+                place,
+                hint="only first_value and last_value depend on an order",
+            )
+        if len(ordered) != 1 or ordered[0].args.get("desc"):
+            other = "last_value" if function == "first_value" else "first_value"
+            raise UnsupportedError(
+                f"{function} orders by one ascending column",
+                place,
+                hint=f"use {other} for the other end",
+            )
+        return self._binder.bind(Scalar(ordered[0].this, _inner(ordered[0].this, span)))
+
+    def _result_type(self, function: str, argument: Expr | None, distinct: bool, span: Span) -> str:
+        node = self._binder.scope.relation.node
+        if function in ("first_value", "last_value") and any(
+            isinstance(part, Aggregate) for part in node.walk()
+        ):
+            raise UnsupportedError(
+                f"{function} over grouped rows is not there yet",
+                self._binder.source.position(span),
+                hint="use min or max",
+            )
+        try:
+            return result_type(function, None if argument is None else argument.type, distinct)
+        except ValueError as error:
+            reason = str(error)
+            raise BindError(
+                f"{function} cannot be computed here: {reason}",
+                self._binder.source.position(span),
+            ) from None
+
+    def _where(self, node: exp.Expr | None, span: Span) -> str | None:
+        if node is None:
+            return None
+        expr = self._binder.bind(Scalar(node, span))
+        if expr.type != "BOOLEAN":
+            raise BindError(
+                f"the FILTER condition is {expr.type}, expected BOOLEAN",
+                self._binder.source.position(span),
+            )
+        return self._add_below(expr)
+
+    def _add_below(self, expr: Expr) -> str:
+        """A column of the projection below that holds ``expr``."""
+        for name, known in self._below.items():
+            if known.sql == expr.sql:
+                return name
+        (plain,) = expr.columns if expr.is_column else ("",)
+        name = unused(plain or expr.text, self._below)
+        self._below[name] = expr
+        return name
+
+    def _projection(self) -> Node:
+        node = self._binder.scope.relation.node
+        columns = tuple(self._below.items())
+        if not columns:  # count(*) alone
+            first = node.schema[0]
+            columns = ((first.name, column_expr(first)),)
+        schema = tuple(Column(name, expr.type) for name, expr in columns)
+        return Project(schema, node, columns)
+
+    def _with_keys(self, tree: exp.Expr) -> exp.Expr:
+        for index, key in enumerate(self._keys):
+            if tree == key.tree:
+                return plan_column(f"{_KEY}{index}")
+        for name, value in list(tree.args.items()):
+            if isinstance(value, exp.Expr) and not isinstance(value, exp.DataType):
+                if not isinstance(tree, exp.Column):
+                    tree.set(name, self._with_keys(value))
+            elif isinstance(value, list):
+                parts = [self._with_keys(v) if isinstance(v, exp.Expr) else v for v in value]
+                tree.set(name, parts)
+        return tree
+
+    def _alias_of(self, marker: str) -> str:
+        for item in self._query.items:
+            if item.value is not None and item.alias is not None:
+                tree = self._trees.get(id(item.value))
+                if isinstance(tree, exp.Column) and tree.name == marker:
+                    return item.alias.text
+        return ""
+
+    def _closing_key(self, below: Node, keys: tuple[str, ...]) -> str:
+        derived = derive(below)
+        closing = closing_key(keys, derived)
+        if closing is not None:
+            return closing
+        query, source = self._query, self._binder.source
+        place = source.position(query.group_span or query.span)
+        if not keys:
+            raise UnsupportedError(
+                "an aggregate over the whole stream never closes",
+                place,
+                hint="group by window_start, window_end of FROM TUMBLE(table, column, size)",
+            )
+        lost = "; ".join(f"{key}: {derived[key].lost}" for key in keys)
+        time = _time_column(below)
+        if time is None:
+            hint = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
+        elif not any(derived[key].lost for key in keys if key.startswith("window_")):
+            hint = "add window_end to GROUP BY"
+        else:
+            table, column = time
+            hint = (
+                f"'{column}' needs a watermark: add WATERMARK FOR {column} AS {column} - INTERVAL"
+                f" '5' SECOND to CREATE TABLE {table}"
+            )
+        raise BindError(
+            "no key of GROUP BY has a watermark, so no group would ever close",
+            place,
+            detail=lost,
+            hint=hint,
+        )
+
+
+def _time_column(node: Node) -> tuple[str, str] | None:
+    """Table and time column of the nearest window below."""
+    table, column = "", ""
+    for part in node.walk():
+        if isinstance(part, Scan):
+            table = part.table.name
+        if isinstance(part, Tumble):
+            column = part.time_column
+    return (table, column) if table and column else None
+
+
+def _inner(node: exp.Expr, default: Span) -> Span:
+    """The place of an argument, from its leftmost to its rightmost known part."""
+    places = [part.meta for part in node.walk() if "start" in part.meta]
+    if not places:
+        return default
+    start = min(meta["start"] for meta in places)
+    return Span(start, max(meta["end"] for meta in places) + 1)

@@ -1,0 +1,156 @@
+"""The tables and views of a file, and the options that a table has in a role.
+
+A table is a source where it is read and a sink where it is written; its options are checked for
+the role at its first use. The first OPTIONS hint on a table in the file counts for every use of it
+(FLIP-296), so that the table is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Final, Literal
+
+from tidegate.connectors.options import OptionProblem, connector_name, validate_options
+from tidegate.errors import BindError
+from tidegate.frontend.scope import matches, unknown
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import (
+    CreateTable,
+    CreateView,
+    Name,
+    Option,
+    Options,
+    Statement,
+    TableRef,
+)
+from tidegate.types import HIDDEN_PREFIX
+
+Role = Literal["source", "sink"]
+_UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A table's connector and checked options in one role."""
+
+    connector: str
+    format: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Catalog:
+    """What the statements so far have declared."""
+
+    source: Source
+    tables: list[CreateTable] = field(default_factory=list)
+    views: list[CreateView] = field(default_factory=list)
+
+    @property
+    def _entries(self) -> list[CreateTable | CreateView]:
+        return [*self.tables, *self.views]
+
+    @property
+    def names(self) -> list[str]:
+        return [entry.name.text for entry in self._entries]
+
+    def declare(self, entry: CreateTable | CreateView) -> None:
+        """Adds a table or view. Raises BindError when the name is taken."""
+        refuse_hidden(self.source, entry.name)
+        for other in self._entries:
+            if other.name.text.lower() == entry.name.text.lower():
+                if entry.if_not_exists:
+                    return
+                line = self.source.position(other.name.span).line
+                raise BindError(
+                    f"'{entry.name.text}' is already declared in line {line}",
+                    self.source.position(entry.name.span),
+                    hint="give it another name",
+                )
+        if isinstance(entry, CreateTable):
+            self.tables.append(entry)
+        else:
+            self.views.append(entry)
+
+    def find(self, name: Name) -> CreateTable | CreateView:
+        """The table or view called ``name``. Raises BindError."""
+        for entry in self._entries:
+            if matches(name, entry.name.text):
+                return entry
+        raise unknown(self.source, "table", name, self.names)
+
+    def find_table(self, name: Name) -> CreateTable:
+        """The table called ``name``, to write into. Raises BindError."""
+        entry = self.find(name)
+        if isinstance(entry, CreateView):
+            raise BindError(
+                f"'{name.text}' is a view, nothing can be written into it",
+                self.source.position(name.span),
+                hint="insert into a table",
+            )
+        return entry
+
+
+def connect(
+    source: Source, what: str, options: Options, hints: tuple[Option, ...], role: Role
+) -> Connection:
+    """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret."""
+    given = {option.key.value: option for option in options.items}
+    lowered = {key.lower(): key for key in given}
+    for option in hints:
+        given.pop(lowered.get(option.key.value.lower(), option.key.value), None)
+        given[option.key.value] = option
+    raw = {key: option.value.value for key, option in given.items()}
+    spans = {key.lower(): option.value.span for key, option in given.items()}
+    name = next((value for key, value in raw.items() if key.lower() == "connector"), None)
+    if name is None:
+        raise BindError(
+            f"{what} has no connector",
+            source.position(options.span),
+            hint="add connector = 'filesystem' (or another) to WITH (…)",
+        )
+    try:
+        connector = connector_name(name)
+        encoded = any(key.lower() == "format" for key in raw)
+        if options.encode and not encoded and connector not in _UNENCODED:
+            raw["format"] = options.encode.value
+            spans["format"] = options.encode.span
+        pairs = validate_options(connector, role, raw)
+    except OptionProblem as problem:
+        span = spans.get(problem.option.lower(), options.span)
+        raise BindError(
+            problem.message, source.position(span), detail=problem.detail, hint=problem.hint
+        ) from None
+    return Connection(connector, dict(pairs).get("format", ""), pairs)
+
+
+def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:
+    """The first hint on each table that is read, by the table's name in lower case."""
+    found: dict[str, tuple[Option, ...]] = {}
+    for statement in statements:
+        for reference in _references(statement):
+            if reference.hints:
+                found.setdefault(reference.name.text.lower(), reference.hints)
+    return found
+
+
+def refuse_hidden(source: Source, name: Name) -> None:
+    """Names that start with ``__`` are the engine's."""
+    if name.text.startswith(HIDDEN_PREFIX):
+        raise BindError(
+            f"'{name.text}' starts with '{HIDDEN_PREFIX}', which is kept for the engine",
+            source.position(name.span),
+            hint=f"call it '{name.text.lstrip('_') or 'c'}'",
+        )
+
+
+def _references(value: object) -> Iterator[TableRef]:
+    if isinstance(value, TableRef):
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from _references(part)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for attribute in fields(value):
+            yield from _references(getattr(value, attribute.name))

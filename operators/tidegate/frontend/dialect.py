@@ -1,0 +1,184 @@
+"""The sqlglot dialect: one tokenizer for RisingWave's, Flink's and PostgreSQL's forms.
+
+sqlglot gives tokens and scalar expressions; statements and queries are read by `statements` and
+`queries` over the same tokens, so that every error is ours, with its place and what was expected.
+Function calls stay as they were written (`exp.Anonymous`): they run in DuckDB under their own
+names, and `functions` says which.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import ErrorLevel, ParseError, TokenError
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.datatypes import parse_type
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import Scalar
+
+_INTERVAL_UNITS = frozenset(
+    f"{unit}{plural}"
+    for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
+    for plural in ("", "S")
+)
+_FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
+
+
+class MisparseError(ParseError):
+    """sqlglot stopped at the characters of ``span``."""
+
+    def __init__(self, message: str, span: Span | None) -> None:
+        super().__init__(message)
+        self.span = span
+
+
+class TidegateParser(DuckDBParser):
+    """Reads scalar expressions out of a statement's tokens."""
+
+    FUNCTIONS = {}  # noqa: RUF012 - sqlglot's way to configure a parser
+    FUNCTION_PARSERS = {  # noqa: RUF012
+        name: DuckDBParser.FUNCTION_PARSERS[name] for name in _FUNCTION_PARSERS
+    }
+    NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+        "CASE": DuckDBParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
+    }
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(error_level=ErrorLevel.IMMEDIATE, dialect=Tidegate)
+        self._source = source
+
+    def scalar_at(self, tokens: list[Token], index: int) -> tuple[exp.Expr | None, int]:
+        """The expression that starts at ``tokens[index]``, and the index after it."""
+        self.reset()
+        self.sql = self._source.text
+        self._tokens = tokens
+        self._tokens_size = len(tokens)
+        self._index = index
+        self._advance(0)
+        return self._parse_disjunction(), self._index
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        token = token or self._curr
+        raise MisparseError(message, Span(token.start, token.end + 1) if token else None)
+
+    def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: ARG002
+        return super()._parse_function_args(alias=False)
+
+    def _parse_types(
+        self,
+        check_func: bool = False,
+        schema: bool = False,
+        allow_identifiers: bool = True,
+        with_collation: bool = False,
+    ) -> exp.Expr | None:
+        if check_func:  # a typed literal such as DATE '2024-01-31', or no type at all
+            return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        cursor = Cursor(self._source, list(self._tokens), self._index)
+        type_ = parse_type(cursor)
+        self._advance(cursor.index - self._index)
+        return exp.DataType(this=exp.DType.USERDEFINED, kind=type_)
+
+
+class Tidegate(DuckDB):
+    """DuckDB's dialect, with backquoted identifiers, hints and no raw commands."""
+
+    class Tokenizer(DuckDB.Tokenizer):
+        """Hints become tokens wherever they stand; nothing is swallowed as a command."""
+
+        IDENTIFIERS = ['"', "`"]  # noqa: RUF012
+        KEYWORDS = {
+            key: TokenType.VAR if type_ in DuckDB.Tokenizer.COMMANDS else type_
+            for key, type_ in DuckDB.Tokenizer.KEYWORDS.items()
+            if " " not in key or key in ("GROUP BY", "ORDER BY", "PARTITION BY")
+        } | {"/*+": TokenType.HINT}
+        COMMANDS = set()  # noqa: RUF012
+        TOKENS_PRECEDING_HINT = set(TokenType)  # noqa: RUF012
+
+
+def tokenize(source: Source) -> list[Token]:
+    """The tokens of a file. Raises SqlSyntaxError where a quote or comment isn't closed."""
+    try:
+        tokens = Tidegate().tokenize(source.text)
+    except (TokenError, ValueError, IndexError) as error:
+        raise _unclosed(source, error) from None
+    return _with_intervals(tokens)
+
+
+def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
+    """The scalar expression at ``cursor``; ``what`` names it in the error."""
+    start = cursor.span
+    try:
+        node, index = TidegateParser(cursor.source).scalar_at(cursor.tokens, cursor.index)
+    except MisparseError as error:
+        place = error.span or cursor.end_span
+        raise _stopped(cursor, place, what) from None
+    except RecursionError:
+        raise SqlSyntaxError(
+            "this expression is nested too deeply", cursor.source.position(start)
+        ) from None
+    except SqlSyntaxError:
+        raise
+    except Exception:  # sqlglot meets texts that its authors did not
+        raise _stopped(cursor, start, what) from None
+    if node is None or index == cursor.index:
+        raise cursor.expected(what)
+    cursor.index = index
+    return Scalar(node, start.to(cursor.previous_span))
+
+
+def _stopped(cursor: Cursor, place: Span, what: str) -> SqlSyntaxError:
+    found = cursor.source.snippet(place)
+    message = f"expected {what} that is complete, " + (
+        f"stopped at '{found}'" if found and place != cursor.end_span else "found the end"
+    )
+    return SqlSyntaxError(message, cursor.source.position(place))
+
+
+def _with_intervals(tokens: list[Token]) -> list[Token]:
+    """``- '5' SECOND`` as ``- INTERVAL '5' SECOND``."""
+    result: list[Token] = []
+    for index, token in enumerate(tokens):
+        if (
+            token.token_type is TokenType.STRING
+            and result
+            and result[-1].token_type in (TokenType.DASH, TokenType.PLUS)
+            and index + 1 < len(tokens)
+            and tokens[index + 1].text.upper() in _INTERVAL_UNITS
+            and tokens[index + 1].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
+        ):
+            interval = Token(
+                TokenType.INTERVAL, "INTERVAL", token.line, token.col, token.start, token.start - 1
+            )
+            result.append(interval)
+        result.append(token)
+    return result
+
+
+def _unclosed(source: Source, error: Exception) -> SqlSyntaxError:
+    """Finds the quote or comment that is never closed."""
+    text, index = source.text, 0
+    closers = {"'": "'", '"': '"', "`": "`", "/*": "*/", "$$": "$$"}
+    while index < len(text):
+        if text.startswith("--", index):
+            newline = text.find("\n", index)
+            index = len(text) if newline < 0 else newline + 1
+            continue
+        opener = next((mark for mark in closers if text.startswith(mark, index)), None)
+        if opener is None:
+            index += 1
+            continue
+        end = text.find(closers[opener], index + len(opener))
+        if end < 0:
+            place = source.position(Span(index, index + len(opener)))
+            kind = "comment" if opener == "/*" else "quote"
+            return SqlSyntaxError(
+                f"this {kind} is not closed", place, hint=f"close it with {closers[opener]}"
+            )
+        index = end + len(closers[opener])
+    return SqlSyntaxError(
+        "this text cannot be read as SQL", source.position(Span(0, 1)), detail=str(error)
+    )

@@ -1,0 +1,123 @@
+"""Functions of the language: those with a meaning of their own, and those that are refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.plan.nodes import PROC_TIME_SQL
+
+AGGREGATES: Final = frozenset(
+    {"count", "sum", "min", "max", "avg", "first_value", "last_value", "bool_and", "bool_or"}
+)
+PROC_TIME: Final = frozenset(
+    {"proc_time", "proctime", "now", "current_timestamp", "transaction_timestamp"}
+)
+LATER: Final = {
+    "source_watermark": "declare the watermark as an expression of the time column",
+    "current_watermark": "leave it out",
+    "system_watermark": "declare the watermark as an expression of the time column",
+    "system_rowtime": "take the time from a column",
+    "system_proctime": "write PROCTIME()",
+    "tumble_start": "write FROM TUMBLE(table, column, size) and window_start",
+    "tumble_end": "write FROM TUMBLE(table, column, size) and window_end",
+    "tumble": "write FROM TUMBLE(table, column, size) and GROUP BY window_start",
+    "hop": "write FROM TUMBLE(table, column, size)",
+    "session": "write FROM TUMBLE(table, column, size)",
+}
+_REFUSED: Final = re.compile(
+    r"read_.*|parquet_.*|glob|sniff_csv|getenv|get_env.*|current_.*|getvariable|setval|nextval"
+    r"|currval|setseed|random|rand|uuid.*|gen_random_uuid|sleep.*|pg_.*|has_.*|inet_.*"
+    r"|.*_description|txid_.*|transaction_.*|session_.*|user|ago|get_block_size|error|write_log"
+    r"|in_search_path|stats|vector_type|today|get_current_.*|duckdb_.*|query|query_table|force_.*"
+    r"|generate_subscripts|unnest|regexp_split_to_table|assert_true|format_pg_type|format_type"
+    r"|map_to_pg_oid|icu_.*|localtime|localtimestamp|parse_duckdb_log_message|create_sort_key"
+)
+_CLOCK: Final = frozenset({"today", "current_date", "current_time", "localtime", "localtimestamp"})
+_JAVA_FORMAT: Final = (
+    ("yyyy", "%Y"), ("YYYY", "%Y"), ("SSSSSS", "%f"), ("SSS", "%g"), ("HH24", "%H"), ("HH", "%H"),
+    ("MM", "%m"), ("MI", "%M"), ("dd", "%d"), ("DD", "%d"), ("mm", "%M"), ("ss", "%S"),
+    ("SS", "%S"), ("'T'", "T"),
+)  # fmt: skip
+
+
+def refusal(name: str, volatile: frozenset[str]) -> str | None:
+    """Why a function may not be called, with what to do; None where it may."""
+    if name in _CLOCK:
+        return "it reads the clock; cast PROC_TIME() instead"
+    if _REFUSED.fullmatch(name) or name in volatile:
+        return "its value does not follow from the row alone (files, settings, clock or chance)"
+    return None
+
+
+def proc_time() -> exp.Expr:
+    """The epoch's recorded time."""
+    name, argument = PROC_TIME_SQL.rstrip(")").split("(")
+    return call(name, exp.Literal.string(argument.strip("'")))
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)
+
+
+def cast(node: exp.Expr, type_: str) -> exp.Expr:
+    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.USERDEFINED, kind=type_))
+
+
+def rewrite_to_timestamp(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
+    """``to_timestamp``: of a text (Flink) or of epoch seconds (PostgreSQL); or what is wrong."""
+    if not 1 <= len(arguments) <= 2:
+        return "to_timestamp takes a text and perhaps its format, or epoch seconds"
+    if types[0] == "VARCHAR":
+        if len(arguments) == 1:
+            formats = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
+            return call("strptime", arguments[0], exp.Array(expressions=_texts(formats)))
+        if not arguments[1].is_string:
+            return "the format of to_timestamp must be a text constant"
+        return call("strptime", arguments[0], *_texts((_strptime_format(arguments[1].name),)))
+    if len(arguments) == 2:
+        return "to_timestamp with a format takes a text"
+    return _from_epoch(arguments[0], types[0], 1_000_000)
+
+
+def rewrite_to_timestamp_ltz(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
+    """Flink's ``TO_TIMESTAMP_LTZ(n, precision)``: precision 0 is seconds, 3 milliseconds."""
+    units = {"0": 1_000_000, "3": 1_000, "6": 1}
+    if len(arguments) not in (1, 2) or types[0] == "VARCHAR":
+        return "TO_TIMESTAMP_LTZ takes a number and its precision (0, 3 or 6)"
+    precision = arguments[1].name if len(arguments) == 2 else "3"
+    if precision not in units:
+        return f"TO_TIMESTAMP_LTZ has precision 0, 3 or 6, not {precision}"
+    return _from_epoch(arguments[0], types[0], units[precision])
+
+
+REWRITES: Final[dict[str, Callable[[list[exp.Expr], list[str]], exp.Expr | str]]] = {
+    "to_timestamp": rewrite_to_timestamp,
+    "to_timestamp_ltz": rewrite_to_timestamp_ltz,
+}
+
+
+def _from_epoch(value: exp.Expr, type_: str, unit_us: int) -> exp.Expr:
+    exact = type_ if type_.startswith("DECIMAL") or type_ in ("DOUBLE", "FLOAT") else "BIGINT"
+    scaled = exp.Paren(this=value)
+    if exact == "BIGINT":
+        scaled = exp.Paren(this=cast(value, "BIGINT"))
+    product = exp.Mul(this=scaled, expression=number(unit_us))
+    return call("make_timestamptz", cast(product, "BIGINT"))
+
+
+def _texts(values: tuple[str, ...]) -> list[exp.Expr]:
+    return [exp.Literal.string(value) for value in values]
+
+
+def _strptime_format(pattern: str) -> str:
+    for theirs, ours in _JAVA_FORMAT:
+        pattern = pattern.replace(theirs, ours)
+    return pattern

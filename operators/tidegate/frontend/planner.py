@@ -1,0 +1,302 @@
+"""Plans queries: FROM, WHERE, GROUP BY, HAVING, SELECT, ORDER BY, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.aggregation import Aggregation, has_aggregate
+from tidegate.frontend.catalog import Catalog, refuse_hidden
+from tidegate.frontend.relations import Environment, RelationPlanner
+from tidegate.frontend.scalar import Binder, identifier_path
+from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import CreateView, Item, Option, OrderItem, Query, Scalar
+from tidegate.frontend.typecheck import TypeChecker
+from tidegate.plan.derivation import derive
+from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, column_expr
+from tidegate.types import OFFSET, SPLIT, Column
+
+Bind = Callable[[Scalar], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the result: its name for the user, its plan name, its value."""
+
+    path: tuple[str, ...]
+    column: str
+    value: Expr
+    hidden: bool = False
+
+
+class QueryPlanner:
+    """Plans the queries of one file."""
+
+    def __init__(
+        self,
+        source: Source,
+        catalog: Catalog,
+        checker: TypeChecker,
+        hints: dict[str, tuple[Option, ...]],
+    ) -> None:
+        self._source = source
+        self._checker = checker
+        self._relations = RelationPlanner(source, catalog, checker, hints, self)
+
+    def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
+        """The result as a relation; its node may have more columns than the visible fields."""
+        env = replace(env, emit=env.emit or query.emit)
+        self._check_clauses(query, env, top)
+        for cte in query.ctes:
+            env = env.with_cte(cte)
+        assert query.source is not None
+        relation = self._relations.plan(query.source, env)
+        if query.where is not None:
+            relation = replace(relation, node=self._filter(relation, query.where))
+        binder = self._binder(relation)
+        keys: tuple[str, ...] | None = None
+        if query.group_by or query.having or has_aggregate(query):
+            node, bind, keys = self._grouped(binder, query, env)
+            outputs = [self._computed(item, bind) for item in query.items]
+        else:
+            node, bind = relation.node, binder.bind
+            outputs = [
+                output for item in query.items for output in self._outputs(item, relation, bind)
+            ]
+        outputs = _with_unique_columns(outputs)
+        if query.order_by:
+            return self._sorted(query, node, outputs, bind, keys)
+        return _projected(node, outputs)
+
+    def check_view(self, view: CreateView) -> None:
+        """Plans a view on its own, so that its errors show where it is declared."""
+        self.plan(view.query, Environment(emit=True))
+
+    def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
+        place = self._source.position(query.span)
+        if query.source is None:
+            raise UnsupportedError(
+                "a query without FROM is not there yet", place, hint="select FROM a table"
+            )
+        if not query.order_by:
+            return
+        order = self._source.position(query.order_by[0].span)
+        if not top:
+            raise UnsupportedError(
+                "ORDER BY in an inner query would have no effect",
+                order,
+                hint="move it to the end of the statement",
+            )
+        if not env.emit:
+            raise UnsupportedError(
+                "ORDER BY on a stream needs to know when rows are complete",
+                order,
+                hint="add EMIT ON WINDOW CLOSE at the end of the query",
+            )
+
+    def _filter(self, relation: Relation, condition: Scalar) -> Node:
+        predicate = self._binder(relation).bind(condition)
+        self._require_boolean(predicate, condition, "WHERE")
+        return Filter(relation.node.schema, relation.node, predicate)
+
+    def _grouped(
+        self, binder: Binder, query: Query, env: Environment
+    ) -> tuple[Node, Bind, tuple[str, ...]]:
+        if not env.emit:
+            span = query.group_span or query.span
+            raise UnsupportedError(
+                "results that change are not there yet",
+                self._source.position(span),
+                hint="add EMIT ON WINDOW CLOSE at the end of the query:"
+                " each group is emitted once, when it is final",
+            )
+        aggregation = Aggregation(binder, query)
+        scalars = [self._value(item) for item in query.items]
+        scalars += [query.having] if query.having else []
+        scalars += [self._order_target(item, query) for item in query.order_by]
+        for scalar in scalars:
+            aggregation.register(scalar)
+        node = aggregation.build()
+
+        def bind(scalar: Scalar) -> Expr:
+            return aggregation.bind(scalar, node)
+
+        above = node
+        if query.having is not None:
+            predicate = bind(query.having)
+            self._require_boolean(predicate, query.having, "HAVING")
+            above = Filter(node.schema, node, predicate)
+        return above, bind, aggregation.key_names
+
+    def _value(self, item: Item) -> Scalar:
+        if item.value is None:
+            raise BindError(
+                "'*' cannot stand in a query with GROUP BY",
+                self._source.position(item.span),
+                hint="name the group keys and aggregates",
+            )
+        return item.value
+
+    def _outputs(self, item: Item, relation: Relation, bind: Bind) -> list[Output]:
+        if item.value is not None:
+            return [self._computed(item, bind)]
+        if item.qualifier is not None and not matches(item.qualifier, relation.alias):
+            raise BindError(
+                f"unknown table '{item.qualifier.text}'",
+                self._source.position(item.qualifier.span),
+                hint=f"did you mean '{relation.alias}'?" if relation.alias else "write '*'",
+            )
+        return [
+            Output(
+                field.path, field.column, column_expr(Column(field.column, field.type)),
+                field.hidden,
+            )
+            for field in relation.fields
+        ]  # fmt: skip
+
+    def _computed(self, item: Item, bind: Bind) -> Output:
+        scalar = self._value(item)
+        value = bind(scalar)
+        name = item.alias.text if item.alias else self._default_name(scalar)
+        if item.alias:
+            refuse_hidden(self._source, item.alias)
+        return Output((name,), name, value)
+
+    def _default_name(self, scalar: Scalar) -> str:
+        path = identifier_path(scalar.node)
+        if path is not None:
+            return path[-1].text
+        if isinstance(scalar.node, exp.Anonymous):
+            return scalar.node.name.lower()
+        return self._source.snippet(scalar.span)
+
+    def _sorted(
+        self,
+        query: Query,
+        node: Node,
+        outputs: list[Output],
+        bind: Bind,
+        keys: tuple[str, ...] | None,
+    ) -> Relation:
+        extras: list[Output] = []
+        columns: list[str] = []
+        for item in query.order_by:
+            self._check_direction(item)
+            value = bind(self._order_target(item, query))
+            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+            if known is None:
+                known = _extra(self._source.snippet(item.value.span), value, outputs + extras)
+                extras.append(known)
+            columns.append(known.column)
+        ties = self._ties(node, outputs, extras, keys)
+        below = _projected(node, outputs + extras)
+        first = query.order_by[0]
+        derived = derive(below.node)[columns[0]]
+        if derived.lost:
+            shown = self._source.snippet(first.value.span)
+            raise BindError(
+                f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
+                self._source.position(first.span),
+                detail=f"{shown}: {derived.lost}",
+                hint=f"order by a time column with WATERMARK FOR {shown} AS … in CREATE TABLE",
+            )
+        rest = dict.fromkeys((*columns[1:], *(tie for tie in ties if tie != columns[0])))
+        rest.pop(columns[0], None)
+        sort = Sort(below.node.schema, below.node, columns[0], tuple(rest))
+        return replace(below, node=sort)
+
+    def _ties(
+        self,
+        node: Node,
+        outputs: list[Output],
+        extras: list[Output],
+        keys: tuple[str, ...] | None,
+    ) -> tuple[str, ...]:
+        """What orders equal times: split and offset of source rows, the group keys of groups."""
+        if keys is None and not any(isinstance(part, Aggregate) for part in node.walk()):
+            return (SPLIT, OFFSET)
+        if keys is None:
+            return tuple(output.column for output in outputs)
+        ties = []
+        for key in keys:
+            value = column_expr(node.column_of(key))
+            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+            if known is None:
+                known = _extra(key, value, outputs + extras)
+                extras.append(known)
+            ties.append(known.column)
+        return tuple(ties)
+
+    def _check_direction(self, item: OrderItem) -> None:
+        if item.descending or item.nulls_first:
+            raise UnsupportedError(
+                f"ORDER BY … {'DESC' if item.descending else 'NULLS FIRST'} cannot be done on a"
+                " stream: rows leave as time passes",
+                self._source.position(item.span),
+                hint="order ascending, NULLs last",
+            )
+
+    def _order_target(self, item: OrderItem, query: Query) -> Scalar:
+        """What an ORDER BY key means: an ordinal, an alias of the SELECT list, or itself."""
+        node = item.value.node
+        if isinstance(node, exp.Literal) and not node.is_string:
+            index = int(node.name) - 1 if node.name.isdigit() else -1
+            if not 0 <= index < len(query.items) or query.items[index].value is None:
+                raise BindError(
+                    f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
+                    self._source.position(item.span),
+                    hint="write a column",
+                )
+            return self._value(query.items[index])
+        path = identifier_path(node)
+        if path is not None and len(path) == 1:
+            for other in query.items:
+                if other.alias and other.value and matches(path[0], other.alias.text):
+                    return other.value
+        return item.value
+
+    def _require_boolean(self, predicate: Expr, condition: Scalar, clause: str) -> None:
+        if predicate.type != "BOOLEAN":
+            raise BindError(
+                f"the {clause} condition is {predicate.type}, expected BOOLEAN",
+                self._source.position(condition.span),
+                hint="write a comparison",
+            )
+
+    def _binder(self, relation: Relation) -> Binder:
+        scope = Scope(self._source, relation, self._checker)
+        return Binder(self._source, scope, self._checker)
+
+
+def _extra(name: str, value: Expr, outputs: list[Output]) -> Output:
+    column = unused(name, [output.column for output in outputs])
+    return Output((column,), column, value, hidden=True)
+
+
+def _with_unique_columns(outputs: list[Output]) -> list[Output]:
+    taken: list[str] = []
+    result = []
+    for output in outputs:
+        column = unused(output.column, taken)
+        taken.append(column)
+        result.append(replace(output, column=column))
+    return result
+
+
+def _projected(node: Node, outputs: list[Output]) -> Relation:
+    """A `Project` with the outputs, or none where it would change nothing."""
+    fields = tuple(
+        Field(output.path, output.column, output.value.type, output.hidden) for output in outputs
+    )
+    schema = tuple(Column(output.column, output.value.type) for output in outputs)
+    plain = all(
+        output.value.is_column and output.column in output.value.columns for output in outputs
+    )
+    if schema == node.schema and plain:
+        return Relation(node, fields)
+    columns = tuple((output.column, output.value) for output in outputs)
+    return Relation(Project(schema, node, columns), fields)

@@ -1,0 +1,252 @@
+"""Reads queries: SELECT with its clauses, and what may stand where a table may stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot.tokenizer_core import TokenType
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.dialect import parse_scalar
+from tidegate.frontend.hints import take_hints
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax import (
+    Cte,
+    Item,
+    Name,
+    OrderItem,
+    Query,
+    Relation,
+    Scalar,
+    SubqueryRef,
+    TableRef,
+    TumbleRef,
+    WatermarkRef,
+)
+
+_LATER_CLAUSES: Final = {
+    "JOIN": ("joins are not there yet", "write each side into a table of its own"),
+    "UNION": ("UNION is not there yet", "write one INSERT INTO for each part"),
+    "INTERSECT": ("INTERSECT is not there yet", "filter with WHERE"),
+    "EXCEPT": ("EXCEPT is not there yet", "filter with WHERE"),
+    "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
+    "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
+    "FETCH": ("FETCH is not there yet", "filter with WHERE"),
+    "WINDOW": ("OVER windows are not there yet", "aggregate over FROM TUMBLE(…)"),
+    "QUALIFY": ("QUALIFY is not there yet", "use HAVING over FROM TUMBLE(…)"),
+    "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
+}
+_JOINS: Final = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "JOIN")
+_LATER_WINDOWS: Final = ("HOP", "SESSION", "CUMULATE")
+_EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
+
+
+def parse_query(cursor: Cursor) -> Query:
+    """A query, with its WITH clause and EMIT ON WINDOW CLOSE."""
+    start = cursor.span
+    ctes = _ctes(cursor) if cursor.at("WITH") else ()
+    if cursor.accept("("):
+        query = parse_query(cursor)
+        cursor.expect(")", why="after the query")
+        if ctes:
+            raise UnsupportedError(
+                "WITH before a query in parentheses is not there yet",
+                cursor.source.position(start),
+                hint="leave the parentheses out",
+            )
+        return query
+    cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
+    if cursor.at("DISTINCT"):
+        raise _later(cursor, "DISTINCT is not there yet", "group by all columns")
+    cursor.accept("ALL")
+    items = _items(cursor)
+    source = None
+    if cursor.accept("FROM"):
+        source = parse_relation(cursor)
+        cursor.accept(",")  # the RFC writes `FROM WATERMARK(…), WHERE`
+        if cursor.at_name() or cursor.at("("):
+            raise _later(cursor, *_LATER_CLAUSES["JOIN"])
+    where = parse_scalar(cursor, "a condition") if cursor.accept("WHERE") else None
+    group_span, group_by = cursor.span, tuple[Scalar, ...]()
+    if cursor.accept("GROUP BY"):
+        group_by = _group_by(cursor)
+        group_span = group_span.to(cursor.previous_span)
+    having = parse_scalar(cursor, "a condition") if cursor.accept("HAVING") else None
+    order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
+    emit = take_emit(cursor)
+    _refuse_later_clauses(cursor)
+    span = start.to(cursor.previous_span)
+    return Query(
+        ctes, items, source, where, group_by, group_span if group_by else None, having, order_by,
+        emit, span,
+    )  # fmt: skip
+
+
+def take_emit(cursor: Cursor) -> bool:
+    """EMIT ON WINDOW CLOSE, where it may stand."""
+    if not cursor.at("EMIT"):
+        return False
+    if cursor.at("EMIT", "ON", "UPDATE") or cursor.at("EMIT", "CHANGES"):
+        raise _later(cursor, "results that change are not there yet", "write EMIT ON WINDOW CLOSE")
+    cursor.expect(*_EMIT)
+    return True
+
+
+def at_query(cursor: Cursor) -> bool:
+    ahead = 0
+    while cursor.word(ahead) == "(":
+        ahead += 1
+    return cursor.word(ahead) in ("SELECT", "WITH")
+
+
+def parse_relation(cursor: Cursor) -> Relation:
+    """What may stand where a table may stand, with its alias."""
+    start = cursor.span
+    if cursor.accept("("):
+        if at_query(cursor):
+            query = parse_query(cursor)
+            cursor.expect(")", why="after the query")
+            return SubqueryRef(query, _alias(cursor), start.to(cursor.previous_span))
+        relation = parse_relation(cursor)
+        cursor.expect(")", why="after the table")
+        return relation
+    if cursor.accept("TABLE", "("):
+        relation = parse_relation(cursor)
+        cursor.expect(")", why="at the end of TABLE(…)")
+        return relation
+    cursor.accept("TABLE")
+    if cursor.word(1) == "(" and cursor.kind() is not TokenType.IDENTIFIER:
+        return _function(cursor, start)
+    name = cursor.name("a table")
+    if cursor.at("."):
+        raise UnsupportedError(
+            "tables have no schema or catalog in front of their name",
+            cursor.source.position(cursor.span),
+            hint="write the table's name alone",
+        )
+    hints = take_hints(cursor)
+    alias = _alias(cursor)
+    hints = hints or take_hints(cursor)
+    return TableRef(name, alias, hints, start.to(cursor.previous_span))
+
+
+def _function(cursor: Cursor, start: Span) -> Relation:
+    word = cursor.word()
+    if word in _LATER_WINDOWS:
+        raise _later(cursor, f"{word} windows are not there yet", "use TUMBLE(table, column, size)")
+    if word not in ("TUMBLE", "WATERMARK"):
+        raise SqlSyntaxError(
+            f"unknown table function '{cursor.source.snippet(cursor.span)}'",
+            cursor.source.position(cursor.span),
+            hint="there are TUMBLE(table, column, size) and WATERMARK(table, column, expression)",
+        )
+    cursor.take()
+    cursor.expect("(")
+    source = parse_relation(cursor)
+    cursor.expect(",", why=f"and the time column of {word}")
+    column = _time_column(cursor)
+    last = "the size of the windows" if word == "TUMBLE" else "the watermark expression"
+    cursor.expect(",", why=f"and {last}")
+    argument = parse_scalar(cursor, last)
+    offset = None
+    if word == "TUMBLE" and cursor.accept(","):
+        offset = parse_scalar(cursor, "the offset of the windows")
+    cursor.expect(")", why=f"at the end of {word}(…)")
+    alias = _alias(cursor)
+    span = start.to(cursor.previous_span)
+    if word == "TUMBLE":
+        return TumbleRef(source, column, argument, offset, alias, span)
+    return WatermarkRef(source, column, argument, alias, span)
+
+
+def _time_column(cursor: Cursor) -> Scalar:
+    if cursor.accept("DESCRIPTOR"):
+        cursor.expect("(", why="after DESCRIPTOR")
+        column = parse_scalar(cursor, "the time column")
+        cursor.expect(")", why="at the end of DESCRIPTOR(…)")
+        return column
+    return parse_scalar(cursor, "the time column")
+
+
+def _alias(cursor: Cursor) -> Name | None:
+    if cursor.accept("AS"):
+        return cursor.name("an alias")
+    return cursor.name("an alias") if cursor.at_name() else None
+
+
+def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
+    cursor.expect("WITH")
+    if cursor.at("RECURSIVE"):
+        raise _later(cursor, "WITH RECURSIVE is not there yet", "write a WITH query that ends")
+    ctes = []
+    while True:
+        name = cursor.name("the name of a WITH query")
+        cursor.expect("AS", why=f"after WITH {name.text}")
+        cursor.expect("(", why="around the WITH query")
+        body = parse_query(cursor) if at_query(cursor) else parse_relation(cursor)
+        cursor.accept(",")  # the RFC writes `( WATERMARK(…), )`
+        cursor.expect(")", why=f"at the end of WITH {name.text}")
+        ctes.append(Cte(name, body))
+        if not cursor.accept(",") or cursor.at("SELECT"):
+            return tuple(ctes)
+
+
+def _items(cursor: Cursor) -> tuple[Item, ...]:
+    items = []
+    while True:
+        start = cursor.span
+        if cursor.accept("*"):
+            items.append(Item(None, None, None, start))
+        elif cursor.word(1) == "." and cursor.word(2) == "*" and cursor.at_name():
+            qualifier = cursor.name("a table")
+            cursor.take(), cursor.take()
+            items.append(Item(None, None, qualifier, start.to(cursor.previous_span)))
+        else:
+            value = parse_scalar(cursor, "a column or an expression")
+            span = start.to(cursor.previous_span)
+            items.append(Item(value, _alias(cursor), None, span))
+        if not cursor.accept(","):
+            return tuple(items)
+        if cursor.at("FROM"):
+            return tuple(items)
+
+
+def _group_by(cursor: Cursor) -> tuple[Scalar, ...]:
+    keys = []
+    while True:
+        if cursor.word() in ("ROLLUP", "CUBE", "GROUPING SETS", "GROUPING"):
+            raise _later(
+                cursor, f"{cursor.word()} is not there yet", "write one query for each grouping"
+            )
+        keys.append(parse_scalar(cursor, "a column or an expression to group by"))
+        if not cursor.accept(","):
+            return tuple(keys)
+
+
+def _order_by(cursor: Cursor) -> tuple[OrderItem, ...]:
+    items = []
+    while True:
+        start = cursor.span
+        value = parse_scalar(cursor, "a column to order by")
+        descending = cursor.accept("DESC")
+        if not descending:
+            cursor.accept("ASC")
+        nulls_first = cursor.accept("NULLS", "FIRST")
+        if not nulls_first:
+            cursor.accept("NULLS", "LAST")
+        items.append(OrderItem(value, descending, nulls_first, start.to(cursor.previous_span)))
+        if not cursor.accept(","):
+            return tuple(items)
+
+
+def _refuse_later_clauses(cursor: Cursor) -> None:
+    word = cursor.word()
+    if word in _JOINS:
+        raise _later(cursor, *_LATER_CLAUSES["JOIN"])
+    if word in _LATER_CLAUSES:
+        raise _later(cursor, *_LATER_CLAUSES[word])
+
+
+def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
+    return UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)

@@ -1,0 +1,339 @@
+"""Plans what stands in FROM: tables, views, WITH queries, WATERMARK and TUMBLE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.catalog import Catalog, connect, refuse_hidden
+from tidegate.frontend.scalar import Binder, identifier_path
+from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import (
+    CreateTable,
+    CreateView,
+    Cte,
+    Name,
+    Option,
+    Query,
+    Scalar,
+    SubqueryRef,
+    TableRef,
+    TumbleRef,
+    WatermarkDef,
+    WatermarkRef,
+)
+from tidegate.frontend.syntax import (
+    Relation as RelationSyntax,
+)
+from tidegate.frontend.times import (
+    bind_size,
+    bind_strategy,
+    require_event_time,
+    skew_us_max_of,
+    unit_us_of,
+)
+from tidegate.frontend.typecheck import TypeChecker
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START, derive
+from tidegate.plan.nodes import (
+    Aggregate,
+    Expr,
+    Project,
+    Scan,
+    Sort,
+    Table,
+    Tumble,
+    WatermarkFilter,
+    column_expr,
+)
+from tidegate.types import Column
+
+if TYPE_CHECKING:
+    from tidegate.frontend.planner import QueryPlanner
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The WITH queries that can be seen, innermost first, and whether results are final ones."""
+
+    ctes: tuple[tuple[Cte, Environment], ...] = ()
+    emit: bool = False
+
+    def with_cte(self, cte: Cte) -> Environment:
+        return replace(self, ctes=((cte, self), *self.ctes))
+
+
+class RelationPlanner:
+    """Plans relations; asks ``queries`` for the queries inside."""
+
+    def __init__(
+        self,
+        source: Source,
+        catalog: Catalog,
+        checker: TypeChecker,
+        hints: dict[str, tuple[Option, ...]],
+        queries: QueryPlanner,
+    ) -> None:
+        self._source = source
+        self._catalog = catalog
+        self._checker = checker
+        self._hints = hints
+        self._queries = queries
+        self._read: dict[str, Relation] = {}
+
+    def plan(self, syntax: RelationSyntax, env: Environment) -> Relation:
+        """The relation with its alias."""
+        match syntax:
+            case TableRef():
+                return self._table_ref(syntax, env).named(syntax.alias)
+            case SubqueryRef():
+                return replace(self._queries.plan(syntax.query, env), alias="").named(syntax.alias)
+            case TumbleRef():
+                return self._tumble(syntax, env).named(syntax.alias)
+            case WatermarkRef():
+                return self._watermark(syntax, env).named(syntax.alias)
+
+    def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
+        for cte, outer in env.ctes:
+            if matches(syntax.name, cte.name.text):
+                inner = replace(outer, emit=env.emit)
+                if isinstance(cte.body, Query):
+                    return replace(self._queries.plan(cte.body, inner), alias=cte.name.text)
+                return replace(self.plan(cte.body, inner), alias=cte.name.text)
+        entry = self._catalog.find(syntax.name)
+        if isinstance(entry, CreateView):
+            return self._view(entry, env)
+        key = entry.name.text.lower()
+        if key not in self._read:
+            self._read[key] = self._declared(entry)
+        return replace(self._read[key], alias=entry.name.text)
+
+    def _view(self, view: CreateView, env: Environment) -> Relation:
+        relation = self._queries.plan(view.query, Environment(emit=env.emit))
+        if view.columns:
+            visible = relation.visible
+            if len(view.columns) != len(visible):
+                raise BindError(
+                    f"view '{view.name.text}' names {len(view.columns)} columns,"
+                    f" its query gives {len(visible)}",
+                    self._source.position(view.columns[0].span),
+                )
+            renamed = [
+                replace(field, path=(name.text,))
+                for field, name in zip(visible, view.columns, strict=True)
+            ]
+            relation = replace(relation, fields=tuple(renamed))
+        return replace(relation, alias=view.name.text)
+
+    def _declared(self, entry: CreateTable) -> Relation:
+        what = f"table '{entry.name.text}'"
+        hints = self._hints.get(entry.name.text.lower(), ())
+        connection = connect(self._source, what, entry.options, hints, "source")
+        physical = physical_columns(self._source, entry)
+        table = Table(
+            entry.name.text, physical, connection.connector, connection.format, connection.options
+        )
+        computed, fields = self._computed(entry, table)
+        node = self._scan(table, computed)
+        relation = Relation(node, fields, entry.name.text)
+        nested = [self._nested(relation, mark) for mark in entry.watermarks]
+        extra = {name: expr for found in nested if found for name, expr in [found[0]]}
+        if extra:
+            hidden = tuple(found[1] for found in nested if found)
+            node = self._scan(table, (*computed, *extra.items()))
+            relation = Relation(node, (*fields, *dict.fromkeys(hidden)), entry.name.text)
+        for mark in entry.watermarks:
+            column = Scalar(_path_node(mark.path), mark.path[0].span.to(mark.path[-1].span))
+            relation = self._filtered(relation, column, mark.strategy, table)
+        return relation
+
+    def _scan(self, table: Table, computed: tuple[tuple[str, Expr], ...]) -> Scan:
+        schema = (*table.columns, *(Column(name, expr.type) for name, expr in computed))
+        return Scan(schema, table, computed, table.name)
+
+    def _computed(
+        self, entry: CreateTable, table: Table
+    ) -> tuple[tuple[tuple[str, Expr], ...], tuple[Field, ...]]:
+        """The computed columns, each over physical ones; and the fields in declared order."""
+        base = self._scan(table, ())
+        fields = [Field((column.name,), column.name, column.type) for column in table.columns]
+        trees: dict[str, exp.Expr] = {}
+        computed: dict[str, Expr] = {}
+        for column in entry.columns:
+            if column.computed is None:
+                continue
+            scope = Scope(
+                self._source, Relation(base, tuple(fields), entry.name.text), self._checker
+            )
+            binder = Binder(self._source, scope, self._checker, trees)
+            tree = binder.resolve(column.computed)
+            expr = binder.to_expr(tree, column.computed.span)
+            trees[column.name.text] = tree
+            computed[column.name.text] = expr
+            fields.append(Field((column.name.text,), column.name.text, expr.type))
+        by_name = {field.column: field for field in fields}
+        ordered = tuple(by_name[column.name.text] for column in entry.columns)
+        return tuple(computed.items()), ordered
+
+    def _nested(
+        self, relation: Relation, mark: WatermarkDef
+    ) -> tuple[tuple[str, Expr], Field] | None:
+        """A nested time column as a computed column of its own."""
+        scope = Scope(self._source, relation, self._checker)
+        found = scope.find(mark.path)
+        if not found.inside:
+            return None
+        binder = Binder(self._source, scope, self._checker)
+        span = mark.path[0].span.to(mark.path[-1].span)
+        expr = binder.bind(Scalar(_path_node(mark.path), span))
+        path = (*found.field.path, *found.inside)
+        name = unused(".".join(path), [column.name for column in relation.node.schema])
+        return (name, expr), Field(path, name, expr.type, hidden=True)
+
+    def _watermark(self, syntax: WatermarkRef, env: Environment) -> Relation:
+        relation = self.plan(syntax.input, env)
+        scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
+        stateful = any(isinstance(node, Aggregate | Sort) for node in relation.node.walk())
+        if scan is None or stateful:
+            raise UnsupportedError(
+                "WATERMARK over grouped or sorted rows is not there yet",
+                self._source.position(syntax.span),
+                hint="put WATERMARK around the table, inside the query that groups",
+            )
+        return self._filtered(relation, syntax.column, syntax.strategy, scan.table)
+
+    def _filtered(
+        self, relation: Relation, column: Scalar, strategy: Scalar, table: Table
+    ) -> Relation:
+        relation, time = self._time_column(relation, column)
+        binder = self._binder(relation)
+        unit_us = unit_us_of(time, table)
+        expr = bind_strategy(binder, strategy, time, unit_us)
+        below = relation.node
+        node = WatermarkFilter(
+            below.schema, below, f"{table.name}.{time.name}", table.name, time.name, expr,
+            skew_us_max_of(table), unit_us,
+        )  # fmt: skip
+        return replace(relation, node=node)
+
+    def _tumble(self, syntax: TumbleRef, env: Environment) -> Relation:
+        relation, time = self._time_column(self.plan(syntax.input, env), syntax.column)
+        relation = self._without_windows(relation, time)
+        binder = self._binder(relation)
+        derived = derive(relation.node)[time.name]
+        unit_us = derived.unit_us
+        if derived.lost:
+            scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
+            unit_us = unit_us_of(time, scan.table) if scan else 1
+        size = bind_size(binder, syntax.size, time, unit_us, "size")
+        if size <= 0:
+            raise BindError(
+                "the size of the windows must be more than 0",
+                self._source.position(syntax.size.span),
+            )
+        offset = 0
+        if syntax.offset is not None:
+            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
+        below = relation.node
+        windows = (Column(WINDOW_START, time.type), Column(WINDOW_END, time.type))
+        node = Tumble((*below.schema, *windows), below, time.name, size, offset)
+        fields = (
+            *relation.fields,
+            *(Field((column.name,), column.name, column.type) for column in windows),
+        )
+        return replace(relation, node=node, fields=fields)
+
+    def _time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+        """The plan column that ``scalar`` names; a projected one for a nested field or more."""
+        binder = self._binder(relation)
+        shown = self._source.snippet(scalar.span)
+        path = identifier_path(scalar.node)
+        schema = relation.node.schema
+        if path is not None:
+            found = binder.scope.find(path)
+            name = ".".join((*found.field.path, *found.inside))
+            if not found.inside:
+                column = relation.node.column_of(found.field.column)
+                require_event_time(binder, column, shown, scalar.span)
+                return relation, column
+            field_path = (*found.field.path, *found.inside)
+        else:
+            name, field_path = shown, (shown,)
+            if any(column.name == name for column in schema):
+                return relation, relation.node.column_of(name)
+        expr = binder.bind(scalar)
+        name = unused(name, [column.name for column in schema])
+        column = Column(name, expr.type)
+        require_event_time(binder, column, shown, scalar.span)
+        columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
+        node = Project((*schema, column), relation.node, columns)
+        fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
+        return replace(relation, node=node, fields=fields), column
+
+    def _without_windows(self, relation: Relation, time: Column) -> Relation:
+        """Plan columns called like the new window's get another name; how they are named stays."""
+        taken = [column.name for column in relation.node.schema]
+        clash: dict[str, str] = {name: "" for name in (WINDOW_START, WINDOW_END) if name in taken}
+        if not clash:
+            return relation
+        if time.name in clash:
+            raise UnsupportedError(
+                f"windows by the column '{time.name}' of other windows need another name for it",
+                None,
+                hint=f"rename it in the inner query: {time.name} AS t",
+            )
+        for name in clash:
+            clash[name] = unused(name, taken)
+        columns = tuple(
+            (clash.get(known.name, known.name), column_expr(known))
+            for known in relation.node.schema
+        )
+        schema = tuple(Column(name, expr.type) for name, expr in columns)
+        fields = tuple(
+            replace(field, column=clash.get(field.column, field.column))
+            for field in relation.fields
+        )
+        return replace(relation, node=Project(schema, relation.node, columns), fields=fields)
+
+    def _binder(self, relation: Relation) -> Binder:
+        return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
+
+
+def physical_columns(source: Source, entry: CreateTable) -> tuple[Column, ...]:
+    """The columns that are stored. Raises BindError for names that are taken or the engine's."""
+    seen: dict[str, Name] = {}
+    for column in entry.columns:
+        refuse_hidden(source, column.name)
+        key = column.name.text.lower()
+        if key in seen:
+            raise BindError(
+                f"column '{column.name.text}' is declared twice",
+                source.position(column.name.span),
+                hint="names that differ only in case are one name",
+            )
+        seen[key] = column.name
+    physical = tuple(
+        Column(column.name.text, column.type) for column in entry.columns if column.computed is None
+    )
+    if not physical:
+        raise BindError(
+            f"table '{entry.name.text}' has only computed columns",
+            source.position(entry.name.span),
+            hint="declare the columns that are read: name TYPE",
+        )
+    return physical
+
+
+def _path_node(path: tuple[Name, ...]) -> exp.Expr:
+    node: exp.Expr = exp.Column(this=_identifier(path[0]))
+    for name in path[1:]:
+        node = exp.Dot(this=node, expression=_identifier(name))
+    return node
+
+
+def _identifier(name: Name) -> exp.Identifier:
+    identifier = exp.Identifier(this=name.text, quoted=name.quoted)
+    return identifier.update_positions(start=name.span.start, end=name.span.end - 1)

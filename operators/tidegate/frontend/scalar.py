@@ -1,0 +1,274 @@
+"""Binds scalar expressions: names become plan columns, functions get their meaning, DuckDB types.
+
+Binding has two steps. `resolve` turns the tree as written into one over plan columns, in which
+DuckDB knows every function; it may stop halfway so that `aggregation` can take aggregates out.
+`to_expr` asks DuckDB for the type and `monotone` for the order, and gives the plan's `Expr`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
+from tidegate.frontend import functions
+from tidegate.frontend.monotone import order_of
+from tidegate.frontend.scope import Scope
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import Name, Scalar
+from tidegate.frontend.typecheck import NULL_TYPE, TypeChecker, TypeCheckError, is_integer
+from tidegate.plan.nodes import Expr
+from tidegate.types import Schema
+
+_CLOCKS: Final = (exp.CurrentDate, exp.CurrentTime, exp.Localtime, exp.Localtimestamp)
+_WHOLE_ROWS: Final = (exp.Star, exp.Placeholder, exp.Parameter, exp.SessionParameter)
+_MISPLACED: Final = (
+    exp.Alias,
+    exp.Command,
+    exp.Distinct,
+    exp.Order,
+    exp.Ordered,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+    exp.WithinGroup,
+    exp.Limit,
+)
+Special = Callable[[exp.Anonymous, Span], exp.Expr | None]
+
+
+def identifier_path(node: exp.Expr) -> tuple[Name, ...] | None:
+    """``a.b.c`` as names, None for another expression."""
+    if isinstance(node, exp.Column):
+        parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
+        return tuple(_name(part) for part in parts) if len(parts) == len(node.parts) else None
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        left = identifier_path(node.this)
+        return None if left is None else (*left, _name(node.expression))
+    return None
+
+
+def plan_column(name: str) -> exp.Column:
+    """A reference to a plan column."""
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+
+class Binder:
+    """Binds the expressions of one scope."""
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        checker: TypeChecker,
+        inline: Mapping[str, exp.Expr] | None = None,
+    ) -> None:
+        self.source = source
+        self.scope = scope
+        self.checker = checker
+        self._inline = inline or {}  # computed columns that are not in the node yet
+
+    @property
+    def schema(self) -> Schema:
+        return self.scope.relation.node.schema
+
+    def bind(self, scalar: Scalar) -> Expr:
+        """The expression over the scope's node. Raises BindError or UnsupportedError."""
+        return self.to_expr(self.resolve(scalar), scalar.span)
+
+    def resolve(self, scalar: Scalar, special: Special | None = None) -> exp.Expr:
+        """The tree over plan columns. ``special`` sees each call first and may replace it."""
+        return self._resolve(scalar.node, scalar.span, special)
+
+    def to_expr(self, node: exp.Expr, span: Span, schema: Schema | None = None) -> Expr:
+        """``node`` over ``schema`` (the scope's, unless given) as an `Expr`."""
+        schema = self.schema if schema is None else schema
+        sql = node.sql("duckdb")
+        try:
+            type_ = self.checker.type_of(sql, schema)
+        except TypeCheckError as error:
+            raise self._misfit(node, span, schema, str(error)) from None
+        if type_ == NULL_TYPE:
+            sql, type_ = f"CAST({sql} AS VARCHAR)", "VARCHAR"
+        elif type_ in ("HUGEINT", "UHUGEINT"):
+            sql, type_ = f"CAST({sql} AS DECIMAL(38,0))", "DECIMAL(38,0)"
+        names = {column.name for column in schema}
+        columns = frozenset(found.name for found in node.find_all(exp.Column)) & names
+        order = order_of(node, self.checker, schema)
+        return Expr(
+            sql, type_, columns, order.column, "" if order.column else order.lost,
+            self.source.snippet(span),
+        )  # fmt: skip
+
+    def type_of(self, node: exp.Expr, span: Span) -> str:
+        try:
+            return self.checker.type_of(node.sql("duckdb"), self.schema)
+        except TypeCheckError as error:
+            raise self._misfit(node, span, self.schema, str(error)) from None
+
+    def _resolve(self, node: exp.Expr, span: Span, special: Special | None) -> exp.Expr:
+        span = _span(node, span)
+        path = identifier_path(node)
+        if path is not None:
+            return self._column(path)
+        if isinstance(node, exp.CurrentTimestamp):
+            return functions.proc_time()
+        if isinstance(node, exp.Anonymous):
+            replaced = special(node, span) if special else None
+            return replaced if replaced is not None else self._call(node, span, special)
+        self._refuse(node, span)
+        if isinstance(node, exp.Filter) and special is not None:
+            replaced = special(_with_filter(node), span)
+            if replaced is not None:
+                return replaced
+        copy = type(node)()
+        for key, value in node.args.items():
+            copy.set(key, self._argument(value, span, special))
+        if isinstance(copy, exp.Div):
+            return self._divide(copy, span, special)
+        return copy
+
+    def _argument(self, value: object, span: Span, special: Special | None) -> object:
+        if isinstance(value, list):
+            return [self._argument(part, span, special) for part in value]
+        if isinstance(value, exp.DataType | exp.Identifier | exp.Var | exp.Interval | exp.Literal):
+            return value.copy()
+        if isinstance(value, exp.Expr):
+            return self._resolve(value, span, special)
+        return value
+
+    def _column(self, path: tuple[Name, ...]) -> exp.Expr:
+        clock = len(path) == 1 and path[0].text.lower() in functions.PROC_TIME
+        if clock and not path[0].quoted and self.scope.try_find(path) is None:
+            return functions.proc_time()
+        found = self.scope.find(path)
+        node: exp.Expr = plan_column(found.field.column)
+        if found.field.column in self._inline:
+            node = exp.Paren(this=self._inline[found.field.column].copy())
+        for name in found.inside:
+            node = functions.call("struct_extract", node, exp.Literal.string(name))
+        node.update_positions(start=path[0].span.start, end=path[-1].span.end - 1)
+        return node
+
+    def _divide(self, node: exp.Div, span: Span, special: Special | None) -> exp.Expr:
+        """Integers divide to integers, as in PostgreSQL."""
+        if special is not None and node.find(exp.Placeholder):
+            return node  # aggregates have no type yet
+        types = [self.type_of(side, span) for side in (node.this, node.expression)]
+        if all(is_integer(type_) for type_ in types):
+            whole = exp.IntDiv(this=node.this, expression=node.expression)
+            return exp.Paren(this=whole)
+        return node
+
+    def _call(self, node: exp.Anonymous, span: Span, special: Special | None) -> exp.Expr:
+        name = node.name.lower()
+        if name in functions.LATER:
+            raise UnsupportedError(
+                f"{node.name} is not there yet",
+                self.source.position(span),
+                hint=functions.LATER[name],
+            )
+        if name in functions.PROC_TIME and not node.expressions:
+            return functions.proc_time()
+        reason = functions.refusal(name, self.checker.functions("volatile"))
+        if reason is not None:
+            raise BindError(
+                f"function '{node.name}' is not allowed: {reason}", self.source.position(span)
+            )
+        self._check_known(name, node.name, span)
+        arguments = [self._resolve(part, span, special) for part in node.expressions]
+        if name in functions.REWRITES and arguments:
+            types = [self.type_of(part, span) for part in arguments]
+            rewritten = functions.REWRITES[name](arguments, types)
+            if isinstance(rewritten, str):
+                raise BindError(rewritten, self.source.position(span))
+            return rewritten
+        return exp.Anonymous(this=name, expressions=arguments)
+
+    def _check_known(self, name: str, written: str, span: Span) -> None:
+        scalars = self.checker.functions("scalar") | self.checker.functions("macro")
+        if name in functions.AGGREGATES:
+            raise BindError(
+                f"aggregate '{written}' cannot stand here",
+                self.source.position(span),
+                hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
+            )
+        if name in scalars or name in functions.REWRITES:
+            return
+        if name in self.checker.functions("aggregate") | self.checker.functions("window"):
+            there = ", ".join(sorted(functions.AGGREGATES))
+            raise UnsupportedError(
+                f"aggregate '{written}' is not there yet",
+                self.source.position(span),
+                hint=f"there are {there}",
+            )
+        raise BindError(
+            f"unknown function '{written}'",
+            self.source.position(span),
+            hint=_near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
+        )
+
+    def _refuse(self, node: exp.Expr, span: Span) -> None:
+        place = self.source.position(span)
+        if isinstance(node, exp.Query | exp.Exists | exp.Subquery) or node.args.get("query"):
+            raise UnsupportedError(
+                "queries inside an expression are not there yet",
+                place,
+                hint="write the inner query into a table of its own",
+            )
+        if isinstance(node, exp.Window):
+            raise UnsupportedError(
+                "OVER windows are not there yet", place, hint="aggregate over FROM TUMBLE(…)"
+            )
+        if isinstance(node, _CLOCKS):
+            raise BindError(
+                "the clock is read only with PROC_TIME()", place, hint="cast PROC_TIME() instead"
+            )
+        if isinstance(node, _WHOLE_ROWS):
+            raise BindError("'*' cannot stand inside an expression", place, hint="name a column")
+        if isinstance(node, exp.Filter):
+            raise BindError("FILTER stands behind an aggregate only", place)
+        if isinstance(node, _MISPLACED):
+            raise BindError("this cannot stand inside an expression", place)
+
+    def _misfit(self, node: exp.Expr, span: Span, schema: Schema, message: str) -> SqlError:
+        """Narrows a type error down to the smallest part that has it."""
+        for part in node.iter_expressions():
+            if isinstance(part, exp.DataType | exp.Identifier | exp.Var | exp.Literal):
+                continue
+            try:
+                self.checker.type_of(part.sql("duckdb"), schema)
+            except TypeCheckError as error:
+                if not isinstance(part, exp.If | exp.Ordered | exp.Distinct | exp.Lambda):
+                    return self._misfit(part, span, schema, str(error))
+        text = self.source.snippet(span)
+        return BindError(
+            f"the types in '{text}' do not fit", self.source.position(span), detail=message
+        )
+
+
+def _near_function(name: str, known: frozenset[str]) -> str:
+    hint = did_you_mean(name, known)
+    return hint if hint.startswith("did") else "scalar functions are those of DuckDB"
+
+
+def _with_filter(node: exp.Filter) -> exp.Anonymous:
+    """An aggregate with its FILTER condition as an argument of the node."""
+    inner = node.this
+    call = inner.copy() if isinstance(inner, exp.Anonymous) else exp.Anonymous(this=inner.key)
+    call.set("where", node.expression.this.copy())
+    return call
+
+
+def _name(node: exp.Identifier) -> Name:
+    start, end = node.meta.get("start", 0), node.meta.get("end", -1)
+    return Name(node.name, bool(node.args.get("quoted")), Span(start, end + 1))
+
+
+def _span(node: exp.Expr, default: Span) -> Span:
+    """The node's own place where sqlglot kept it."""
+    meta = node.meta
+    if "start" not in meta:
+        return default
+    return Span(meta["start"], meta["end"] + 1)

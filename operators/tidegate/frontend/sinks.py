@@ -1,0 +1,233 @@
+"""Plans statements that write: INSERT INTO, CREATE SINK, and a bare SELECT, which prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.catalog import Catalog, connect
+from tidegate.frontend.planner import QueryPlanner
+from tidegate.frontend.relations import Environment, physical_columns
+from tidegate.frontend.scope import Field, Relation, article, matches, unused
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import CreateSink, CreateTable, Insert, Name, Option, Query, Select
+from tidegate.frontend.typecheck import is_numeric
+from tidegate.plan.nodes import Expr, Node, Project, Sink, Table, column_expr
+from tidegate.types import Column, Schema
+
+
+class SinkPlanner:
+    """Plans the writing statements of a file, in order; ``planned`` are their sinks."""
+
+    def __init__(self, source: Source, catalog: Catalog, queries: QueryPlanner) -> None:
+        self._source = source
+        self._catalog = catalog
+        self._queries = queries
+        self._written: dict[str, int] = {}  # table in lower case → line
+        self.planned: list[Sink] = []
+
+    def check_columns(self, entry: CreateTable) -> None:
+        """What is wrong with a declaration shows at once, even if nothing uses the table."""
+        physical_columns(self._source, entry)
+
+    def plan(self, statement: Insert | CreateSink | Select) -> None:
+        """Adds the statement's sink."""
+        match statement:
+            case Insert():
+                self._insert(statement.table, statement.columns, statement.query, statement.hints)
+            case CreateSink(into=None):
+                self._create(statement)
+            case CreateSink(into=into):
+                assert into is not None
+                self._insert(into, (), statement.query, ())
+            case Select():
+                self._print(statement.query, "print")
+
+    def _insert(
+        self, name: Name, columns: tuple[Name, ...], query: Query, hints: tuple[Option, ...]
+    ) -> None:
+        entry = self._catalog.find_table(name)
+        self._refuse_second(entry, name)
+        what = f"table '{entry.name.text}'"
+        connection = connect(self._source, what, entry.options, hints, "sink")
+        schema = physical_columns(self._source, entry)
+        targets = self._targets(entry, schema, columns)
+        relation = self._queries.plan(query, Environment(), top=True)
+        table = Table(
+            entry.name.text, schema, connection.connector, connection.format, connection.options
+        )
+        self._match_count(relation, targets, entry, query)
+        values = {
+            target.name: self._cast(field, target, query, index)
+            for index, (field, target) in enumerate(zip(relation.visible, targets, strict=True))
+        }
+        values |= {
+            column.name: Expr(f"CAST(NULL AS {column.type})", column.type, text="NULL")
+            for column in schema
+            if column.name not in values
+        }
+        pairs = tuple((column.name, values[column.name]) for column in schema)
+        self.planned.append(Sink(schema, _projected(relation.node, schema, pairs), table))
+
+    def _create(self, statement: CreateSink) -> None:
+        options = statement.options
+        name = statement.name.text if statement.name else "sink"
+        if options is None:
+            self._print(statement.query, name)
+            return
+        relation = self._queries.plan(statement.query, Environment(), top=True)
+        connection = connect(self._source, f"sink '{name}'", options, (), "sink")
+        self._add(relation, name, connection.connector, connection.format, connection.options)
+
+    def _print(self, query: Query, name: str) -> None:
+        relation = self._queries.plan(query, Environment(), top=True)
+        self._add(relation, name, "print", "", ())
+
+    def _add(
+        self,
+        relation: Relation,
+        name: str,
+        connector: str,
+        format_: str,
+        options: tuple[tuple[str, str], ...],
+    ) -> None:
+        taken = [sink.table.name for sink in self.planned] + self._catalog.names
+        names: list[str] = []
+        columns = []
+        for field in relation.visible:
+            column = Column(unused(field.name, names), field.type)
+            names.append(column.name)
+            columns.append((column.name, column_expr(Column(field.column, field.type))))
+        schema = tuple(Column(column, expr.type) for column, expr in columns)
+        table = Table(unused(name, taken), schema, connector, format_, options)
+        self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
+
+    def _refuse_second(self, entry: CreateTable, name: Name) -> None:
+        key = entry.name.text.lower()
+        if key in self._written:
+            raise UnsupportedError(
+                f"two statements that write into '{entry.name.text}' are not there yet"
+                f" (the other is in line {self._written[key]})",
+                self._source.position(name.span),
+                hint="declare a second table with a path of its own",
+            )
+        self._written[key] = self._source.position(name.span).line
+
+    def _targets(
+        self, entry: CreateTable, schema: Schema, columns: tuple[Name, ...]
+    ) -> tuple[Column, ...]:
+        """The columns that are written, in the order of the statement."""
+        if not columns:
+            return schema
+        targets: list[Column] = []
+        for name in columns:
+            found = next((column for column in schema if matches(name, column.name)), None)
+            if found is None:
+                raise BindError(
+                    f"table '{entry.name.text}' has no column '{name.text}'",
+                    self._source.position(name.span),
+                    hint=did_you_mean(name.text, [column.name for column in schema]),
+                )
+            if found in targets:
+                raise BindError(
+                    f"column '{name.text}' is named twice", self._source.position(name.span)
+                )
+            targets.append(found)
+        return tuple(targets)
+
+    def _match_count(
+        self, relation: Relation, targets: Schema, entry: CreateTable, query: Query
+    ) -> None:
+        count = len(relation.visible)
+        if count == len(targets):
+            return
+        names = ", ".join(column.name for column in targets)
+        raise BindError(
+            f"the query gives {count} columns, '{entry.name.text}' takes {len(targets)}",
+            self._source.position(_item_span(query, len(targets))),
+            hint=f"expected: {names}",
+        )
+
+    def _cast(self, field: Field, target: Column, query: Query, index: int) -> Expr:
+        value = column_expr(Column(field.column, field.type))
+        if field.type == target.type:
+            return value
+        is_null = _is_null(query, index)
+        if not is_null and not _casts(field.type, target.type):
+            raise BindError(
+                f"column {index + 1} of the query is {article(field.type)},"
+                f" '{target.name}' takes {target.type}",
+                self._source.position(_item_span(query, index)),
+                hint=f"write CAST({field.name} AS {target.type})",
+            )
+        keeps = value.monotone_in if _keeps_order(field.type, target.type) else None
+        return replace(
+            value,
+            sql=f"CAST({value.sql} AS {target.type})",
+            type=target.type,
+            monotone_in=keeps,
+            lost="" if keeps else f"a cast to {target.type} does not keep the order",
+        )
+
+
+def _casts(given: str, wanted: str) -> bool:
+    """Assignment casts, as PostgreSQL has them: numbers, times, anything to text."""
+    if wanted == "VARCHAR" or (is_numeric(given) and is_numeric(wanted)):
+        return True
+    times = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+    if given in times and wanted in times:
+        return True
+    return given.startswith("STRUCT(") and wanted.startswith("STRUCT(")
+
+
+def _keeps_order(given: str, wanted: str) -> bool:
+    return is_numeric(given) and is_numeric(wanted)
+
+
+def _is_null(query: Query, index: int) -> bool:
+    if any(item.value is None for item in query.items):
+        return False
+    value = query.items[index].value
+    return value is not None and value.node.key == "null"
+
+
+def _item_span(query: Query, index: int) -> Span:
+    """The place of column ``index``; the whole SELECT where ``*`` hides it."""
+    items = query.items
+    if any(item.value is None for item in items):
+        return next(item.span for item in items if item.value is None)
+    return items[index].span if index < len(items) else Span(query.span.start, query.span.start + 6)
+
+
+def _projected(node: Node, schema: Schema, columns: tuple[tuple[str, Expr], ...]) -> Node:
+    """``columns`` over ``node``; a projection right below is taken into this one."""
+    plain = all(expr.is_column and name in expr.columns for name, expr in columns)
+    if plain and node.schema == schema:
+        return node
+    if isinstance(node, Project):
+        below = dict(node.columns)
+        columns = tuple((name, _merged(expr, below)) for name, expr in columns)
+        node = node.input
+        if all(expr.is_column and name in expr.columns for name, expr in columns):
+            return node if node.schema == schema else Project(schema, node, columns)
+    return Project(schema, node, columns)
+
+
+def _merged(expr: Expr, below: Mapping[str, Expr]) -> Expr:
+    """``expr``, a column or a cast of one, over the input of the projection ``below``."""
+    if not expr.columns:
+        return expr
+    (column,) = expr.columns
+    inner = below[column]
+    if expr.is_column:
+        return inner
+    keeps = inner.monotone_in if expr.monotone_in else None
+    return replace(
+        expr,
+        sql=f"CAST({inner.sql} AS {expr.type})",
+        columns=inner.columns,
+        monotone_in=keeps,
+        lost="" if keeps else inner.lost or expr.lost,
+        text=inner.text,
+    )

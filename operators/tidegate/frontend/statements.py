@@ -1,0 +1,235 @@
+"""Splits a file into statements and reads each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.ddl import parse_create_table, take_encode
+from tidegate.frontend.dialect import tokenize
+from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_hints
+from tidegate.frontend.queries import at_query, parse_query, take_emit
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import (
+    CreateSink,
+    CreateView,
+    Insert,
+    Item,
+    Name,
+    Option,
+    Options,
+    Query,
+    Select,
+    SetOption,
+    Statement,
+    TableRef,
+    Text,
+)
+
+_LATER: Final = {
+    "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
+    "BEGIN": ("STATEMENT SET is not there needed yet", "all statements of a file are one job"),
+    "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
+    "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
+    "ALTER": ("ALTER is not there yet", "change the CREATE TABLE statement"),
+    "DROP": ("DROP is not there yet", "leave the statement out of the file"),
+    "USE": ("catalogs and databases are not there yet", "leave the statement out"),
+    "SHOW": ("SHOW is not there yet", "run tidegate explain FILE.sql"),
+    "DESCRIBE": ("DESCRIBE is not there yet", "run tidegate explain FILE.sql"),
+    "DESC": ("DESCRIBE is not there yet", "run tidegate explain FILE.sql"),
+    "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
+    "DELETE": ("DELETE is not there yet", "filter with WHERE"),
+}
+_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH")
+
+
+def parse_file(source: Source) -> list[Statement]:
+    """All statements of a file. Raises SqlSyntaxError or UnsupportedError."""
+    return [_parse_statement(Cursor(source, tokens)) for tokens in _split(tokenize(source))]
+
+
+def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _parse_statement(cursor: Cursor) -> Statement:
+    try:
+        statement = _dispatch(cursor)
+    except RecursionError:
+        raise SqlSyntaxError(
+            "this statement is nested too deeply", cursor.source.position(cursor.span)
+        ) from None
+    if not cursor.at_end:
+        raise cursor.expected(
+            "the end of the statement", hint="statements are separated by a semicolon"
+        )
+    return statement
+
+
+def _dispatch(cursor: Cursor) -> Statement:
+    start = cursor.span
+    if cursor.at("CREATE"):
+        return _create(cursor)
+    if cursor.accept("INSERT"):
+        return _insert(cursor, start)
+    if cursor.accept("SET"):
+        return _set(cursor, start)
+    if at_query(cursor):
+        query = parse_query(cursor)
+        return Select(query, span=query.span)
+    word = cursor.word()
+    if word in _LATER:
+        message, instead = _LATER[word]
+        raise UnsupportedError(message, cursor.source.position(start), hint=instead)
+    raise cursor.expected(
+        "CREATE, INSERT INTO, SELECT, WITH or SET",
+        hint=did_you_mean(word, _STARTS) if word else "",
+    )
+
+
+def _create(cursor: Cursor) -> Statement:
+    start = cursor.expect("CREATE")
+    if cursor.accept("OR", "REPLACE"):
+        pass  # a file declares every name once, so there is nothing to replace
+    temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    if cursor.at("MATERIALIZED"):
+        raise UnsupportedError(
+            "CREATE MATERIALIZED VIEW is not there yet",
+            cursor.source.position(cursor.span),
+            hint="use CREATE VIEW, or CREATE SINK … AS SELECT … EMIT ON WINDOW CLOSE",
+        )
+    parsers: dict[str, Callable[[Cursor, Span], Statement]] = {
+        "TABLE": parse_create_table,
+        "SOURCE": parse_create_table,
+        "VIEW": _create_view,
+        "SINK": _create_sink,
+    }
+    word = cursor.word()
+    if word not in parsers:
+        after = "CREATE TEMPORARY" if temporary else "CREATE"
+        raise cursor.expected(
+            f"TABLE, SOURCE, VIEW or SINK after {after}",
+            hint=did_you_mean(word, parsers) if word else "",
+        )
+    cursor.take()
+    return parsers[word](cursor, start)
+
+
+def _create_view(cursor: Cursor, start: Span) -> CreateView:
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.name("the name of the view")
+    columns: list[Name] = []
+    if cursor.accept("("):
+        columns.append(cursor.name("a column"))
+        while cursor.accept(","):
+            columns.append(cursor.name("a column"))
+        cursor.expect(")", why="after the columns of the view")
+    cursor.expect("AS", why="and the query of the view")
+    query = parse_query(cursor)
+    span = start.to(cursor.previous_span)
+    return CreateView(name, tuple(columns), query, if_not_exists, span)
+
+
+def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
+    cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.name("the name of the sink") if cursor.at_name() else None
+    into = cursor.name("the table that the sink writes into") if cursor.accept("INTO") else None
+    emit = take_emit(cursor)
+    options = _sink_options(cursor)
+    if cursor.accept("FROM"):
+        query = _all_of(cursor)
+    else:
+        cursor.expect("AS", why="and a query, or FROM and a table")
+        query = parse_query(cursor)
+    options = options or _sink_options(cursor)
+    emit = take_emit(cursor) or emit or query.emit
+    options = options or _sink_options(cursor)
+    span = start.to(cursor.previous_span)
+    if into is not None and options is not None:
+        raise SqlSyntaxError(
+            f"a sink into the table '{into.text}' has no options of its own",
+            cursor.source.position(options.span),
+            hint="give them to the table",
+        )
+    return CreateSink(name, into, _with_emit(query, emit), options, span)
+
+
+def _sink_options(cursor: Cursor) -> Options | None:
+    start = cursor.span
+    items: tuple[Option, ...] = ()
+    if cursor.accept("WITH"):
+        items = parse_options(cursor)
+    encode = take_encode(cursor)
+    if cursor.span == start:
+        return None
+    return Options(items, start.to(cursor.previous_span), encode)
+
+
+def _all_of(cursor: Cursor) -> Query:
+    """``CREATE SINK … FROM v`` is ``SELECT * FROM v``."""
+    start = cursor.span
+    table = TableRef(cursor.name("a table or view"), None, take_hints(cursor), start)
+    everything = Item(None, None, None, start)
+    return Query((), (everything,), table, None, (), None, None, (), False, start)
+
+
+def _with_emit(query: Query, emit: bool) -> Query:
+    return replace(query, emit=emit)
+
+
+def _insert(cursor: Cursor, start: Span) -> Insert:
+    if cursor.at("OVERWRITE"):
+        raise UnsupportedError(
+            "INSERT OVERWRITE is not there yet",
+            cursor.source.position(cursor.span),
+            hint="write INSERT INTO",
+        )
+    cursor.expect("INTO", why="after INSERT")
+    table = cursor.name("the table to insert into")
+    hints = take_hints(cursor)
+    columns: list[Name] = []
+    if cursor.at("(") and not at_query(cursor):
+        cursor.take()
+        columns.append(cursor.name("a column"))
+        while cursor.accept(","):
+            columns.append(cursor.name("a column"))
+        cursor.expect(")", why="or ',' after a column")
+    if cursor.at("VALUES"):
+        raise UnsupportedError(
+            "INSERT INTO … VALUES is not there yet",
+            cursor.source.position(cursor.span),
+            hint="put the rows into a file and read it with the filesystem connector",
+        )
+    if not at_query(cursor):
+        raise cursor.expected("SELECT or WITH: the rows to insert")
+    query = parse_query(cursor)
+    return Insert(table, hints, tuple(columns), query, start.to(cursor.previous_span))
+
+
+def _set(cursor: Cursor, start: Span) -> SetOption:
+    key = parse_key(cursor)
+    if not cursor.accept("=") and not cursor.accept("TO") and not cursor.accept("=="):
+        raise cursor.expected(f"'=' or TO after {key.value}")
+    value_span = cursor.span
+    value = parse_value(cursor, f"the value of {key.value}")
+    rest = value.value
+    while not cursor.at_end:  # SET tidegate.epoch.interval = 10 s
+        if cursor.at_name() or cursor.kind() is TokenType.NUMBER:
+            rest += " " + cursor.take().text
+        else:
+            break
+    text = Text(rest, value_span.to(cursor.previous_span))
+    return SetOption(Option(key, text), start.to(cursor.previous_span))

@@ -1,0 +1,210 @@
+"""The statements of a file as they were written, before any name is looked up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from tidegate.frontend.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An identifier; a quoted one matches by its exact letters."""
+
+    text: str
+    quoted: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text constant."""
+
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar expression as sqlglot read it."""
+
+    node: exp.Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """``'key' = 'value'`` of a WITH clause, a hint or SET."""
+
+    key: Text
+    value: Text
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A WITH clause (or the statement, where there is none) and FORMAT … ENCODE …."""
+
+    items: tuple[Option, ...]
+    span: Span
+    encode: Text | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A table, view or CTE by name. ``hints`` are those of ``/*+ OPTIONS(…) */``."""
+
+    name: Name
+    alias: Name | None
+    hints: tuple[Option, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SubqueryRef:
+    query: Query
+    alias: Name | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class TumbleRef:
+    """``TUMBLE(input, column, size[, offset])``."""
+
+    input: Relation
+    column: Scalar
+    size: Scalar
+    offset: Scalar | None
+    alias: Name | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkRef:
+    """``WATERMARK(input, column, strategy)``."""
+
+    input: Relation
+    column: Scalar
+    strategy: Scalar
+    alias: Name | None
+    span: Span
+
+
+Relation: TypeAlias = TableRef | SubqueryRef | TumbleRef | WatermarkRef
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry of a SELECT list; ``value`` None means ``*`` or ``qualifier.*``."""
+
+    value: Scalar | None
+    alias: Name | None
+    qualifier: Name | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class OrderItem:
+    value: Scalar
+    descending: bool
+    nulls_first: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Cte:
+    name: Name
+    body: Query | Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE."""
+
+    ctes: tuple[Cte, ...]
+    items: tuple[Item, ...]
+    source: Relation | None
+    where: Scalar | None
+    group_by: tuple[Scalar, ...]
+    group_span: Span | None
+    having: Scalar | None
+    order_by: tuple[OrderItem, ...]
+    emit: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDef:
+    """A column with a ``type`` of DuckDB's, or one that is ``computed``."""
+
+    name: Name
+    type: str
+    computed: Scalar | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkDef:
+    """``WATERMARK FOR path AS strategy``."""
+
+    path: tuple[Name, ...]
+    strategy: Scalar
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    name: Name
+    columns: tuple[ColumnDef, ...]
+    watermarks: tuple[WatermarkDef, ...]
+    options: Options
+    if_not_exists: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    name: Name
+    columns: tuple[Name, ...]
+    query: Query
+    if_not_exists: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSink:
+    """``CREATE SINK``: into a declared table, or with options of its own, or printing."""
+
+    name: Name | None
+    into: Name | None
+    query: Query
+    options: Options | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    table: Name
+    hints: tuple[Option, ...]
+    columns: tuple[Name, ...]
+    query: Query
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SetOption:
+    option: Option
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """A bare query: its rows are printed."""
+
+    query: Query
+    span: Span = field(kw_only=True)
+
+
+Statement: TypeAlias = CreateTable | CreateView | CreateSink | Insert | SetOption | Select

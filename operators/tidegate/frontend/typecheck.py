@@ -1,0 +1,138 @@
+"""Asks DuckDB for types and constants, on an engine of the frontend's own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import quoted
+from tidegate.types import Column, Schema
+
+NULL_TYPE: Final = '"NULL"'
+_INTEGERS: Final = frozenset(
+    {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"}
+    | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"}
+)
+
+
+class TypeCheckError(Exception):
+    """DuckDB refused an expression; the message is its first sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A constant interval; months have no fixed length."""
+
+    months: int
+    days: int
+    us: int
+
+    @property
+    def fixed_us(self) -> int | None:
+        """Its length in microseconds with days of 24 hours, None when it has months."""
+        return None if self.months else self.days * 86_400_000_000 + self.us
+
+
+class TypeChecker:
+    """Types of expressions over typed columns. Answers are cached: plans ask again and again."""
+
+    def __init__(self, time_zone: str = "UTC") -> None:
+        self.time_zone = time_zone
+        self._engine = Engine(time_zone)
+        self._types: dict[tuple[str, Schema], str] = {}
+
+    @property
+    def zone_is_fixed(self) -> bool:
+        """Whether local and universal time differ by a constant."""
+        return self.time_zone.upper() in ("UTC", "GMT", "ETC/UTC", "ETC/GMT", "Z")
+
+    def type_of(self, sql: str, schema: Schema) -> str:
+        """The DuckDB type of ``sql`` over columns of ``schema``. Raises TypeCheckError."""
+        key = (sql, schema)
+        if key not in self._types:
+            source = ", ".join(
+                f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in schema
+            )
+            query = f"DESCRIBE SELECT {sql} FROM (SELECT {source or '1'})"
+            self._types[key] = str(self._run(query).column("column_type")[0].as_py())
+        return self._types[key]
+
+    def interval(self, sql: str) -> Interval | None:
+        """The value of a constant interval, None when it is NULL. Raises TypeCheckError."""
+        value = self._run(f"SELECT CAST(({sql}) AS INTERVAL)").column(0)[0].as_py()
+        if value is None:
+            return None
+        months, days, nanoseconds = value
+        return Interval(months, days, nanoseconds // 1000)
+
+    def integer(self, sql: str, scale: int = 0) -> int | None:
+        """A constant number times ``10**scale``, None where that is no integer."""
+        table = self._run(f"SELECT CAST(({sql}) * {10**scale} AS DECIMAL(38,6))")
+        value = table.column(0)[0].as_py()
+        return int(value) if value is not None and value == int(value) else None
+
+    def zone_exists(self) -> bool:
+        """Whether DuckDB knows the time zone."""
+        try:
+            self._run("SELECT CAST(make_timestamptz(0) AS TIMESTAMP)")
+        except TypeCheckError:
+            return False
+        return True
+
+    def fields(self, type_: str) -> dict[str, str]:
+        """The fields of a STRUCT type and their types; empty for other types."""
+        arrow = self._engine.arrow_schema((Column("c", type_),)).field(0).type
+        if not pa.types.is_struct(arrow):
+            return {}
+        outer = (Column("c", type_),)
+        names = [arrow.field(index).name for index in range(arrow.num_fields)]
+        return {name: self.type_of(struct_field(quoted("c"), name), outer) for name in names}
+
+    def functions(self, kind: str) -> frozenset[str]:
+        """Names of DuckDB's functions of a kind: scalar, aggregate, macro, volatile."""
+        return _function_names()[kind]
+
+    def _run(self, query: str) -> pa.Table:
+        try:
+            return self._engine.query(query)
+        except duckdb.Error as error:
+            raise TypeCheckError(_first_sentence(str(error))) from None
+
+
+def struct_field(sql: str, name: str) -> str:
+    return f"struct_extract({sql}, '{name.replace(chr(39), chr(39) * 2)}')"
+
+
+def is_integer(type_: str) -> bool:
+    return type_ in _INTEGERS
+
+
+def is_numeric(type_: str) -> bool:
+    return is_integer(type_) or type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL(")
+
+
+@cache
+def _function_names() -> dict[str, frozenset[str]]:
+    rows = Engine().query(
+        "SELECT DISTINCT lower(function_name) AS name, function_type AS kind,"
+        " coalesce(stability, 'CONSISTENT') <> 'CONSISTENT' AS volatile FROM duckdb_functions()"
+    )
+    names: dict[str, set[str]] = {"scalar": set(), "aggregate": set(), "macro": set()}
+    names |= {"volatile": set(), "window": set()}
+    for row in rows.to_pylist():
+        names.setdefault(row["kind"], set()).add(row["name"])
+        if row["volatile"] and row["kind"] == "scalar":
+            names["volatile"].add(row["name"])
+    return {kind: frozenset(found) for kind, found in names.items()}
+
+
+def _first_sentence(message: str) -> str:
+    line = re.sub(r"^\w+ Error: ", "", message.strip()).split("\n", maxsplit=1)[0]
+    line = re.split(r"(?<=[.!])\s", line, maxsplit=1)[0].rstrip(".!: ")
+    return line.replace("INTEGER_LITERAL", "INTEGER").replace("STRING_LITERAL", "VARCHAR")

@@ -1,0 +1,158 @@
+"""Watermark derivation (S4): for every column of a node, where its watermark comes from.
+
+`derive` is a pass over logical nodes. The executors apply the same rules to values (`Project`,
+`Tumble`, the aggregates); this pass says beforehand which columns will have a watermark, for the
+planner (closing keys, sort columns) and for EXPLAIN (where one was lost).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tidegate.plan.nodes import (
+    Aggregate,
+    Expr,
+    Filter,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    Sort,
+    Tumble,
+    WatermarkFilter,
+)
+from tidegate.types import is_event_time_type
+
+WINDOW_START: Final = "window_start"
+WINDOW_END: Final = "window_end"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What is known of one column's watermark.
+
+    With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
+    functions on the way, outermost first (empty: the column itself); ``unit_us`` is the
+    microseconds in one unit of the column (0: not a time); ``window`` is the tumbling window of
+    which the column is the start or the end, with its distance from the start. Without one:
+    ``lost`` says why.
+    """
+
+    filter_id: str = ""
+    source: str = ""
+    how: tuple[str, ...] = ()
+    lost: str = ""
+    unit_us: int = 1
+    window: tuple[Tumble, int] | None = None
+
+    @property
+    def has_watermark(self) -> bool:
+        return not self.lost
+
+    def describe(self) -> str:
+        """``tumble_end(order_time)``, or why there is none."""
+        if self.lost:
+            return f"none: {self.lost}"
+        text = self.source
+        for step in reversed(self.how):
+            text = step.replace("·", text)
+        return text
+
+
+NONE: Final = Derived(lost="no watermark is declared on it")
+
+
+def derive(node: Node) -> dict[str, Derived]:
+    """One `Derived` for every column of ``node.schema``."""
+    match node:
+        case Scan():
+            return {column.name: NONE for column in node.schema}
+        case WatermarkFilter():
+            unit_us = node.unit_us
+            own = Derived(node.id, node.column, unit_us=unit_us)
+            return derive(node.input) | {node.column: own}
+        case Project():
+            below = derive(node.input)
+            return {name: _of_expr(name, expr, below) for name, expr in node.columns}
+        case Tumble():
+            return _of_tumble(node, derive(node.input))
+        case Aggregate():
+            return _of_aggregate(node, derive(node.input))
+        case Sort():
+            return _of_sort(node, derive(node.input))
+        case Filter() | Sink():
+            return derive(node.input)
+    raise AssertionError(f"no derivation for {type(node).__name__}")
+
+
+def closing_key(keys: tuple[str, ...], derived: Mapping[str, Derived]) -> str | None:
+    """The key whose watermark closes groups: a window's end, then its start, then any other."""
+
+    def rank(key: str) -> int:
+        window = derived[key].window
+        if window is None:
+            return 2
+        return 0 if window[1] else 1
+
+    candidates = [key for key in keys if derived[key].has_watermark]
+    return min(candidates, key=rank, default=None)
+
+
+def _of_expr(name: str, expr: Expr, below: Mapping[str, Derived]) -> Derived:
+    if expr.monotone_in is None:
+        inputs = [below[column] for column in sorted(expr.columns)]
+        if not inputs:
+            return Derived(lost=expr.lost or "it is a constant")
+        if any(derived.has_watermark for derived in inputs):
+            return Derived(lost=expr.lost)
+        return NONE if len(inputs) > 1 else inputs[0]
+    derived = below[expr.monotone_in]
+    if expr.is_column or derived.lost:
+        return derived
+    if not is_event_time_type(expr.type):
+        return Derived(lost=f"{expr.type} carries no watermark")
+    step = expr.text.replace(expr.monotone_in, "·") if expr.text else f"{name}(·)"
+    return replace(derived, how=(step, *derived.how), window=None, unit_us=_unit(derived, expr))
+
+
+def _unit(derived: Derived, expr: Expr) -> int:
+    return 1 if expr.type.startswith("TIMESTAMP") else derived.unit_us
+
+
+def _of_tumble(node: Tumble, below: dict[str, Derived]) -> dict[str, Derived]:
+    time = below[node.time_column]
+    if time.lost:
+        return below | {WINDOW_START: time, WINDOW_END: time}
+    start = replace(time, how=("tumble_start(·)", *time.how), window=(node, 0))
+    end = replace(time, how=("tumble_end(·)", *time.how), window=(node, node.size))
+    return below | {WINDOW_START: start, WINDOW_END: end}
+
+
+def _of_aggregate(node: Aggregate, below: Mapping[str, Derived]) -> dict[str, Derived]:
+    closing = below[node.closing_key]
+    result: dict[str, Derived] = {}
+    for key in node.keys:
+        derived = below[key]
+        same_window = (
+            derived.window is not None
+            and closing.window is not None
+            and derived.window[0] == closing.window[0]
+        )
+        if key == node.closing_key or same_window or derived.lost:
+            result[key] = derived
+        else:
+            result[key] = Derived(lost=f"groups leave in the order of {node.closing_key}")
+    for call in node.calls:
+        result[call.output.name] = Derived(lost="it is an aggregate")
+    return result
+
+
+def _of_sort(node: Sort, below: Mapping[str, Derived]) -> dict[str, Derived]:
+    return {
+        name: derived
+        if name == node.column or derived.lost
+        else Derived(lost=f"rows leave in the order of {node.column}")
+        for name, derived in below.items()
+    }
