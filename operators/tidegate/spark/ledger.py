@@ -30,7 +30,7 @@ _COLUMNS = (
 
 def ledger_table(checkpoint: Checkpoint) -> Table:
     """The ledger as a sink table."""
-    options = (("path", checkpoint.ledger),)
+    options = (("format", "parquet"), ("path", checkpoint.ledger))
     return Table("$ledger", _COLUMNS, "filesystem", "parquet", options)
 
 

@@ -1,0 +1,315 @@
+"""A deterministic world for a plan: the same actors as under Spark, and everything else by a seed.
+
+The seed chooses how many reader tasks there are, how many rows an epoch and a chunk have, in which
+order messages of different senders arrive, whether actors live on or are made anew in each epoch,
+and when all of it crashes. What Spark guarantees holds here too and no more: messages of one sender
+to one receiver keep their order; an epoch that failed is run again with the same offsets and the
+same recorded time, from the state at its start; what it wrote before is gone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from random import Random
+
+import pyarrow as pa
+
+from tidegate.connectors.base import Position, SourceChunk, SplitPlan
+from tidegate.connectors.registry import is_bounded, source_planner, source_reader
+from tidegate.errors import InvariantError
+from tidegate.executor.actor import NO_SPLIT, Actor, Emission
+from tidegate.executor.engine import Engine
+from tidegate.plan.fragments import Fragment, Plan
+from tidegate.state import MemoryStateTable, StateTable
+from tidegate.types import Barrier, Chunk, Counts, Message, Rejected, Status
+
+EPOCHS_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How a run goes; drawn from the seed by `draw`."""
+
+    rows_max: int | None
+    chunk_rows: int
+    actors_live_on: bool
+    crash_probability: float
+    time_step_us: int = 1_000_000
+
+    @classmethod
+    def draw(cls, rng: Random) -> Choices:
+        return cls(
+            rows_max=rng.choice([1, 2, 3, 7, 20, 100, None]),
+            chunk_rows=rng.choice([1, 2, 5, 50, 1 << 30]),
+            actors_live_on=rng.random() < 0.5,
+            crash_probability=rng.choice([0.0, 0.1, 0.5]),
+        )
+
+
+@dataclass(slots=True)
+class Committed:
+    """What has been committed: all that outlives a crash."""
+
+    epoch: int = 0
+    positions: dict[str, dict[str, Position]] = field(default_factory=dict)
+    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
+    filters: dict[str, dict[str, str]] = field(default_factory=dict)  # filter id, split: JSON
+    finished: dict[str, set[str]] = field(default_factory=dict)
+    states: dict[tuple[int, int, str], MemoryStateTable] = field(default_factory=dict)
+    outputs: list[list[pa.Table]] = field(default_factory=list)
+    ledger: list[pa.Table] = field(default_factory=list)
+    counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
+    crashes: int = 0
+
+
+@dataclass(slots=True)
+class _Epoch:
+    """An epoch that runs: what it would commit."""
+
+    barrier: Barrier
+    plans: dict[str, dict[str, SplitPlan]]
+    outputs: list[list[pa.Table]]
+    ledger: list[pa.Table] = field(default_factory=list)
+    sources: list[tuple[str, Actor]] = field(default_factory=list)
+    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
+    channels: dict[tuple[int, int, int, str], deque[Message]] = field(default_factory=dict)
+    running: list[Iterator[list[Emission]]] = field(default_factory=list)
+    origins: dict[int, tuple[Fragment, int]] = field(default_factory=dict)
+    barriers: int = 0
+
+
+class _CrashError(Exception):
+    """The world went down in the middle of an epoch."""
+
+
+class World:
+    """Runs one plan under one seed."""
+
+    def __init__(
+        self, plan: Plan, rng: Random, choices: Choices, engine: Engine, time_us: int
+    ) -> None:
+        self._plan = plan
+        self._rng = rng
+        self._choices = choices
+        self._engine = engine
+        self._time_us = time_us
+        self._planners = {table.name: source_planner(table, True) for table in plan.tables}
+        self._states: dict[tuple[int, int, str], MemoryStateTable] = {}
+        self._actors: dict[tuple[int, int], Actor] = {}
+        self.committed = Committed(outputs=[[] for _ in plan.job.sinks])
+
+    def run(self) -> Committed:
+        """Runs epoch after epoch until nothing is left to read."""
+        for _ in range(EPOCHS_MAX):
+            plans = self._plan_epoch()
+            if plans is None:
+                return self.committed
+            self._time_us += self._choices.time_step_us
+            barrier = Barrier(self.committed.epoch + 1, self._time_us)
+            while not self._try_epoch(barrier, plans):
+                self._restore()
+        raise InvariantError(f"the simulated job does not end in {EPOCHS_MAX} epochs")
+
+    def _plan_epoch(self) -> dict[str, dict[str, SplitPlan]] | None:
+        plans: dict[str, dict[str, SplitPlan]] = {}
+        changed = self.committed.epoch == 0
+        for table, planner in self._planners.items():
+            before = self.committed.positions.get(table, {})
+            start = {split: before.get(split) for split in planner.splits()}
+            plans[table] = planner.plan(start, self._choices.rows_max)
+            done = self.committed.finished.get(table, set())
+            for split, plan in plans[table].items():
+                changed |= plan.end != start[split] or (plan.finished and split not in done)
+        return plans if changed else None
+
+    def _try_epoch(self, barrier: Barrier, plans: dict[str, dict[str, SplitPlan]]) -> bool:
+        epoch = _Epoch(barrier, plans, [[] for _ in self._plan.job.sinks])
+        fuse = None
+        if self._rng.random() < self._choices.crash_probability:
+            fuse = self._rng.randrange(1, 200)
+        self._engine.set_epoch_time(barrier.time_us)
+        if not self._choices.actors_live_on:
+            self._actors.clear()
+        try:
+            self._open(epoch)
+            self._drain(epoch, fuse)
+        except _CrashError:
+            return False
+        self._commit(epoch)
+        return True
+
+    def _restore(self) -> None:
+        """After a crash: actors are gone, state is as it was at the last barrier."""
+        self.committed.crashes += 1
+        self._actors.clear()
+        self._states = {key: table.snapshot() for key, table in self.committed.states.items()}
+
+    # One epoch
+
+    def _open(self, epoch: _Epoch) -> None:
+        speakers: dict[int, list[str]] = {}
+        for fragment in self._plan.fragments:
+            if fragment.table is not None:
+                speakers[fragment.id] = self._open_source(epoch, fragment)
+                continue
+            speakers[fragment.id] = [str(vnode) for vnode in range(fragment.instances)]
+            for vnode in range(fragment.instances):
+                actor = self._actor(fragment, vnode)
+                for port, upstream in enumerate(fragment.inputs):
+                    actor.open_upstreams(port, speakers[upstream])
+                actor.begin_epoch(epoch.barrier.time_us)
+
+    def _open_source(self, epoch: _Epoch, fragment: Fragment) -> list[str]:
+        assert fragment.table is not None
+        splits = sorted(epoch.plans[fragment.table.name])
+        tasks = self._rng.randint(1, max(1, len(splits)))
+        shares = [splits[index::tasks] for index in range(tasks)]
+        for index, share in enumerate(shares):
+            number = len(epoch.running)
+            epoch.origins[number] = (fragment, index)
+            epoch.running.append(self._read(epoch, fragment, index, share))
+        return [str(index) for index in range(tasks)]
+
+    def _read(
+        self, epoch: _Epoch, fragment: Fragment, index: int, splits: list[str]
+    ) -> Iterator[list[Emission]]:
+        """A reader task, step by step, its splits interleaved."""
+        table = fragment.table
+        assert table is not None
+        log = self.committed
+        states: dict[str, MemoryStateTable] = {}
+        for filter_id, by_split in log.filters.items():
+            restored = states.setdefault(filter_id, MemoryStateTable())
+            for split, state in by_split.items():
+                restored.put(f"filter:{split}", state.encode())
+
+        def state(name: str) -> StateTable:
+            return states.setdefault(name, MemoryStateTable())
+
+        actor = Actor(fragment, self._plan.vnodes, self._engine, state, index, checks=True)
+        epoch.sources.append((table.name, actor))
+        actor.open_splits(splits, epoch.barrier.time_us)
+        readings = {split: self._chunks(epoch, table.name, split) for split in splits}
+        while readings:
+            split = self._rng.choice(sorted(readings))
+            chunk = next(readings[split], None)
+            if chunk is None:
+                del readings[split]
+            else:
+                yield list(actor.on_source(split, chunk))
+        plans = epoch.plans[table.name]
+        statuses = {s: Status.FINISHED if plans[s].finished else Status.ACTIVE for s in splits}
+        if not statuses:
+            statuses = {NO_SPLIT: Status.FINISHED if is_bounded(table) else Status.IDLE}
+        yield list(actor.close_splits(statuses, epoch.barrier))
+
+    def _chunks(self, epoch: _Epoch, table: str, split: str) -> Iterator[SourceChunk]:
+        """A split's rows of this epoch, in chunks of the size that the seed chose."""
+        start = self.committed.positions.get(table, {}).get(split)
+        end = epoch.plans[table][split].end
+        first = self.committed.next_offsets.get(table, {}).get(split, 0)
+        epoch.next_offsets.setdefault(table, {})[split] = first
+        if start == end:
+            return
+        spec = next(t for t in self._plan.tables if t.name == table)
+        for chunk in source_reader(spec, self._engine).read(split, start, end, first):
+            epoch.next_offsets[table][split] = chunk.next_offset
+            step = self._choices.chunk_rows
+            empty = chunk.malformed.slice(0, 0)
+            yield SourceChunk(chunk.data.slice(0, 0), chunk.malformed, chunk.next_offset)
+            for at in range(0, chunk.data.num_rows, step):
+                yield SourceChunk(chunk.data.slice(at, step), empty, chunk.next_offset)
+
+    def _drain(self, epoch: _Epoch, fuse: int | None) -> None:
+        """Moves messages until none is left; the seed says which goes next."""
+        live = dict(enumerate(epoch.running))
+        steps = 0
+        while True:
+            steps += 1
+            if fuse is not None and steps > fuse:
+                raise _CrashError
+            ready: list[int | tuple[int, int, int, str]] = list(live)
+            ready += [key for key, queue in epoch.channels.items() if queue]
+            if not ready:
+                break
+            chosen = self._rng.choice(ready)
+            if isinstance(chosen, int):
+                fragment, index = epoch.origins[chosen]
+                emissions = next(live[chosen], None)
+                if emissions is None:
+                    del live[chosen]
+                    continue
+                self._send(epoch, fragment, index, emissions)
+            else:
+                to, vnode, port, upstream = chosen
+                fragment = self._plan.fragments[to]
+                message = epoch.channels[chosen].popleft()
+                actor = self._actor(fragment, vnode)
+                self._send(epoch, fragment, vnode, list(actor.on_message(port, upstream, message)))
+        if fuse is not None:
+            raise _CrashError  # between the last message and the commit
+
+    def _send(
+        self, epoch: _Epoch, fragment: Fragment, instance: int, emissions: list[Emission]
+    ) -> None:
+        for emission in emissions:
+            message = emission.message
+            if emission.output is None:
+                assert isinstance(message, Rejected)
+                epoch.ledger.append(message.data)
+                continue
+            output = fragment.outputs[emission.output]
+            if output.exchange is None:
+                if isinstance(message, Chunk):
+                    epoch.outputs[output.sink].append(message.data)
+                elif isinstance(message, Barrier):
+                    epoch.barriers += 1
+                continue
+            count = self._plan.fragments[output.fragment].instances
+            targets = range(count) if emission.vnode is None else [emission.vnode]
+            for vnode in targets:
+                key = (output.fragment, vnode, output.port, str(instance))
+                epoch.channels.setdefault(key, deque()).append(message)
+
+    def _actor(self, fragment: Fragment, vnode: int) -> Actor:
+        key = (fragment.id, vnode)
+        if key not in self._actors:
+
+            def state(name: str) -> StateTable:
+                return self._states.setdefault((*key, name), MemoryStateTable())
+
+            self._actors[key] = Actor(
+                fragment, self._plan.vnodes, self._engine, state, vnode, checks=True
+            )
+        return self._actors[key]
+
+    def _commit(self, epoch: _Epoch) -> None:
+        log = self.committed
+        log.epoch = epoch.barrier.epoch
+        if epoch.barriers == 0:
+            raise InvariantError(f"epoch {log.epoch} reached no sink")
+        for table, plans in epoch.plans.items():
+            positions = log.positions.setdefault(table, {})
+            positions.update({split: plan.end for split, plan in plans.items()})
+            log.finished[table] = {split for split, plan in plans.items() if plan.finished}
+            log.next_offsets.setdefault(table, {}).update(epoch.next_offsets.get(table, {}))
+        actors = [actor for _, actor in epoch.sources] + list(self._actors.values())
+        for actor in actors:
+            for report in actor.reports():
+                counts = log.counts.setdefault(report.account, {})
+                counts.setdefault(report.split, Counts()).add(report.counts)
+                if actor.fragment.table is not None:
+                    for filter_id, state in report.filters.items():
+                        by_split = log.filters.setdefault(filter_id, {})
+                        by_split[report.split] = json.dumps(asdict(state))
+        for by_split_counts in log.counts.values():
+            for counts_ in by_split_counts.values():
+                passed = counts_.read - counts_.late - counts_.quarantined
+                counts_.filtered = passed - counts_.used
+        for sink, tables in enumerate(epoch.outputs):
+            log.outputs[sink] += tables
+        log.ledger += epoch.ledger
+        log.states = {key: table.snapshot() for key, table in self._states.items()}
