@@ -48,6 +48,11 @@ class Merge:
         """The merged watermark of each column, None before the first."""
         return {column: self._merged.get(column) for column in self._columns}
 
+    @property
+    def merged(self) -> dict[str, int | None]:
+        """The merged watermark of each column."""
+        return {column: self._merged.get(column) for column in self._columns}
+
     def open(self, upstreams: Sequence[str]) -> None:
         """Says which inputs there are: new ones join active and unheard, gone ones leave."""
         if self._barrier is not None:

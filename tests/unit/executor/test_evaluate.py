@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from executor_kit import ENGINE, expr
+from tidegate.executor.evaluate import evaluate, plain_sql, try_sql
+
+DATA = pa.table({"s": ["1", "x", None], "n": [1, 2, 3]})
+CAST = expr('CAST("s" AS INTEGER)', "INTEGER", "s")
+
+
+def test_a_plain_column_is_passed_by_reference() -> None:
+    (column,) = evaluate(ENGINE, DATA, [expr('"n"', "BIGINT", "n")])
+    assert column.chunk(0).buffers()[1].address == DATA.column("n").chunk(0).buffers()[1].address
+
+
+def test_a_failing_row_is_null_and_the_others_are_not() -> None:
+    twice = expr('"n" * 2', "BIGINT", "n")
+    got = [column.to_pylist() for column in evaluate(ENGINE, DATA, [CAST, twice])]
+    assert got == [[1, None, None], [2, 4, 6]]
+
+
+def test_failures_of_shared_subexpressions_stay_in_their_row() -> None:
+    # DuckDB's common subexpression elimination would take the CAST out of TRY (see Engine).
+    again = expr('CAST("s" AS INTEGER) + CAST("s" AS INTEGER)', "INTEGER", "s")
+    got = [column.to_pylist() for column in evaluate(ENGINE, DATA, [CAST, again])]
+    assert got == [[1, None, None], [2, None, None]]
+
+
+def test_an_expression_without_columns_has_a_value_per_row() -> None:
+    (column,) = evaluate(ENGINE, DATA, [expr("42", "INTEGER")])
+    assert column.to_pylist() == [42, 42, 42]
+
+
+def test_an_error_in_the_expression_itself_is_raised() -> None:
+    with pytest.raises(duckdb.Error):
+        evaluate(ENGINE, DATA, [expr("no_such_function(1)", "INTEGER")])
+
+
+def test_plain_raises_and_try_does_not() -> None:
+    with pytest.raises(duckdb.Error):
+        plain_sql(ENGINE, [CAST.sql], DATA)
+    assert try_sql(ENGINE, [CAST.sql], DATA).column(0).to_pylist() == [1, None, None]

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from executor_kit import ENGINE, Text, expr, leaf
+from tidegate.executor.filter import Filter
+from tidegate.plan.nodes import Expr
+from tidegate.plan.nodes import Filter as FilterNode
+
+TEXT = Text("v BIGINT, s VARCHAR, b BOOLEAN, __offset BIGINT")
+BIG = expr('"v" > 1', "BOOLEAN", "v")
+
+
+def a_filter(predicate: Expr) -> Filter:
+    below = leaf("v BIGINT, s VARCHAR, b BOOLEAN")
+    return Filter(FilterNode(below.schema, below, predicate), ENGINE)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "kept"),
+    [
+        (BIG, "2 b false 1; 3 3 . 2"),
+        (expr('"b"', "BOOLEAN", "b"), "1 . true 0"),
+        (expr("\"s\" = 'b'", "BOOLEAN", "s"), "2 b false 1"),
+        (expr('CAST("s" AS INTEGER) = 3', "BOOLEAN", "s"), "3 3 . 2"),
+        (expr("true", "BOOLEAN"), "1 . true 0; 2 b false 1; 3 3 . 2"),
+    ],
+)
+def test_rows_stay_where_the_predicate_is_true(predicate: Expr, kept: str) -> None:
+    lines = "chunk s0: 1 . true 0; 2 b false 1; 3 3 . 2"
+    assert TEXT.run(a_filter(predicate), lines) == [f"chunk s0: {kept}"]
+
+
+def test_no_row_no_chunk() -> None:
+    assert TEXT.run(a_filter(BIG), "chunk s0: 1 a true 0") == []
+
+
+def test_all_rows_the_same_chunk() -> None:
+    chunk = TEXT.chunk("2 a true 0")
+    (out,) = a_filter(BIG).process(chunk)
+    assert out is chunk
+
+
+def test_all_else_passes() -> None:
+    lines = ["watermark v 100", "status idle s0", "barrier 1"]
+    assert TEXT.run(a_filter(BIG), *lines) == lines

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from executor_kit import Text
+from tidegate.errors import InvariantError
+from tidegate.executor.tally import Tally, used_by_split
+
+TEXT = Text("v BIGINT, __offset BIGINT, __record BLOB")
+
+
+def test_hidden_columns_and_the_split_end_here() -> None:
+    assert TEXT.run(Tally("t", ()), "chunk s0: 1 7 a; 2 8 b") == ["chunk: 1; 2"]
+
+
+def test_what_is_kept_stays_and_the_split_becomes_a_column() -> None:
+    (out,) = Tally("t", ("__split", "__offset")).process(TEXT.chunk("1 7 a; 2 8 b", "s0"))
+    assert out.data.to_pydict() == {  # type: ignore[union-attr]
+        "v": [1, 2],
+        "__offset": [7, 8],
+        "__split": ["s0", "s0"],
+    }
+
+
+def test_survivors_by_split() -> None:
+    tally = Tally("t", ())
+    TEXT.run(tally, "chunk s0: 1 7 a; 2 8 b", "chunk s1: 1 7 a", "chunk s0: 2 9 b")
+    count, offsets = tally.survivors("s0")
+    assert (count, offsets.tolist()) == (3, [7, 8, 9])
+    assert used_by_split([tally]) == {"s0": 3, "s1": 1}
+    assert tally.survivors("s2")[0] == 0
+
+
+def test_branches_of_one_account_are_united() -> None:
+    one, other = Tally("t", ()), Tally("t", ())
+    TEXT.run(one, "chunk s0: 1 7 a; 2 8 b")
+    TEXT.run(other, "chunk s0: 2 8 b; 2 9 b", "chunk s1: 1 7 a")
+    assert used_by_split([one, other]) == {"s0": 3, "s1": 1}
+    assert used_by_split([]) == {}
+
+
+def test_counts_are_of_one_epoch() -> None:
+    tally = Tally("t", ())
+    assert TEXT.run(tally, "chunk s0: 1 7 a", "barrier 1")[1:] == ["barrier 1"]
+    assert used_by_split([tally]) == {"s0": 1}  # still there behind the barrier
+    TEXT.run(tally, "chunk s0: 1 8 a; 2 9 b")
+    assert used_by_split([tally]) == {"s0": 2}
+    TEXT.run(tally, "barrier 2", "barrier 3")
+    assert used_by_split([tally]) == {}
+
+
+def test_without_sharing_only_the_count_is_kept() -> None:
+    tally = Tally("t", (), shared=False)
+    TEXT.run(tally, "chunk s0: 1 7 a")
+    assert used_by_split([tally]) == {"s0": 1}
+    with pytest.raises(InvariantError, match="shared"):
+        used_by_split([tally, tally])
+
+
+def test_a_chunk_without_split_breaks_the_contract() -> None:
+    with pytest.raises(InvariantError, match="without a split"):
+        TEXT.run(Tally("t", ()), "chunk: 1 7 a")
+
+
+def test_watermarks_pass_and_statuses_end() -> None:
+    assert TEXT.run(Tally("t", ()), "watermark v 5", "status idle s0") == ["watermark v 5"]
