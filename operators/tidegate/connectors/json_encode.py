@@ -20,9 +20,11 @@ from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 
-_NUMBERS: Final = frozenset(
-    ["tinyint", "smallint", "integer", "bigint", "hugeint", "utinyint", "usmallint", "uinteger", "ubigint", "uhugeint", "decimal", "boolean"]
-)
+_NUMBERS: Final = {
+    *("tinyint", "smallint", "integer", "bigint", "hugeint"),
+    *("utinyint", "usmallint", "uinteger", "ubigint", "uhugeint"),
+    *("decimal", "boolean"),
+}
 
 
 def encode(data: pa.Table, schema: Schema, engine: Engine) -> bytes:

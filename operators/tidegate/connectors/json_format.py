@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.json_exact import decode_exact
-from tidegate.connectors.json_scan import has_boolean, not_json
+from tidegate.connectors.json_scan import has_boolean, not_json, string_bytes
 from tidegate.connectors.json_shape import (
     RAW,
     Branch,
@@ -128,11 +128,8 @@ def _decode_fast(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -
 
 def _suspicious(lines: pa.Array, plan: _Plan) -> bool:
     """Whether the bytes of ``lines`` hold something that the strict transform misjudges."""
-    _, offsets, buffer = lines.buffers()
-    ends = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
-    data = np.frombuffer(buffer, np.uint8)[ends[0] : ends[-1]]
-    starts = ends[:-1] - ends[0]
-    if len(data) == 0 or (ends[1:] == ends[:-1]).any() or (data[starts] != ord("{")).any():
+    data, starts = string_bytes(lines)
+    if (starts[1:] == starts[:-1]).any() or (data[starts[:-1]] != ord("{")).any():
         return True
     numeric = any(leaf.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE) for leaf in plan.leaves)
     return not_json(data) or (numeric and has_boolean(data))

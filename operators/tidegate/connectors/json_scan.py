@@ -9,10 +9,12 @@ path, which decides.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 _WINDOW: Final = 1 << 18  # stays in the processor's cache
 _OVERLAP: Final = 4
@@ -21,6 +23,15 @@ _BEFORE_TOKEN: Final = np.zeros(256, np.bool_)
 _BEFORE_TOKEN[list(b":,[- \t\r\n")] = True
 
 Bytes = npt.NDArray[np.uint8]
+
+
+def string_bytes(lines: pa.Array) -> tuple[Bytes, npt.NDArray[np.int32]]:
+    """The bytes of a string array, and where each string begins in them (one more: the end)."""
+    _, offsets, buffer = lines.buffers()
+    if len(lines) == 0 or buffer is None:
+        return np.empty(0, np.uint8), np.zeros(len(lines) + 1, np.int32)
+    places = np.frombuffer(offsets, np.int32, len(lines) + 1, lines.offset * 4)
+    return np.frombuffer(buffer, np.uint8)[places[0] : places[-1]], places - places[0]
 
 
 def not_json(data: Bytes) -> bool:
@@ -40,7 +51,7 @@ def has_boolean(data: Bytes) -> bool:
     return False
 
 
-def _windows(data: Bytes) -> Any:
+def _windows(data: Bytes) -> Iterator[Bytes]:
     for start in range(0, len(data), _WINDOW):
         yield data[max(0, start - _OVERLAP) : start + _WINDOW]
 

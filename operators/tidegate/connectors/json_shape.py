@@ -17,8 +17,11 @@ import duckdb
 from tidegate.types import Schema
 
 RAW: Final = "__raw"
-"""A field of this name (no user column has it) and a DECIMAL type makes DuckDB read every number as its text: without a
-DECIMAL in the structure it reads 1.5 as a double first, and the strict transform rounds it to 2."""
+"""A field of this name (no user column has it) and of a DECIMAL type.
+
+It makes DuckDB read every number as its text: without a DECIMAL in the structure it reads 1.5 as a
+double first, which even the strict transform then rounds to the BIGINT 2.
+"""
 RAW_TYPE: Final = "DECIMAL(1,0)"
 
 

@@ -128,6 +128,7 @@ class ParquetMeasure:
         return self.end(file)
 
     def advance(self, file: DataFile, place: int, end: int, rows_max: int) -> tuple[int, int]:
+        del file
         rows = min(rows_max, end - place)
         return place + rows, rows
 

@@ -76,7 +76,7 @@ def _blank(
     ends: npt.NDArray[np.int64],
     blank: bytes,
 ) -> npt.NDArray[np.bool_]:
-    empty = ends == starts
+    empty: npt.NDArray[np.bool_] = ends == starts
     is_blank = np.zeros(256, np.bool_)
     is_blank[list(blank)] = True
     first = data[np.minimum(starts, len(data) - 1)]

@@ -17,7 +17,7 @@ from tidegate.connectors.durations import parse_duration, parse_timestamp
 from tidegate.errors import OptionsError, did_you_mean
 
 
-class OptionProblem(OptionsError):
+class OptionProblem(OptionsError):  # noqa: N818 -- what the frontend points a caret at
     """One option is wrong; ``option`` is its name as the user wrote it (the caret goes there)."""
 
     def __init__(self, option: str, message: str, *, hint: str = "") -> None:

@@ -27,14 +27,16 @@ def text_fits(kind: Kind, value: str, text: str) -> str:
             return f"({there} AND ({based} OR NOT regexp_matches({text}, '[.eE]')))"
         case Kind.DOUBLE:
             special = f"regexp_full_match({text}, {literal(_SPECIAL)})"
-            return f"({there} AND (isfinite({value}) OR {special}))"
+            return f"({there} AND CASE WHEN isfinite({value}) THEN true ELSE {special} END)"
         case Kind.MOMENT:
-            return f"({there} AND isfinite({value}) AND NOT {_epoch(text)})"
+            return f"({there} AND isfinite({value}) AND {_not_epoch(value, text)})"
         case Kind.TIME:
-            return f"({there} AND NOT {_epoch(text)})"
+            return f"({there} AND {_not_epoch(value, text)})"
         case _:
             return there
 
 
-def _epoch(text: str) -> str:
-    return f"contains(lower({text}), 'epoch')"
+def _not_epoch(value: str, text: str) -> str:
+    """The word "epoch" is the moment 0: only there the text needs a look."""
+    named = f"NOT contains(lower({text}), 'epoch')"
+    return f"CASE WHEN epoch_us({value}) = 0 THEN {named} ELSE true END"
