@@ -1,0 +1,41 @@
+"""Every `*.slt` of this folder, in the simulator, under several seeds (format: slt.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from oracle.compare import diff_counts, diff_ledger, diff_output
+from oracle.jobs import DIRECTORY, write_splits
+from slt.slt import read_case
+
+FILES = sorted(Path(__file__).parent.glob("*.slt"))
+SEEDS = range(3)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_slt(file: Path, seed: int, tmp_path: Path) -> None:
+    from tidegate.simulator import run_job
+
+    case = read_case(file)
+    for table, splits in case.splits.items():
+        write_splits(splits, tmp_path / "in" / table)
+    sql = case.sql.replace(DIRECTORY, tmp_path.as_posix())
+    run = run_job(sql, file.name, seed=seed, directory=tmp_path)
+    problems = [
+        f"sink {sink}: {diff}"
+        for sink, output in case.sinks.items()
+        if (diff := diff_output(output, run.outputs[sink], allow_empty=not output.rows))
+    ]
+    assert case.ledger is not None
+    assert case.counts is not None
+    diff = diff_ledger(
+        case.ledger, run.ledger, time_type=case.time_type, allow_empty=not case.ledger
+    )
+    problems += [f"ledger: {diff}"] if diff else []
+    diff = diff_counts(case.counts, run.total)
+    problems += [f"counts: {diff}"] if diff else []
+    assert not problems, f"{file.name}, seed {seed}\n" + "\n".join(problems)
+    assert sorted(run.outputs) == sorted(case.sinks)
