@@ -48,13 +48,25 @@ class Committer:
             entry = self._new_entry(epoch, reports, staged)
             self._checkpoint.write_entry(entry)
         hit("after-entry", epoch)
-        for target, files in entry.staged.items():
-            self._committers[int(target)].publish(epoch, [StagedFile(*file) for file in files])
-        for committer in self._committers.values():
-            committer.discard_unknown()
+        self._publish(entry)
         hit("after-publish", epoch)
         self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
         return entry
+
+    def recover(self) -> Entry:
+        """On start: publishes what the last entry lists, in case its driver died before it did."""
+        last = self._checkpoint.entry(self._checkpoint.last_epoch())
+        assert last is not None
+        self._publish(last)
+        return last
+
+    def _publish(self, entry: Entry) -> None:
+        """Publishes the epoch, then removes what dead attempts staged."""
+        for target, files in entry.staged.items():
+            committer = self._committers[int(target)]
+            committer.publish(entry.epoch, [StagedFile(*file) for file in files])
+        for committer in self._committers.values():
+            committer.discard_unknown()
 
     def _new_entry(
         self, epoch: int, reports: list[dict[str, Any]], staged: dict[int, list[StagedFile]]

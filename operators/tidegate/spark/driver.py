@@ -80,8 +80,8 @@ def _run(
     committers = _committers(plan, checkpoint)
     manifest = _open_manifest(plan, options, checkpoint, committers)
     checkpoint.check_spark_log()
-    last = checkpoint.entry(checkpoint.last_epoch())
-    assert last is not None
+    committer = Committer(plan, checkpoint, lease, committers)
+    last = committer.recover()
     if last.epoch and is_finished(plan, last) and _committed(checkpoint, last.epoch):
         _say_finished(plan, checkpoint, last, log)
         return last
@@ -101,7 +101,6 @@ def _run(
         None if options.debug else checkpoint.path / "log" / "spark.log",
     )
     with stopped_after(spark):
-        committer = Committer(plan, checkpoint, lease, committers)
         run_query(spark, job, committer, state, options.interval_s)
     assert state.last is not None
     return state.last
@@ -155,7 +154,6 @@ def _open_manifest(
             )
     for target, committer in committers.items():
         committer.bind(manifest["sinks"][str(target)])
-        committer.discard_unknown()
     return manifest
 
 
