@@ -189,6 +189,7 @@ class Aggregation:
             text = f"{text[:-1]} order by {order.text if order else ''})"
         call = _Call(function, name, distinct, where, ordered, type_, text)
         if call not in self._calls:
+            self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", type_))
             self._calls.append(call)
         return plan_column(f"{_CALL}{self._calls.index(call)}")
 
@@ -254,7 +255,7 @@ class Aggregation:
     def _where(self, node: exp.Expr | None, span: Span) -> str | None:
         if node is None:
             return None
-        expr = self._binder.bind(Scalar(node, span))
+        expr = self._binder.bind(Scalar(node, _inner(node, span)))
         if expr.type != "BOOLEAN":
             raise BindError(
                 f"the FILTER condition is {expr.type}, expected BOOLEAN",
@@ -308,7 +309,8 @@ class Aggregation:
         if closing is not None:
             return closing
         query, source = self._query, self._binder.source
-        place = source.position(query.group_span or query.span)
+        start = query.span.start
+        place = source.position(query.group_span or Span(start, start + len("SELECT")))
         if not keys:
             raise UnsupportedError(
                 "an aggregate over the whole stream never closes",

@@ -103,6 +103,7 @@ def connect(
         given[option.key.value] = option
     raw = {key: option.value.value for key, option in given.items()}
     spans = {key.lower(): option.value.span for key, option in given.items()}
+    names = {key.lower(): option.key.span for key, option in given.items()}
     name = next((value for key, value in raw.items() if key.lower() == "connector"), None)
     if name is None:
         raise BindError(
@@ -118,6 +119,8 @@ def connect(
             spans["format"] = options.encode.span
         pairs = validate_options(connector, role, raw)
     except OptionProblem as problem:
+        if problem.message.startswith("unknown option"):
+            spans |= names
         span = spans.get(problem.option.lower(), options.span)
         raise BindError(
             problem.message, source.position(span), detail=problem.detail, hint=problem.hint

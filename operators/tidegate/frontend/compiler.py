@@ -48,7 +48,7 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> Job:
     checker = _checker(source, statements, chosen)
     catalog = Catalog(source)
     queries = QueryPlanner(source, catalog, checker, first_hints(statements))
-    sinks = SinkPlanner(source, catalog, queries)
+    sinks = SinkPlanner(source, catalog, checker, queries)
     for statement in statements:
         match statement:
             case CreateTable():

@@ -14,7 +14,20 @@ _NO_NAMES = frozenset(
     | {"INSERT", "CREATE", "UNION", "INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH", "WINDOW"}
     | {"JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "USING", "FORMAT", "INTO"}
     | {"QUALIFY", "TABLESAMPLE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "END"}
-    | {"LATERAL", "PIVOT", "UNPIVOT", "FOR", "VALUES", "DISTINCT", "ALL", "NULL"}
+    | {
+        "LATERAL",
+        "MATCH_RECOGNIZE",
+        "ASOF",
+        "SEMI",
+        "ANTI",
+        "PIVOT",
+        "UNPIVOT",
+        "FOR",
+        "VALUES",
+        "DISTINCT",
+        "ALL",
+        "NULL",
+    }
 )
 
 
@@ -79,10 +92,11 @@ class Cursor:
 
     def expect(self, *words: str, why: str = "") -> Span:
         """Takes ``words``; ``why`` says after the expected words what they are for."""
-        if not self.at(*words):
-            raise self.expected(" ".join(words) + (f" {why}" if why else ""))
         start = self.span
-        self.index += len(words)
+        for word in words:
+            if not self.accept(word):
+                shown = " ".join(words) if words[0].isalpha() else f"'{words[0]}'"
+                raise self.expected(shown + (f" {why}" if why else ""))
         return start.to(self.previous_span)
 
     def name(self, what: str) -> Name:

@@ -46,14 +46,17 @@ _TIMESTAMPS: Final = {
 _DECIMALS: Final = ("DECIMAL", "NUMERIC", "DEC")
 _STRUCTS: Final = ("ROW", "STRUCT")
 _KNOWN: Final = (*_PLAIN, *_SIZED, *_TIMESTAMPS, *_DECIMALS, *_STRUCTS, "ARRAY", "MAP")
+_USUAL: Final = (
+    "BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, ROW<…>, STRING, TIMESTAMP, TIMESTAMPTZ"
+)
 _DECIMAL_DEFAULT: Final = "DECIMAL(28,10)"
 
 
-def parse_type(cursor: Cursor) -> str:
+def parse_type(cursor: Cursor, what: str = "a data type") -> str:
     """Takes a type at ``cursor``; gives it in DuckDB's spelling."""
     span, word = cursor.span, cursor.word()
     if not word or not (word[0].isalpha() or word[0] == "_"):
-        raise cursor.expected("a data type")
+        raise cursor.expected(what)
     cursor.take()
     type_ = _base_type(cursor, word, span)
     while cursor.accept("[", "]"):
@@ -78,10 +81,11 @@ def _base_type(cursor: Cursor, word: str, span: Span) -> str:
         return _struct(cursor)
     if word in ("ARRAY", "MAP"):
         return _container(cursor, word)
+    hint = did_you_mean(word, _KNOWN)
     raise SqlSyntaxError(
         f"unknown data type '{cursor.source.snippet(span)}'",
         cursor.source.position(span),
-        hint=did_you_mean(word, _KNOWN),
+        hint=hint if hint.startswith("did") else f"there are {_USUAL}",
     )
 
 

@@ -32,7 +32,7 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     columns: list[ColumnDef] = []
     watermarks: list[WatermarkDef] = []
     while not cursor.at(")"):
-        if cursor.at("WATERMARK", "FOR"):
+        if cursor.at("WATERMARK", "FOR") or _at_watermark_without_for(cursor):
             watermarks.append(_watermark(cursor))
         elif _at_constraint(cursor):
             _constraint(cursor)
@@ -98,7 +98,7 @@ def _column(cursor: Cursor) -> ColumnDef:
         span = name.span.to(cursor.previous_span)
         _column_options(cursor, name.text)
         return ColumnDef(name, "", computed, span)
-    type_ = parse_type(cursor)
+    type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
     span = name.span.to(cursor.previous_span)
     _column_options(cursor, name.text)
     return ColumnDef(name, type_, None, span)
@@ -130,6 +130,11 @@ def _watermark(cursor: Cursor) -> WatermarkDef:
     cursor.expect("AS", why=f"and the watermark expression of {text}")
     strategy = parse_scalar(cursor, f"the watermark expression of {text}")
     return WatermarkDef(path, strategy, start.to(cursor.previous_span))
+
+
+def _at_watermark_without_for(cursor: Cursor) -> bool:
+    """``WATERMARK t AS …``: no column has a type and AS."""
+    return cursor.at("WATERMARK") and cursor.word(2) in ("AS", ".")
 
 
 def _at_constraint(cursor: Cursor) -> bool:

@@ -13,6 +13,8 @@ from tidegate.plan.nodes import PROC_TIME_SQL
 AGGREGATES: Final = frozenset(
     {"count", "sum", "min", "max", "avg", "first_value", "last_value", "bool_and", "bool_or"}
 )
+OPERATORS: Final = frozenset({"coalesce", "ifnull", "if"})
+"""Spelled like functions, but no functions in DuckDB's catalogue."""
 PROC_TIME: Final = frozenset(
     {"proc_time", "proctime", "now", "current_timestamp", "transaction_timestamp"}
 )
@@ -57,6 +59,11 @@ def proc_time() -> exp.Expr:
     """The epoch's recorded time."""
     name, argument = PROC_TIME_SQL.rstrip(")").split("(")
     return call(name, exp.Literal.string(argument.strip("'")))
+
+
+def sql_of(node: exp.Expr) -> str:
+    """DuckDB's SQL of a resolved tree; function names as they are."""
+    return node.sql("duckdb", normalize_functions=False)
 
 
 def call(name: str, *arguments: exp.Expr) -> exp.Expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import SqlSyntaxError, did_you_mean
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Option, Text
@@ -86,7 +86,7 @@ def _parse_hint(source: Source, span: Span) -> tuple[Option, ...]:
         raise SqlSyntaxError(
             f"unknown hint '{source.snippet(cursor.span)}'",
             source.position(cursor.span if tokens else span),
-            hint=did_you_mean("OPTIONS", ["OPTIONS('key' = 'value')"]),
+            hint="write /*+ OPTIONS('key' = 'value') */",
         )
     options = parse_options(cursor)
     if not cursor.at_end:

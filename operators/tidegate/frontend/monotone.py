@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from tidegate.frontend.functions import sql_of
 from tidegate.frontend.typecheck import (
     Interval,
     TypeChecker,
@@ -85,7 +86,7 @@ class _Analysis:
 
     def _type(self, node: exp.Expr) -> str:
         try:
-            return self._checker.type_of(node.sql("duckdb"), self._schema)
+            return self._checker.type_of(sql_of(node), self._schema)
         except TypeCheckError:
             return ""
 
@@ -128,7 +129,7 @@ class _Analysis:
         if node.find(exp.Anonymous):
             return None
         try:
-            return self._checker.interval(node.sql("duckdb"))
+            return self._checker.interval(sql_of(node))
         except TypeCheckError:
             return None
 
@@ -148,7 +149,7 @@ class _Analysis:
         if node.find(exp.Anonymous) or not is_numeric(self._type(node)):
             return False
         try:
-            return (self._checker.integer(f"CAST(({node.sql('duckdb')}) > 0 AS INTEGER)") or 0) > 0
+            return (self._checker.integer(f"CAST(({sql_of(node)}) > 0 AS INTEGER)") or 0) > 0
         except TypeCheckError:
             return False
 

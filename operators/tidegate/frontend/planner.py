@@ -13,8 +13,8 @@ from tidegate.frontend.catalog import Catalog, refuse_hidden
 from tidegate.frontend.relations import Environment, RelationPlanner
 from tidegate.frontend.scalar import Binder, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
-from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import CreateView, Item, Option, OrderItem, Query, Scalar
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import CreateTable, CreateView, Item, Option, OrderItem, Query, Scalar
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, column_expr
@@ -72,12 +72,16 @@ class QueryPlanner:
             return self._sorted(query, node, outputs, bind, keys)
         return _projected(node, outputs)
 
+    def check_table(self, entry: CreateTable) -> None:
+        """Computed columns and watermarks of a table, whether it is read or not."""
+        self._relations.check_table(entry)
+
     def check_view(self, view: CreateView) -> None:
         """Plans a view on its own, so that its errors show where it is declared."""
         self.plan(view.query, Environment(emit=True))
 
     def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
-        place = self._source.position(query.span)
+        place = self._source.position(_head(query))
         if query.source is None:
             raise UnsupportedError(
                 "a query without FROM is not there yet", place, hint="select FROM a table"
@@ -107,7 +111,7 @@ class QueryPlanner:
         self, binder: Binder, query: Query, env: Environment
     ) -> tuple[Node, Bind, tuple[str, ...]]:
         if not env.emit:
-            span = query.group_span or query.span
+            span = query.group_span or _head(query)
             raise UnsupportedError(
                 "results that change are not there yet",
                 self._source.position(span),
@@ -202,7 +206,7 @@ class QueryPlanner:
                 f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
                 self._source.position(first.span),
                 detail=f"{shown}: {derived.lost}",
-                hint=f"order by a time column with WATERMARK FOR {shown} AS … in CREATE TABLE",
+                hint=_sortable_hint(node),
             )
         rest = dict.fromkeys((*columns[1:], *(tie for tie in ties if tie != columns[0])))
         rest.pop(columns[0], None)
@@ -270,6 +274,19 @@ class QueryPlanner:
     def _binder(self, relation: Relation) -> Binder:
         scope = Scope(self._source, relation, self._checker)
         return Binder(self._source, scope, self._checker)
+
+
+def _sortable_hint(node: Node) -> str:
+    """Which columns have a watermark to order by."""
+    names = [name for name, derived in derive(node).items() if derived.has_watermark]
+    if names:
+        return f"order by {' or '.join(names)}"
+    return "declare WATERMARK FOR a time column in CREATE TABLE, and order by that"
+
+
+def _head(query: Query) -> Span:
+    """The word with which the query begins."""
+    return Span(query.span.start, min(query.span.end, query.span.start + len("SELECT")))
 
 
 def _extra(name: str, value: Expr, outputs: list[Output]) -> Output:

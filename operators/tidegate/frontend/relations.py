@@ -13,6 +13,7 @@ from tidegate.frontend.scalar import Binder, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
+    ColumnDef,
     CreateTable,
     CreateView,
     Cte,
@@ -30,13 +31,15 @@ from tidegate.frontend.syntax import (
     Relation as RelationSyntax,
 )
 from tidegate.frontend.times import (
+    UNIT_OPTION,
+    UNITS_US,
     bind_size,
     bind_strategy,
     require_event_time,
     skew_us_max_of,
     unit_us_of,
 )
-from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, derive
 from tidegate.plan.nodes import (
     Aggregate,
@@ -132,10 +135,27 @@ class RelationPlanner:
         what = f"table '{entry.name.text}'"
         hints = self._hints.get(entry.name.text.lower(), ())
         connection = connect(self._source, what, entry.options, hints, "source")
-        physical = physical_columns(self._source, entry)
-        table = Table(
-            entry.name.text, physical, connection.connector, connection.format, connection.options
+        physical = physical_columns(self._source, entry, self._checker)
+        return self._with_watermarks(
+            entry,
+            Table(
+                entry.name.text,
+                physical,
+                connection.connector,
+                connection.format,
+                connection.options,
+            ),
         )
+
+    def check_table(self, entry: CreateTable) -> None:
+        """Plans a table without its connector, so that its errors show where it is declared."""
+        options = {option.key.value.lower(): option.value.value for option in entry.options.items}
+        unit = options.get(UNIT_OPTION, "")
+        pairs = ((UNIT_OPTION, unit),) if unit in UNITS_US else ()
+        physical = physical_columns(self._source, entry, self._checker)
+        self._with_watermarks(entry, Table(entry.name.text, physical, "", "", pairs))
+
+    def _with_watermarks(self, entry: CreateTable, table: Table) -> Relation:
         computed, fields = self._computed(entry, table)
         node = self._scan(table, computed)
         relation = Relation(node, fields, entry.name.text)
@@ -302,7 +322,9 @@ class RelationPlanner:
         return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
 
 
-def physical_columns(source: Source, entry: CreateTable) -> tuple[Column, ...]:
+def physical_columns(
+    source: Source, entry: CreateTable, checker: TypeChecker
+) -> tuple[Column, ...]:
     """The columns that are stored. Raises BindError for names that are taken or the engine's."""
     seen: dict[str, Name] = {}
     for column in entry.columns:
@@ -316,7 +338,9 @@ def physical_columns(source: Source, entry: CreateTable) -> tuple[Column, ...]:
             )
         seen[key] = column.name
     physical = tuple(
-        Column(column.name.text, column.type) for column in entry.columns if column.computed is None
+        Column(column.name.text, _known_type(source, column, checker))
+        for column in entry.columns
+        if column.computed is None
     )
     if not physical:
         raise BindError(
@@ -325,6 +349,18 @@ def physical_columns(source: Source, entry: CreateTable) -> tuple[Column, ...]:
             hint="declare the columns that are read: name TYPE",
         )
     return physical
+
+
+def _known_type(source: Source, column: ColumnDef, checker: TypeChecker) -> str:
+    """The column's type as DuckDB spells it."""
+    try:
+        return checker.type_of(f"CAST(NULL AS {column.type})", ())
+    except TypeCheckError as error:
+        raise BindError(
+            f"the type of column '{column.name.text}' does not exist",
+            source.position(column.span),
+            detail=str(error),
+        ) from None
 
 
 def _path_node(path: tuple[Name, ...]) -> exp.Expr:

@@ -14,13 +14,14 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
 from tidegate.frontend import functions
+from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import order_of
 from tidegate.frontend.scope import Scope
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Name, Scalar
 from tidegate.frontend.typecheck import NULL_TYPE, TypeChecker, TypeCheckError, is_integer
 from tidegate.plan.nodes import Expr
-from tidegate.types import Schema
+from tidegate.types import Column, Schema
 
 _CLOCKS: Final = (exp.CurrentDate, exp.CurrentTime, exp.Localtime, exp.Localtimestamp)
 _WHOLE_ROWS: Final = (exp.Star, exp.Placeholder, exp.Parameter, exp.SessionParameter)
@@ -67,6 +68,7 @@ class Binder:
         self.source = source
         self.scope = scope
         self.checker = checker
+        self.markers: list[Column] = []  # stand for aggregates while a tree is resolved
         self._inline = inline or {}  # computed columns that are not in the node yet
 
     @property
@@ -84,7 +86,7 @@ class Binder:
     def to_expr(self, node: exp.Expr, span: Span, schema: Schema | None = None) -> Expr:
         """``node`` over ``schema`` (the scope's, unless given) as an `Expr`."""
         schema = self.schema if schema is None else schema
-        sql = node.sql("duckdb")
+        sql = sql_of(node)
         try:
             type_ = self.checker.type_of(sql, schema)
         except TypeCheckError as error:
@@ -103,7 +105,7 @@ class Binder:
 
     def type_of(self, node: exp.Expr, span: Span) -> str:
         try:
-            return self.checker.type_of(node.sql("duckdb"), self.schema)
+            return self.checker.type_of(sql_of(node), (*self.schema, *self.markers))
         except TypeCheckError as error:
             raise self._misfit(node, span, self.schema, str(error)) from None
 
@@ -117,22 +119,22 @@ class Binder:
         if isinstance(node, exp.Anonymous):
             replaced = special(node, span) if special else None
             return replaced if replaced is not None else self._call(node, span, special)
-        self._refuse(node, span)
         if isinstance(node, exp.Filter) and special is not None:
             replaced = special(_with_filter(node), span)
             if replaced is not None:
                 return replaced
+        self._refuse(node, span)
         copy = type(node)()
         for key, value in node.args.items():
             copy.set(key, self._argument(value, span, special))
         if isinstance(copy, exp.Div):
-            return self._divide(copy, span, special)
+            return self._divide(copy, span)
         return copy
 
     def _argument(self, value: object, span: Span, special: Special | None) -> object:
         if isinstance(value, list):
             return [self._argument(part, span, special) for part in value]
-        if isinstance(value, exp.DataType | exp.Identifier | exp.Var | exp.Interval | exp.Literal):
+        if isinstance(value, exp.DataType | exp.Identifier | exp.Var | exp.Literal):
             return value.copy()
         if isinstance(value, exp.Expr):
             return self._resolve(value, span, special)
@@ -151,10 +153,8 @@ class Binder:
         node.update_positions(start=path[0].span.start, end=path[-1].span.end - 1)
         return node
 
-    def _divide(self, node: exp.Div, span: Span, special: Special | None) -> exp.Expr:
+    def _divide(self, node: exp.Div, span: Span) -> exp.Expr:
         """Integers divide to integers, as in PostgreSQL."""
-        if special is not None and node.find(exp.Placeholder):
-            return node  # aggregates have no type yet
         types = [self.type_of(side, span) for side in (node.this, node.expression)]
         if all(is_integer(type_) for type_ in types):
             whole = exp.IntDiv(this=node.this, expression=node.expression)
@@ -194,7 +194,7 @@ class Binder:
                 self.source.position(span),
                 hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
             )
-        if name in scalars or name in functions.REWRITES:
+        if name in scalars or name in functions.REWRITES or name in functions.OPERATORS:
             return
         if name in self.checker.functions("aggregate") | self.checker.functions("window"):
             there = ", ".join(sorted(functions.AGGREGATES))
@@ -217,6 +217,12 @@ class Binder:
                 place,
                 hint="write the inner query into a table of its own",
             )
+        if isinstance(node, exp.Lambda):
+            raise UnsupportedError(
+                "lambda functions are not there yet", place, hint="write the expression out"
+            )
+        if isinstance(node, exp.Dot):
+            raise BindError("functions are not called with a dot", place, hint="write f(x)")
         if isinstance(node, exp.Window):
             raise UnsupportedError(
                 "OVER windows are not there yet", place, hint="aggregate over FROM TUMBLE(…)"
@@ -238,7 +244,7 @@ class Binder:
             if isinstance(part, exp.DataType | exp.Identifier | exp.Var | exp.Literal):
                 continue
             try:
-                self.checker.type_of(part.sql("duckdb"), schema)
+                self.checker.type_of(sql_of(part), schema)
             except TypeCheckError as error:
                 if not isinstance(part, exp.If | exp.Ordered | exp.Distinct | exp.Lambda):
                     return self._misfit(part, span, schema, str(error))

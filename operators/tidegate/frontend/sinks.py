@@ -12,7 +12,7 @@ from tidegate.frontend.relations import Environment, physical_columns
 from tidegate.frontend.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import CreateSink, CreateTable, Insert, Name, Option, Query, Select
-from tidegate.frontend.typecheck import is_numeric
+from tidegate.frontend.typecheck import TypeChecker, is_numeric
 from tidegate.plan.nodes import Expr, Node, Project, Sink, Table, column_expr
 from tidegate.types import Column, Schema
 
@@ -20,7 +20,10 @@ from tidegate.types import Column, Schema
 class SinkPlanner:
     """Plans the writing statements of a file, in order; ``planned`` are their sinks."""
 
-    def __init__(self, source: Source, catalog: Catalog, queries: QueryPlanner) -> None:
+    def __init__(
+        self, source: Source, catalog: Catalog, checker: TypeChecker, queries: QueryPlanner
+    ) -> None:
+        self._checker = checker
         self._source = source
         self._catalog = catalog
         self._queries = queries
@@ -29,7 +32,7 @@ class SinkPlanner:
 
     def check_columns(self, entry: CreateTable) -> None:
         """What is wrong with a declaration shows at once, even if nothing uses the table."""
-        physical_columns(self._source, entry)
+        self._queries.check_table(entry)
 
     def plan(self, statement: Insert | CreateSink | Select) -> None:
         """Adds the statement's sink."""
@@ -51,7 +54,7 @@ class SinkPlanner:
         self._refuse_second(entry, name)
         what = f"table '{entry.name.text}'"
         connection = connect(self._source, what, entry.options, hints, "sink")
-        schema = physical_columns(self._source, entry)
+        schema = physical_columns(self._source, entry, self._checker)
         targets = self._targets(entry, schema, columns)
         relation = self._queries.plan(query, Environment(), top=True)
         table = Table(
@@ -143,8 +146,9 @@ class SinkPlanner:
         if count == len(targets):
             return
         names = ", ".join(column.name for column in targets)
+        takes = _columns(len(targets))
         raise BindError(
-            f"the query gives {count} columns, '{entry.name.text}' takes {len(targets)}",
+            f"the query gives {_columns(count)}, '{entry.name.text}' takes {takes}",
             self._source.position(_item_span(query, len(targets))),
             hint=f"expected: {names}",
         )
@@ -179,6 +183,10 @@ def _casts(given: str, wanted: str) -> bool:
     if given in times and wanted in times:
         return True
     return given.startswith("STRUCT(") and wanted.startswith("STRUCT(")
+
+
+def _columns(count: int) -> str:
+    return f"{count} column" if count == 1 else f"{count} columns"
 
 
 def _keeps_order(given: str, wanted: str) -> bool:

@@ -33,7 +33,10 @@ from tidegate.frontend.syntax import (
 
 _LATER: Final = {
     "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
-    "BEGIN": ("STATEMENT SET is not there needed yet", "all statements of a file are one job"),
+    "BEGIN": (
+        "STATEMENT SET is not there yet",
+        "leave BEGIN and END out: all statements of a file are one job",
+    ),
     "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
     "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
     "ALTER": ("ALTER is not there yet", "change the CREATE TABLE statement"),
@@ -45,6 +48,7 @@ _LATER: Final = {
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
 }
+_CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
 _STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH")
 
 
@@ -73,9 +77,9 @@ def _parse_statement(cursor: Cursor) -> Statement:
             "this statement is nested too deeply", cursor.source.position(cursor.span)
         ) from None
     if not cursor.at_end:
-        raise cursor.expected(
-            "the end of the statement", hint="statements are separated by a semicolon"
-        )
+        near = did_you_mean(cursor.word(), _CLAUSES)
+        hint = near if near.startswith("did") else "statements are separated by a semicolon"
+        raise cursor.expected("the end of the statement", hint=hint)
     return statement
 
 

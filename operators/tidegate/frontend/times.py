@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
-from tidegate.frontend.functions import cast
+from tidegate.frontend.functions import cast, sql_of
 from tidegate.frontend.scalar import Binder, plan_column
 from tidegate.frontend.scope import article
 from tidegate.frontend.source import Span
@@ -23,9 +23,9 @@ from tidegate.frontend.typecheck import (
 from tidegate.plan.nodes import Expr, Table
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
-_UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
+UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
-_UNIT: Final = "scan.watermark.unit"
+UNIT_OPTION: Final = "scan.watermark.unit"
 
 
 def unit_us_of(column: Column, table: Table) -> int:
@@ -34,8 +34,8 @@ def unit_us_of(column: Column, table: Table) -> int:
         return 1
     scale = decimal_scale(column.type)
     if scale is None:
-        return _UNITS_US[table.option(_UNIT, "ms")]
-    unit_us = _UNITS_US[table.option(_UNIT, "none")]
+        return UNITS_US[table.option(UNIT_OPTION, "ms")]
+    unit_us = UNITS_US[table.option(UNIT_OPTION, "none")]
     return unit_us // 10**scale if unit_us % 10**scale == 0 else 0
 
 
@@ -84,7 +84,7 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     if node.find(exp.Column) or node.find(exp.Anonymous):
         raise BindError(f"the {what} of the windows must be a constant", place)
     given = binder.type_of(node, size.span)
-    sql = node.sql("duckdb")
+    sql = sql_of(node)
     if given == "VARCHAR" and size.node.is_string:
         given = "INTERVAL"
         _constant_interval(binder, node, size)
@@ -161,7 +161,7 @@ def _from_milliseconds(node: exp.Expr, given: str, wanted: str) -> exp.Expr:
 
 def _constant_interval(binder: Binder, node: exp.Expr, scalar: Scalar) -> Interval:
     try:
-        interval = binder.checker.interval(node.sql("duckdb"))
+        interval = binder.checker.interval(sql_of(node))
     except TypeCheckError as error:
         raise BindError(
             "this is not an interval",

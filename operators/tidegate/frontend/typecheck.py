@@ -77,14 +77,6 @@ class TypeChecker:
         value = table.column(0)[0].as_py()
         return int(value) if value is not None and value == int(value) else None
 
-    def zone_exists(self) -> bool:
-        """Whether DuckDB knows the time zone."""
-        try:
-            self._run("SELECT CAST(make_timestamptz(0) AS TIMESTAMP)")
-        except TypeCheckError:
-            return False
-        return True
-
     def fields(self, type_: str) -> dict[str, str]:
         """The fields of a STRUCT type and their types; empty for other types."""
         arrow = self._engine.arrow_schema((Column("c", type_),)).field(0).type
