@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -49,9 +50,7 @@ def vectorised(
 
 @given(ROWS, st.none() | TIMES)
 @settings(max_examples=500)
-def test_judge_is_the_row_loop(
-    rows: list[tuple[int, int | None]], watermark: int | None
-) -> None:
+def test_judge_is_the_row_loop(rows: list[tuple[int, int | None]], watermark: int | None) -> None:
     assert vectorised(rows, watermark) == loop(rows, watermark)
 
 
@@ -117,7 +116,7 @@ def pieces(stream: list[tuple[int | None, ...]], cuts: list[int]) -> list[pa.Tab
         | {"__offset": pa.array(range(len(stream)), pa.int64())}
     )
     bounds = sorted({0, len(stream), *(min(cut, len(stream)) for cut in cuts)})
-    return [table.slice(a, b - a) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [table.slice(a, b - a) for a, b in pairwise(bounds)]
 
 
 def expected(stream: Sequence[tuple[int, int | None, int | None]]) -> Outcome:

@@ -217,9 +217,9 @@ class _Maker:
             whole = f"trunc({self.argument})"
             rest = f"sum({self.argument} - {whole})"
             fraction = (self._part("part", kind, rest, "sum({})"),)
-        # UHUGEINT does not fit HUGEINT before it is divided.
-        limb = f"{_LIMB}::{'UHUGEINT' if given == 'UHUGEINT' else 'HUGEINT'}"
-        integer = whole if given in _HUGE else f"CAST({whole} AS HUGEINT)"
+        # Also for HUGEINT itself: Arrow carries it as DECIMAL(38,0), for which // is of DOUBLE.
+        huge = "UHUGEINT" if given == "UHUGEINT" else "HUGEINT"
+        integer, limb = f"CAST({whole} AS {huge})", f"{_LIMB}::{huge}"
         parts = (
             self._part(
                 "high", "DECIMAL(38,0)", f"sum(CAST({integer} // {limb} AS HUGEINT))", "sum({})"

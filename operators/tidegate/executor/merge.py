@@ -38,19 +38,14 @@ class Merge:
         self._ended: set[str] = set()  # inputs whose barrier has come
         self._barrier: Barrier | None = None
         self._merged: dict[str, int] = {}
-        for column in columns if state is not None else ():
-            stored = state.get(_key(column)) if state is not None else None
+        for column in columns:
+            stored = None if state is None else state.get(_key(column))
             if stored is not None:
                 self._merged[column] = int(stored)
 
     @property
     def merged(self) -> dict[str, int | None]:
         """The merged watermark of each column, None before the first."""
-        return {column: self._merged.get(column) for column in self._columns}
-
-    @property
-    def merged(self) -> dict[str, int | None]:
-        """The merged watermark of each column."""
         return {column: self._merged.get(column) for column in self._columns}
 
     def open(self, upstreams: Sequence[str]) -> None:

@@ -67,12 +67,11 @@ def test_differences_stay_in_64_bits() -> None:
 
 def test_ledger_rows_have_the_ledgers_schema() -> None:
     rows = pa.table({"__offset": pa.array([4], pa.int64()), "x": [1]})
-    got = ledger_rows(
-        rows, account="a", table="t", split="s", operator="scan", reasons="malformed"
-    )
+    got = ledger_rows(rows, account="a", table="t", split="s", operator="scan", reasons="malformed")
     assert got.schema == LEDGER_SCHEMA
-    assert got.to_pylist()[0] | {"offset": 4, "record": None, "event_time": None} == (
-        got.to_pylist()[0]
+    assert (
+        got.to_pylist()[0] | {"offset": 4, "record": None, "event_time": None}
+        == (got.to_pylist()[0])
     )
 
 

@@ -24,9 +24,7 @@ from tidegate.executor.strategy import candidate_sql
         ("NULL::BIGINT", "BIGINT", "TIMESTAMP", 1, None),
     ],
 )
-def test_candidate(
-    sql: str, type_: str, column: str, unit_us: int, candidate: int | None
-) -> None:
+def test_candidate(sql: str, type_: str, column: str, unit_us: int, candidate: int | None) -> None:
     result = ENGINE.query(f"SELECT {candidate_sql(expr(sql, type_), column, unit_us)} AS c")
     assert str(result.schema.field("c").type) == "int64"
     assert result.column("c").to_pylist() == [candidate]

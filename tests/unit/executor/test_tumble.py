@@ -8,13 +8,15 @@ from tidegate.plan.nodes import Tumble as TumbleNode
 from tidegate.types import END
 
 MINUTE = 60_000_000
-TEXT = Text("v BIGINT, t TIMESTAMP, __offset BIGINT", "window_start TIMESTAMP, window_end TIMESTAMP")
+TEXT = Text(
+    "v BIGINT, t TIMESTAMP, __offset BIGINT", "window_start TIMESTAMP, window_end TIMESTAMP"
+)
 NUMBERS = Text("t BIGINT")
 
 
 def a_tumble(size: int, columns: str = "v BIGINT, t TIMESTAMP", offset: int = 0) -> Tumble:
     below = leaf(columns)
-    kind = columns.split()[-1]
+    kind = columns.rsplit(maxsplit=1)[-1]
     windows = schema(f"window_start {kind}, window_end {kind}")
     return Tumble(TumbleNode((*below.schema, *windows), below, "t", size, offset))
 

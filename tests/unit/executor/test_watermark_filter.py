@@ -166,8 +166,10 @@ def test_behind_merged_is_what_the_own_candidates_would_have_let_pass() -> None:
     got = TEXT.run(executor, "chunk s0: 9 0 a; 10 1 b; 19 2 c; 20 3 d; 22 4 e; 14 5 f; 16 6 g")
     assert got == [
         "chunk s0: 20 3; 22 4",
-        "rejected: late 0 9 20 11; behind_merged 1 10 20 10; behind_merged 2 19 20 1;"
-        " late 5 14 20 6; late 6 16 20 4",
+        (
+            "rejected: late 0 9 20 11; behind_merged 1 10 20 10; behind_merged 2 19 20 1;"
+            " late 5 14 20 6; late 6 16 20 4"
+        ),
     ]
     assert executor.state.watermark == 17
     assert executor.counts == Counts(late=5)
@@ -176,7 +178,7 @@ def test_behind_merged_is_what_the_own_candidates_would_have_let_pass() -> None:
 
 def test_a_late_rows_candidate_is_not_looked_at() -> None:
     # Candidates far above the time: only those of rows on time count.
-    executor = a_filter(expr("CASE \"t\" WHEN 3 THEN 100 ELSE \"t\" END", "BIGINT", "t"))
+    executor = a_filter(expr('CASE "t" WHEN 3 THEN 100 ELSE "t" END', "BIGINT", "t"))
     got = TEXT.run(executor, "chunk s0: 9 0 a; 3 1 b; 10 2 c")
     assert got == ["chunk s0: 9 0; 10 2", "rejected: late 1 3 9 6", "watermark t 10"]
 

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from executor_kit import ENGINE, Text, leaf
+from tidegate.executor import partial_aggregate
+from tidegate.executor.partial_aggregate import PartialAggregate
+from tidegate.plan.nodes import Aggregate, AggregateCall
+from tidegate.types import Chunk, Column
+
+TEXT = Text("w BIGINT, k VARCHAR, v BIGINT")
+CALLS = (
+    AggregateCall(Column("n", "BIGINT"), "count"),
+    AggregateCall(Column("total", "DECIMAL(38,0)"), "sum", "v"),
+)
+
+
+def an_aggregate() -> PartialAggregate:
+    below = leaf("w BIGINT, k VARCHAR, v BIGINT")
+    keys = (below.schema[0], below.schema[1])
+    outputs = tuple(call.output for call in CALLS)
+    return PartialAggregate(Aggregate((*keys, *outputs), below, ("w", "k"), CALLS, "w"), ENGINE)
+
+
+def test_one_chunk_at_the_barrier_then_the_watermarks_of_keys() -> None:
+    executor = an_aggregate()
+    quiet = ["chunk: 10 a 1; 10 a 2", "watermark w 5", "watermark v 9", "chunk: 10 a 4"]
+    assert TEXT.run(executor, *quiet, "watermark w 10 idle") == []
+    assert TEXT.run(executor, "barrier 1") == [
+        "chunk: 10 a 3 7",
+        "watermark w 10 idle",
+        "barrier 1",
+    ]
+
+
+def test_the_declared_schema_is_keys_then_partial_columns() -> None:
+    assert [column.name for column in an_aggregate().schema] == ["w", "k", "__p0_n", "__p1_sum"]
+
+
+def test_an_epoch_without_rows_repeats_the_watermark_only() -> None:
+    executor = an_aggregate()
+    TEXT.run(executor, "chunk: 10 a 1", "watermark w 5", "barrier 1")
+    assert TEXT.run(executor, "barrier 2") == ["watermark w 5", "barrier 2"]
+
+
+def test_null_keys_are_groups() -> None:
+    executor = an_aggregate()
+    TEXT.run(executor, "chunk: . . 1; 10 . 2; . . 3")
+    (chunk, _) = executor.process(TEXT.parse("barrier 1"))
+    assert isinstance(chunk, Chunk)
+    assert sorted(TEXT.show(chunk)[7:].split("; ")) == [". . 2 4", "10 . 1 2"]
+
+
+def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partial_aggregate, "HELD_ROWS_MAX", 3)
+    executor = an_aggregate()
+    executor._rows_max = 3
+    for _ in range(10):
+        TEXT.run(executor, "chunk: 10 a 1; 20 a 1")
+        assert executor._rows <= 4
+    assert len(executor._held) < 5
+    (chunk, _) = executor.process(TEXT.parse("barrier 1"))
+    assert isinstance(chunk, Chunk)
+    assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
