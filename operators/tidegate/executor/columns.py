@@ -58,6 +58,9 @@ def event_times(column: pa.ChunkedArray | pa.Array) -> tuple[Int64s, Bools]:
     kind = array.type
     if len(array) == 0:
         return np.empty(0, dtype=np.int64), valid
+    if pa.types.is_decimal32(kind) or pa.types.is_decimal64(kind):
+        array = array.cast(pa.decimal128(kind.precision, kind.scale))
+        kind = array.type
     if pa.types.is_decimal128(kind):
         words = np.frombuffer(array.buffers()[1], dtype=np.int64)
         return words[2 * array.offset : 2 * (array.offset + len(array)) : 2], valid

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pyarrow as pa
 
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
-from tidegate.executor.order import sorted_by
+from tidegate.executor.order import sorted_slices
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
@@ -76,8 +75,7 @@ class MergeSort(Executor):
             below = valid & (times < bound)
             if not below.all():
                 self._held = [data.filter(pa.array(~below))]
-                data = data.take(pa.array(np.flatnonzero(below)))
-        data = sorted_by(self._engine, data, (self._node.column, *self._node.ties))
-        data = data.select(self._kept)
-        for start in range(0, data.num_rows, CHUNK_ROWS_MAX):
-            yield Chunk(data.slice(start, CHUNK_ROWS_MAX))
+                data = data.filter(pa.array(below))
+        order = (self._node.column, *self._node.ties)
+        for piece in sorted_slices(self._engine, data, order, CHUNK_ROWS_MAX):
+            yield Chunk(piece.select(self._kept))

@@ -1,22 +1,47 @@
 """The order of rows: ascending by several columns, NULL the largest value (S12).
 
-DuckDB sorts, so that one definition of order (of text, NaN, decimals) holds everywhere. A table
-that lies in order already costs no more than the look at its first column.
+DuckDB sorts, so that one definition of order (of text, NaN, decimals) holds everywhere; but only
+the columns that decide, with the row's number. The rows themselves are gathered in Arrow: that is a
+few times faster for wide rows, and their types stay what they were (chunks of one stream must agree
+in them, whether DuckDB has seen them or not).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 
+from tidegate.executor.columns import single_array
 from tidegate.executor.engine import Engine
-from tidegate.plan.nodes import quoted
 
 
 def sorted_by(engine: Engine, data: pa.Table, columns: Sequence[str]) -> pa.Table:
     """``data`` ascending by ``columns``, NULLs last."""
     if data.num_rows < 2:
         return data
-    order = ", ".join(f"{quoted(name)} ASC NULLS LAST" for name in columns)
-    return engine.query(f"SELECT * FROM rows_ ORDER BY {order}", {"rows_": data})
+    return data.take(_order(engine, data, columns))
+
+
+def sorted_slices(
+    engine: Engine, data: pa.Table, columns: Sequence[str], rows_max: int
+) -> Iterator[pa.Table]:
+    """``data`` ascending by ``columns`` in pieces: only one piece is in memory a second time."""
+    if data.num_rows < 2:
+        if data.num_rows:
+            yield data
+        return
+    order = _order(engine, data, columns)
+    for start in range(0, len(order), rows_max):
+        yield data.take(order.slice(start, rows_max))
+
+
+def _order(engine: Engine, data: pa.Table, columns: Sequence[str]) -> pa.Array:
+    """The row numbers of ``data`` in ascending order of ``columns``."""
+    keys = [f"k{index}" for index in range(len(columns))]
+    rows = pa.array(np.arange(data.num_rows, dtype=np.int64))
+    narrow = data.select(list(columns)).rename_columns(keys).append_column("i", rows)
+    order = ", ".join(f"{key} ASC NULLS LAST" for key in keys)
+    result = engine.query(f"SELECT i FROM rows_ ORDER BY {order}", {"rows_": narrow})
+    return single_array(result.column("i"))

@@ -32,7 +32,7 @@ import pyarrow as pa
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.engine import Engine
-from tidegate.executor.order import sorted_by
+from tidegate.executor.order import sorted_slices
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.state import StateTable, compact
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
@@ -41,6 +41,7 @@ BUCKETS_MAX = 64
 CUT = "sort:cut"
 """State value: the last watermark emitted at; rows below it that are still in runs have left."""
 NULL_BUCKET = END - 1
+CHUNK_ROWS_MAX = 65_536
 EMIT_ROWS_MAX = 262_144
 """Rows that are gathered before some leave: closing everything must not need all at once."""
 
@@ -131,7 +132,9 @@ class Sort(Executor):
     def _ordered(self, tables: list[pa.Table]) -> Iterator[Chunk]:
         if tables:
             order = (self._node.column, *self._node.ties)
-            yield Chunk(sorted_by(self._engine, pa.concat_tables(tables), order))
+            data = pa.concat_tables(tables)
+            for piece in sorted_slices(self._engine, data, order, CHUNK_ROWS_MAX):
+                yield Chunk(piece)
 
     def _persist(self) -> None:
         """Appends the rows that wait to state, in runs per bucket."""

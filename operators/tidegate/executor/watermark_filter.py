@@ -119,6 +119,10 @@ class WatermarkFilter(Executor):
             bound = (time_us + skew) // unit
             self._future_bound = max(INT64_MIN, min(INT64_MAX, bound))
 
+    def take_over(self, merged: int | None) -> None:
+        """Starts from a merged watermark that went on without this split (S6): the new floor."""
+        self.state.floor = _greater(self.state.floor, merged)
+
     def take_counts(self) -> Counts:
         """What was counted since the last call."""
         taken, self.counts = self.counts, Counts()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from executor_kit import ENGINE
-from tidegate.executor.order import sorted_by
+from tidegate.executor.order import sorted_by, sorted_slices
 
 
 def test_null_is_the_largest_value() -> None:
@@ -14,6 +14,19 @@ def test_null_is_the_largest_value() -> None:
         {"t": 2, "k": "b"},
         {"t": None, "k": "a"},
     ]
+
+
+def test_types_stay_what_they_were() -> None:
+    data = pa.table({"t": [2, 1], "s": pa.array(["a", "b"], pa.large_string())})
+    assert sorted_by(ENGINE, data, ["t"]).schema == data.schema
+
+
+def test_slices_are_the_whole_in_order() -> None:
+    data = pa.table({"t": [4, 2, 3, 1, 5]})
+    got = [piece.column("t").to_pylist() for piece in sorted_slices(ENGINE, data, ["t"], 2)]
+    assert got == [[1, 2], [3, 4], [5]]
+    assert list(sorted_slices(ENGINE, data.slice(0, 0), ["t"], 2)) == []
+    assert list(sorted_slices(ENGINE, data.slice(0, 1), ["t"], 2)) == [data.slice(0, 1)]
 
 
 def test_one_row_needs_no_engine() -> None:

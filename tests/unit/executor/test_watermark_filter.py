@@ -176,6 +176,20 @@ def test_behind_merged_is_what_the_own_candidates_would_have_let_pass() -> None:
     assert TEXT.run(executor, "chunk s0: 30 7 a")[-1] == "watermark t 25"
 
 
+def test_a_watermark_that_was_taken_over_is_the_splits_own() -> None:
+    executor = a_filter()
+    executor.take_over(20)
+    executor.take_over(15)
+    executor.take_over(None)
+    assert TEXT.run(executor, "barrier 1") == ["watermark t 20", "barrier 1"]
+    assert TEXT.run(executor, "chunk s0: 19 0 a; 26 1 b") == [
+        "chunk s0: 26 1",
+        "rejected: behind_merged 0 19 20 1",
+        "watermark t 21",
+    ]
+    assert executor.snapshot() == FilterState(21, 20, 26)
+
+
 def test_a_late_rows_candidate_is_not_looked_at() -> None:
     # Candidates far above the time: only those of rows on time count.
     executor = a_filter(expr('CASE "t" WHEN 3 THEN 100 ELSE "t" END', "BIGINT", "t"))
