@@ -43,7 +43,9 @@ def decode_exact(
     lines: pa.Array, schema: Schema, shape: Branch, engine: Engine
 ) -> tuple[pa.Table, Mask]:
     """The rows of the lines that are good, and which those are."""
-    result = engine.query(_sql(shape, not_json(string_bytes(lines)[0])), {"lines": pa.table({"line": lines})}).combine_chunks()
+    result = engine.query(
+        _sql(shape, not_json(string_bytes(lines)[0])), {"lines": pa.table({"line": lines})}
+    ).combine_chunks()
     columns = [column.combine_chunks() for column in result.columns]
     mask: Mask = columns[0].to_numpy(zero_copy_only=False).astype(np.bool_)
     for branch, keys, present in zip(branches(shape), columns[2::2], columns[3::2], strict=True):

@@ -29,7 +29,10 @@ FLAT: Schema = (
     Column("t", "TIMESTAMP"),
 )
 NO_DECIMAL: Schema = (Column("a", "INTEGER"), Column("b", "VARCHAR"))
-NESTED: Schema = (Column("n", "STRUCT(a BIGINT, b STRUCT(c DECIMAL(10,2)))"), Column("b", "VARCHAR"))
+NESTED: Schema = (
+    Column("n", "STRUCT(a BIGINT, b STRUCT(c DECIMAL(10,2)))"),
+    Column("b", "VARCHAR"),
+)
 SCHEMAS = {"flat": FLAT, "no decimal": NO_DECIMAL, "nested": NESTED}
 
 
@@ -168,12 +171,45 @@ def same(left: Any, right: Any) -> bool:
 
 INTEGERS = ["0", "-0", "1", "-7", "12345678901", "9223372036854775807", "9223372036854775808"]
 INTEGERS += ["-9223372036854775808", "99999999999999999999", "1" * 60]
-NUMBERS = [*INTEGERS, "1.0", "1.5", "-0.0", "1e3", "1E-2", "1.005", "99999999.995", "1e400", "1e-400"]
+NUMBERS = [
+    *INTEGERS,
+    "1.0",
+    "1.5",
+    "-0.0",
+    "1e3",
+    "1E-2",
+    "1.005",
+    "99999999.995",
+    "1e400",
+    "1e-400",
+]
 STRINGS = ["", "x", "12", " 12 ", "+12", "0x1F", "1_0", "1.5", "1e3", "-", "nan", "Infinity"]
 STRINGS += ["-inf", "true", "{", "[1]", "2024-01-01 10:00:00", "2024-02-30", "2024-01-01T10:00:00Z"]
 STRINGS += ["infinity", "epoch", "9999-12-31 23:59:59.999999", "1970-01-01 00:00:00", "nan, inf"]
-STRINGS += ["a,]", ", NaN", "é", "\U0001f600", "a\\b", 'q"q', "\t", "a\u0000b", "2024-01-01 10:00:00.5"]
-LITERALS = ["true", "false", "null", "NaN", "-Infinity", "inf", "tru", "{}", "[]", "[1,]", '{"c":1}']
+STRINGS += [
+    "a,]",
+    ", NaN",
+    "é",
+    "\U0001f600",
+    "a\\b",
+    'q"q',
+    "\t",
+    "a\u0000b",
+    "2024-01-01 10:00:00.5",
+]
+LITERALS = [
+    "true",
+    "false",
+    "null",
+    "NaN",
+    "-Infinity",
+    "inf",
+    "tru",
+    "{}",
+    "[]",
+    "[1,]",
+    '{"c":1}',
+]
 LITERALS += ['{"a":1}', '{"a":1,"a":2}', '{"a":true}', '{"b":{"c":1.25}}', '{"b":{"c":"x"}}', "01"]
 LITERALS += ['"\\ud800"', '"\\ud83d\\ude00"', '"\\q"', '{"a":1,}', "[[1]]", "+1", ".5", "1."]
 
@@ -297,7 +333,13 @@ def test_decimals_do_not_pass_through_a_double() -> None:
 
 def test_lists() -> None:
     schema = (Column("l", "BIGINT[]"), Column("b", "VARCHAR"))
-    lines = ['{"l":[1,null,"2"],"b":"x"}', '{"l":[1.5],"b":"x"}', '{"l":{}}', '{"b":"y"}', '{"l":[]}']
+    lines = [
+        '{"l":[1,null,"2"],"b":"x"}',
+        '{"l":[1.5],"b":"x"}',
+        '{"l":{}}',
+        '{"b":"y"}',
+        '{"l":[]}',
+    ]
     assert rows_of(lines, schema) == [
         {"l": [1, None, 2], "b": "x"},
         None,

@@ -1,0 +1,177 @@
+"""What an epoch takes, what is finished, and which changes of the input stop a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.connectors.files_kit import Run, id_of, ids, monitored, source, write
+
+from tidegate.connectors.filesystem_planner import FilesystemPlanner
+from tidegate.connectors.line_count import TextMeasure
+from tidegate.errors import TrustError
+
+
+def test_everything_in_one_epoch(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 3))
+    write(tmp_path / "a" / "2.json", *ids(3, 2))
+    write(tmp_path / "b" / "1.json", *ids(5, 1))
+    run = Run(source(tmp_path))
+    assert run.epoch() == 6
+    assert run.finished == {"a", "b"}
+    assert [offset for offset, _ in run.rows["a"]] == [0, 1, 2, 3, 4]
+    assert id_of(run.rows["a"]) == [0, 1, 2, 3, 4]
+    assert run.epoch() == 0
+
+
+@pytest.mark.parametrize("rows_max", [1, 2, 3, 7, 10, 11, 100])
+def test_the_cap_is_exact_and_shared(tmp_path: Path, rows_max: int) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 20))
+    write(tmp_path / "b" / "1.json", *ids(20, 2))
+    write(tmp_path / "c" / "1.json", *ids(22, 5))
+    write(tmp_path / "c" / "2.json", *ids(27, 4))
+    (tmp_path / "d").mkdir()
+    run = Run(source(tmp_path)).to_end(rows_max)
+    assert all(rows == rows_max for rows in run.epoch_rows[:-1])
+    assert run.finished == {"a", "b", "c", "d"}
+    assert [id_of(run.rows[split]) for split in "abc"] == [
+        list(range(20)),
+        [20, 21],
+        list(range(22, 31)),
+    ]
+
+
+def test_splits_get_equal_parts_then_what_others_leave(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 100))
+    write(tmp_path / "b" / "1.json", *ids(0, 3))
+    write(tmp_path / "c" / "1.json", *ids(0, 100))
+    planner = FilesystemPlanner(source(tmp_path), available_now=False)
+    plans = planner.plan(dict.fromkeys(planner.splits()), 30)
+    assert {split: plan.rows_max for split, plan in plans.items()} in (
+        {"a": 14, "b": 3, "c": 13},
+        {"a": 13, "b": 3, "c": 14},
+    )
+
+
+def test_fewer_rows_than_splits_reach_every_split_in_time(tmp_path: Path) -> None:
+    for split in "abcd":
+        write(tmp_path / split / "1.json", *ids(0, 3))
+    run = Run(source(tmp_path))
+    for _ in range(4):
+        assert run.epoch(1) == 1
+    assert all(len(run.rows[split]) == 1 for split in "abcd")
+
+
+def test_no_byte_is_counted_twice(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "1.json", *ids(0, 5000))
+    run = Run(source(tmp_path)).to_end(7)
+    measure = run.planner._measure
+    assert isinstance(measure, TextMeasure)
+    assert measure.bytes_counted == path.stat().st_size
+
+
+def test_a_bounded_listing_is_fixed_at_the_first_look(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(source(tmp_path))
+    run.epoch()
+    write(tmp_path / "a" / "2.json", *ids(3, 3))
+    write(tmp_path / "b" / "1.json", *ids(3, 3))
+    assert run.epoch() == 0
+    assert run.planner.unread(run.positions) == ["a/2.json", "b/1.json"]
+
+
+def test_nothing_is_unread_when_nothing_appeared(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(source(tmp_path)).to_end()
+    assert run.planner.unread(run.positions) == []
+
+
+def test_a_monitored_directory_grows_and_never_finishes(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 3
+    assert run.epoch() == 0
+    write(tmp_path / "a" / "2.json", *ids(3, 3))
+    write(tmp_path / "b" / "1.json", *ids(6, 1))
+    assert run.epoch() == 4
+    assert run.finished == set()
+    assert not run.planner.has_more(run.positions)
+
+
+def test_available_now_fixes_a_monitored_listing_too(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(monitored(tmp_path), available_now=True)
+    assert run.epoch() == 3
+    write(tmp_path / "a" / "2.json", *ids(3, 3))
+    assert run.epoch() == 0
+    assert run.finished == set()
+    again = Run(monitored(tmp_path), available_now=True)
+    again.positions, again.offsets = run.positions, run.offsets
+    assert again.epoch() == 3
+    assert [offset for offset, _ in again.rows["a"]] == [3, 4, 5]
+
+
+def test_a_line_still_being_written_waits(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "1.json", '{"id":1,"name":"x"}\n{"id":2,', end="")
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 1
+    path.write_bytes(path.read_bytes() + b'"name":"y"}\n')
+    assert run.epoch() == 1
+    assert id_of(run.rows["a"]) == [1, 2]
+    assert run.malformed["a"] == []
+
+
+def test_a_last_line_without_its_newline_is_taken_once_its_file_stands_still(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "a" / "1.json", '{"id":1}', end="")
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 0
+    assert run.epoch() == 1
+    assert run.epoch() == 0
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_file_that_sorts_before_one_already_read_stops_the_job(
+    tmp_path: Path, restarted: bool
+) -> None:
+    write(tmp_path / "a" / "2.json", *ids(0, 3))
+    run = Run(monitored(tmp_path))
+    run.epoch()
+    write(tmp_path / "a" / "1.json", *ids(3, 3))
+    again = Run(monitored(tmp_path)) if restarted else run
+    again.positions = run.positions
+    with pytest.raises(TrustError, match=r"'a/1.json' .* appeared before '2.json'"):
+        again.epoch()
+
+
+def test_files_that_were_read_may_be_removed(tmp_path: Path) -> None:
+    old = write(tmp_path / "a" / "1.json", *ids(0, 3))
+    write(tmp_path / "a" / "2.json", *ids(3, 1))
+    run = Run(monitored(tmp_path))
+    run.epoch()
+    old.unlink()
+    write(tmp_path / "a" / "3.json", *ids(4, 2))
+    assert run.epoch() == 2
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_file_that_shrank_stops_the_job(tmp_path: Path, restarted: bool) -> None:
+    path = write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(monitored(tmp_path))
+    run.epoch()
+    write(path, *ids(0, 2))
+    again = Run(monitored(tmp_path)) if restarted else run
+    again.positions = run.positions
+    with pytest.raises(TrustError, match=r"'a/1.json'"):
+        again.epoch()
+
+
+def test_a_file_that_grew_behind_the_reader_stops_the_job(tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "1.json", *ids(0, 3))
+    write(tmp_path / "a" / "2.json", *ids(3, 3))
+    run = Run(monitored(tmp_path))
+    run.epoch()
+    write(path, *ids(0, 4))
+    with pytest.raises(TrustError, match=r"'a/1.json' .* changed"):
+        run.epoch()

@@ -1,0 +1,59 @@
+"""Every connector is found by name, in the roles that it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from tests.unit.connectors.files_kit import COLUMNS, ENGINE, ids, monitored, sink, source
+
+from tidegate.connectors.registry import (
+    is_bounded,
+    resolved,
+    sink_committer,
+    sink_writer,
+    source_planner,
+    source_reader,
+)
+from tidegate.errors import OptionsError
+from tidegate.plan.nodes import Table
+
+BLACKHOLE = Table("b", COLUMNS, "blackhole", "json")
+PRINT = Table("p", COLUMNS, "print", "json")
+
+
+def test_roles(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    files = source(tmp_path / "in")
+    assert list(source_planner(files, available_now=False).splits()) == ["."]
+    assert list(source_reader(files, ENGINE).read(".", None, None, 0)) == []
+    for table in (sink(tmp_path / "out"), PRINT, BLACKHOLE):
+        committer = sink_committer(table, str(tmp_path / "staging"))
+        committer.bind(committer.prepare(fresh=True))
+        writer = sink_writer(table, str(tmp_path / "staging"), 0, "0")
+        writer.write(pa.Table.from_pylist(ids(0, 2)))
+        staged = writer.close()
+        assert [file.rows for file in staged] == [2]
+        committer.publish(0, staged)
+        committer.discard_unknown()
+
+
+def test_wrong_roles() -> None:
+    with pytest.raises(OptionsError, match="cannot be a source"):
+        source_planner(PRINT, available_now=False)
+    with pytest.raises(OptionsError, match="cannot be a sink"):
+        sink_writer(Table("d", COLUMNS, "datagen", ""), "", 0, "0")
+
+
+def test_bounded() -> None:
+    assert is_bounded(source("/x"))
+    assert not is_bounded(monitored("/x"))
+    assert not is_bounded(Table("d", COLUMNS, "datagen", ""))
+    assert is_bounded(Table("d", COLUMNS, "datagen", "", (("number-of-rows", "0"),)))
+
+
+def test_a_relative_path_is_resolved() -> None:
+    assert resolved(source("in")).option("path") == f"{Path.cwd()}/in"
+    assert resolved(source("s3://b/in")).option("path") == "s3://b/in"
+    assert resolved(PRINT) is PRINT
