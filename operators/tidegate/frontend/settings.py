@@ -9,15 +9,10 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, did_you_mean
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import SetOption
+from tidegate.settings import KNOWN, resolve
 
 TIME_ZONE: Final = "table.local-time-zone"
 _ZONE_NAMES: Final = ("timezone", "time zone", TIME_ZONE)
-
-
-def _count(value: str) -> str:
-    if not value.isdigit() or int(value) < 1:
-        raise ValueError("expected a whole number from 1")
-    return str(int(value))
 
 
 def _duration(value: str) -> str:
@@ -25,18 +20,7 @@ def _duration(value: str) -> str:
     return value
 
 
-def _switch(value: str) -> str:
-    if value.lower() not in ("true", "false"):
-        raise ValueError("expected true or false")
-    return value.lower()
-
-
-_KNOWN: Final[Mapping[str, Callable[[str], str]]] = {
-    "tidegate.epoch.rows.max": _count,
-    "tidegate.epoch.interval": _duration,
-    "tidegate.vnodes": _count,
-    "tidegate.parallelism": _count,
-    "tidegate.watermark.pushdown": _switch,
+_OTHERS: Final[Mapping[str, Callable[[str], str]]] = {
     "pipeline.name": str,
     "pipeline.auto-watermark-interval": _duration,
     TIME_ZONE: str,
@@ -50,9 +34,16 @@ def checked(key: str, value: str) -> tuple[str, str]:
         name = TIME_ZONE
     if name.lower().startswith("spark."):
         return name, value
-    check = _KNOWN.get(name.lower())
+    if name.lower() in KNOWN:
+        try:
+            resolve({name.lower(): value}, {})
+        except OptionsError as error:
+            raise ValueError(error.message, error.hint) from None
+        return name.lower(), value
+    check = _OTHERS.get(name.lower())
     if check is None:
-        raise ValueError(f"unknown setting '{key}'", did_you_mean(name.lower(), _KNOWN))
+        known = (*KNOWN, *_OTHERS)
+        raise ValueError(f"unknown setting '{key}'", did_you_mean(name.lower(), known))
     try:
         return name.lower(), check(value)
     except ValueError as error:

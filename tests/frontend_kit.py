@@ -1,0 +1,74 @@
+"""What the frontend's tests share: declared tables, and plans as text."""
+
+from __future__ import annotations
+
+from tidegate.frontend import compile
+from tidegate.plan.nodes import (
+    Aggregate,
+    Filter,
+    Job,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    Sort,
+    Tumble,
+    WatermarkFilter,
+)
+
+_FILES = "WITH (connector = 'filesystem', path = 'p', format = 'json');"
+TABLES = (
+    "CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL, customer_id BIGINT,"
+    f" WATERMARK FOR order_time AS order_time - INTERVAL '5' SECOND) {_FILES}"
+    f" CREATE TABLE plain (customer_name STRING, t TIMESTAMP, id BIGINT, z TIMESTAMPTZ) {_FILES}"
+    " CREATE TABLE events (event ROW<log_ts TIMESTAMP(3), message STRING, type INT>,"
+    f" WATERMARK FOR event.log_ts AS event.log_ts - '5' SECOND) {_FILES}"
+    f" CREATE TABLE target (id BIGINT, t TIMESTAMP, price DECIMAL) {_FILES}\n"
+)
+"""The tables of all cases, on one line: a case begins in line 2."""
+
+
+def job(sql: str, **overrides: str) -> Job:
+    """The job of ``sql`` after `TABLES`."""
+    return compile(TABLES + sql, "f.sql", overrides)
+
+
+def plan(sql: str) -> str:
+    """The plan of the one sink of ``sql``, a node a line, the sink first."""
+    (sink,) = job(sql).sinks
+    return "\n".join(lines(sink))
+
+
+def lines(node: Node) -> list[str]:
+    """``node`` and what is below it."""
+    return [_line(node), *(line for below in node.inputs for line in lines(below))]
+
+
+def _line(node: Node) -> str:
+    match node:
+        case Scan():
+            computed = "".join(f", {name} = {expr.sql}" for name, expr in node.computed)
+            return f"Scan {node.account}{computed}"
+        case WatermarkFilter():
+            return f"WatermarkFilter {node.id} ({node.account}): {node.strategy.sql}"
+        case Project():
+            return "Project " + ", ".join(f"{name} = {expr.sql}" for name, expr in node.columns)
+        case Filter():
+            return f"Filter {node.predicate.sql}"
+        case Tumble():
+            return f"Tumble {node.time_column} size {node.size} offset {node.offset}"
+        case Aggregate():
+            calls = "".join(
+                f", {call.output.name} = {call.function}({'distinct ' * call.distinct}"
+                f"{call.argument or '*'})"
+                + (f" where {call.where}" if call.where else "")
+                + (f" order {call.order}" if call.order else "")
+                for call in node.calls
+            )
+            return f"Aggregate by {', '.join(node.keys)} closing {node.closing_key}{calls}"
+        case Sort():
+            return f"Sort {node.column} ties {', '.join(node.ties)}"
+        case Sink():
+            columns = ", ".join(f"{column.name} {column.type}" for column in node.schema)
+            return f"Sink {node.table.name} {node.table.connector}: {columns}"
+    raise AssertionError(node)

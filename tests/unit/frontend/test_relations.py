@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+from frontend_kit import TABLES, job, lines, plan
+
+from tidegate.frontend import compile
+
+_SECONDS = "INTERVAL '5' SECOND"
+_EVENTS = """\
+WatermarkFilter events.event.log_ts (events): "event.log_ts" - INTERVAL '5' SECOND
+Scan events, event.log_ts = struct_extract("event", 'log_ts')"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "TUMBLE(plain, t, INTERVAL '1' HOUR)",
+        "TABLE(TUMBLE(TABLE plain, DESCRIPTOR(t), INTERVAL '1' HOUR))",
+        "TUMBLE(TABLE plain, DESCRIPTOR(t), INTERVAL '60 minutes')",
+        "TUMBLE(plain, plain.t, INTERVAL '3600' SECONDS) AS w",
+        "TUMBLE((SELECT * FROM plain), t, '1 hour')",
+        "TUMBLE(plain p, p.t, INTERVAL '1' HOUR, INTERVAL '0' SECOND)",
+    ],
+)
+def test_forms_of_tumble(source: str) -> None:
+    text = plan(f"SELECT window_start FROM {source}")
+    assert text.endswith("Tumble t size 3600000000 offset 0\nScan plain")
+
+
+def test_offsets_are_taken_into_one_window() -> None:
+    text = plan("SELECT id FROM TUMBLE(plain, t, INTERVAL '1' MINUTE, INTERVAL '-10' SECOND)")
+    assert "Tumble t size 60000000 offset 50000000" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "strategy"),
+    [
+        (f"WATERMARK(plain, t, t - {_SECONDS})", "\"t\" - INTERVAL '5' SECOND"),
+        ("WATERMARK(plain, t, t - '5' SECOND)", "\"t\" - INTERVAL '5' SECOND"),
+        (f"WATERMARK(plain, t, {_SECONDS})", "\"t\" - (INTERVAL '5' SECOND)"),
+        ("WATERMARK((SELECT * FROM plain), t, t)", '"t"'),
+        ("WATERMARK(TABLE plain, DESCRIPTOR(t), id)", 'make_timestamp((CAST("id" AS BIGINT)) * 1000)'),
+    ],
+)  # fmt: skip
+def test_forms_of_watermark(source: str, strategy: str) -> None:
+    text = plan(f"SELECT * FROM {source}")
+    assert f"WatermarkFilter plain.t (plain): {strategy}\nScan plain" in text
+    assert plan(f"WITH w AS ( {source}, ) SELECT * FROM w") == text
+
+
+def test_a_nested_time_column_is_a_plan_column_that_star_does_not_show() -> None:
+    shown, rest = plan("SELECT * FROM events").split("\n", maxsplit=1)
+    assert shown == (
+        'Sink print print: event STRUCT(log_ts TIMESTAMP, message VARCHAR, "type" INTEGER)'
+    )
+    assert rest == f'Project event = "event"\n{_EVENTS}'
+    assert plan("SELECT event.log_ts, event.type FROM events").endswith(
+        f'Project log_ts = "event.log_ts", type = struct_extract("event", \'type\')\n{_EVENTS}'
+    )
+
+
+def test_a_nested_time_column_passes_through_subqueries() -> None:
+    text = plan(
+        "SELECT window_end FROM TUMBLE((SELECT *, 1 AS one FROM events), event.log_ts,"
+        " INTERVAL '1' HOUR) GROUP BY window_end EMIT ON WINDOW CLOSE"
+    )
+    assert "Tumble event.log_ts size 3600000000 offset 0" in text
+
+
+def test_a_time_column_that_is_an_expression_is_projected() -> None:
+    text = plan("SELECT id FROM TUMBLE(WATERMARK(plain, to_timestamp(id), "
+                f"{_SECONDS}), to_timestamp(id), INTERVAL '1' HOUR)")  # fmt: skip
+    assert "Tumble to_timestamp(id) size" in text
+    assert "WatermarkFilter plain.to_timestamp(id) (plain)" in text
+
+
+def test_computed_columns_may_read_computed_columns() -> None:
+    compiled = compile(
+        "CREATE TABLE x (a AS b + 1, b INT, c AS a * 2) WITH (connector = 'datagen');"
+        "SELECT * FROM x",
+        "f.sql",
+        {},
+    )
+    assert lines(compiled.sinks[0])[-1] == 'Scan x, a = "b" + 1, c = ("b" + 1) * 2'
+    assert [column.name for column in compiled.sinks[0].schema] == ["a", "b", "c"]
+
+
+def test_the_first_hint_counts_for_every_use() -> None:
+    compiled = job(
+        "SELECT id FROM plain; SELECT id FROM plain /*+ OPTIONS('path' = 'q') */;"
+        " SELECT id FROM plain /*+ OPTIONS('path' = 'r') */"
+    )
+    tables = {node for sink in compiled.sinks for node in sink.walk() if not node.inputs}
+    assert [dict(scan.table.options)["path"] for scan in tables] == ["q"]  # type: ignore[attr-defined]
+
+
+def test_windows_over_windows_keep_both_pairs_apart() -> None:
+    text = plan(
+        "SELECT id FROM TUMBLE((SELECT * FROM TUMBLE(plain, t, INTERVAL '1' HOUR)), t,"
+        " INTERVAL '1' DAY)"
+    )
+    assert 'window_start#2 = "window_start", window_end#2 = "window_end"' in text
+
+
+def test_backquotes_and_case() -> None:
+    assert "Scan plain" in plan("SELECT `id`, ID, Plain.T FROM `plain`")
+    assert TABLES.count("\n") == 1
