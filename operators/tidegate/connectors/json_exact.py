@@ -1,7 +1,7 @@
 """The exact path of json decoding: judges each line and each field of it.
 
-`json_transform` gives NULL for what it cannot cast; the JSON type of every declared field tells such
-a NULL from a missing field, and refuses the casts that it is too kind about. A field's text is
+`json_transform` gives NULL for what it cannot cast; the JSON type of every declared field tells
+such a NULL from a missing field, and refuses the casts that it is too kind about. A field's text is
 looked at only where its type leaves a doubt (CASE evaluates nothing for other rows). A field is
 named twice when more declared keys occur in an object than declared fields are there. The rules are
 those of `tidegate.connectors.json_format`.
@@ -71,7 +71,7 @@ def _sql(shape: Branch, suspicious: bool) -> str:
     ``suspicious``: some line may be JSON only to DuckDB (see `tidegate.connectors.json_scan`).
     """
     values = literal(structure(shape, None, raw=True))
-    fields = [*leaves(shape), *list(branches(shape))[1:]]
+    fields: list[Leaf | Branch] = [*leaves(shape), *list(branches(shape))[1:]]
     type_of = {field.steps: f"types[{index + 1}]" for index, field in enumerate(fields)}
     paths = ", ".join(literal(pointer(field.steps)) for field in fields)
     types = f"json_type(doc, [{paths}])" if fields else "[]"
@@ -122,7 +122,8 @@ def _rule(field: Leaf | Branch, type_: str) -> str:
         case Kind.DOUBLE:
             number = f"isfinite({value})"
         case Kind.LIST:
-            wrapped = f"""'{{"{RAW}":0,"v":' || json_extract(doc, {literal(pointer(field.steps))}) || '}}'"""
+            elements = f"json_extract(doc, {literal(pointer(field.steps))})"
+            wrapped = f"""'{{"{RAW}":0,"v":' || {elements} || '}}'"""
             inner = structure(Branch((), (Leaf(("v",), field.type, Kind.LIST),)), None, raw=True)
             strict = f"TRY(json_transform_strict({wrapped}, {literal(inner)}))"
             return f"{type_} = 'ARRAY' AND {strict} IS NOT NULL"

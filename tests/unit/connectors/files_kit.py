@@ -20,7 +20,7 @@ ENGINE = Engine()
 COLUMNS: Schema = (Column("id", "BIGINT"), Column("name", "VARCHAR"))
 
 
-def source(path: Path | str, columns: Schema = COLUMNS, **options: str) -> Table:
+def source(path: Path | str, columns: Schema = COLUMNS, /, **options: str) -> Table:
     raw = {"path": str(path), "format": "json"}
     raw |= {name.replace("__", "-").replace("_", "."): value for name, value in options.items()}
     pairs = validate_options("filesystem", "source", raw)
@@ -31,7 +31,7 @@ def monitored(path: Path | str, **options: str) -> Table:
     return source(path, source_monitor__interval="1s", **options)
 
 
-def sink(path: Path | str, columns: Schema = COLUMNS, **options: str) -> Table:
+def sink(path: Path | str, columns: Schema = COLUMNS, /, **options: str) -> Table:
     raw = {"path": str(path), "format": "json"}
     raw |= {name.replace("__", "-").replace("_", "."): value for name, value in options.items()}
     pairs = validate_options("filesystem", "sink", raw)

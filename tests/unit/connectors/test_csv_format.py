@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.connectors.files_kit import ENGINE
 
 from tidegate.connectors.csv_format import decode, encode, header
 from tidegate.connectors.options import CsvOptions
 from tidegate.types import Column
+from unit.connectors.files_kit import ENGINE
 
 SCHEMA = (Column("a", "BIGINT"), Column("b", "VARCHAR"), Column("c", "DECIMAL(10,2)"))
 DEFAULT = CsvOptions.model_validate({})

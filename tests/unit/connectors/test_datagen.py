@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.connectors.files_kit import ENGINE, Run, source
 
 from tidegate.connectors.datagen import (
     ORDERS,
@@ -22,12 +21,15 @@ from tidegate.connectors.options import validate_options
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.types import OFFSET, Column, Schema
+from unit.connectors.files_kit import ENGINE, Run, source
 
 MORE: Schema = tuple(
     Column(f"x{index}", type_)
     for index, type_ in enumerate(
-        ["VARCHAR", "DOUBLE", "BOOLEAN", "DATE", "TIME", "INTEGER", "DECIMAL(28,10)", "TINYINT"]
-        + ["TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "UBIGINT", "HUGEINT"]
+        (
+            *("VARCHAR", "DOUBLE", "BOOLEAN", "DATE", "TIME", "INTEGER", "DECIMAL(28,10)"),
+            *("TINYINT", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP", "UBIGINT", "HUGEINT"),
+        )
     )
 )
 
@@ -102,7 +104,7 @@ def test_an_endless_table_never_finishes_but_stops_when_asked_for_now() -> None:
 def test_written_orders_are_the_table(tmp_path: Path) -> None:
     files = write_orders(tmp_path, 3, 100, seed=4, disorder_us=2_000_000, late_share=0.05)
     assert len(files) == 6
-    run = Run(source(tmp_path, columns=ORDERS)).to_end()
+    run = Run(source(tmp_path, ORDERS)).to_end()
     made = table(seed="4", splits="3", disorder="2 s", late_share="0.05", number_of_rows="100")
     for split, rows in run.rows.items():
         expected = read(made, split, 0, len(rows))

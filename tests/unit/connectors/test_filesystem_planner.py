@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.connectors.files_kit import Run, id_of, ids, monitored, source, write
 
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.line_count import TextMeasure
 from tidegate.errors import TrustError
+from unit.connectors.files_kit import Run, id_of, ids, monitored, source, write
 
 
 def test_everything_in_one_epoch(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.connectors.files_kit import ENGINE, Run, id_of, ids, monitored, source, write
 
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.errors import TrustError
 from tidegate.types import Column
+from unit.connectors.files_kit import ENGINE, Run, id_of, ids, monitored, source, write
 
 BIG = "x" * (10 << 20)
 POISON: list[bytes] = [
@@ -125,12 +125,12 @@ def test_a_file_that_is_gone_or_shorter_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "1.json", *ids(0, 3))
     write(tmp_path / "a" / "2.json", *ids(0, 3))
     reader = FilesystemReader(source(tmp_path), ENGINE)
-    with pytest.raises(TrustError, match="'3.json' of split 'a' .* is gone"):
+    with pytest.raises(TrustError, match=r"'3.json' of split 'a' .* is gone"):
         list(reader.read("a", None, ["3.json", 5, 3], 0))
-    with pytest.raises(TrustError, match="1.json' has shrunk"):
+    with pytest.raises(TrustError, match=r"1.json' has shrunk"):
         list(reader.read("a", None, ["1.json", 5000, 1], 0))
     path.unlink()
-    with pytest.raises(TrustError, match="cannot read file .*1.json"):
+    with pytest.raises(TrustError, match=r"cannot read file .*1.json"):
         list(reader.read("a", ["1.json", 1, 1], ["1.json", 5, 1], 0))
 
 
@@ -159,7 +159,7 @@ def test_csv(tmp_path: Path) -> None:
 
 def test_no_columns_at_all(tmp_path: Path) -> None:
     write(tmp_path / "a" / "1.json", "{}", "[]")
-    run = Run(source(tmp_path, columns=(Column("x", "TIMESTAMP"),)))
+    run = Run(source(tmp_path, (Column("x", "TIMESTAMP"),)))
     run.to_end()
     assert run.rows["a"] == [(0, {"x": None})]
     assert run.malformed["a"] == [(1, b"[]")]

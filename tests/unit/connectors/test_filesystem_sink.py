@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.unit.connectors.files_kit import Run, ids, sink, source
 
 from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
 from tidegate.errors import SinkError, TrustError
+from unit.connectors.files_kit import Run, ids, sink, source
 
 
 def rows(first: int, count: int) -> pa.Table:
@@ -28,7 +27,11 @@ def stage(
 
 
 def visible(path: Path) -> list[str]:
-    return sorted(name for name in os.listdir(path) if not name.startswith("."))
+    return sorted(file.name for file in path.iterdir() if not file.name.startswith("."))
+
+
+def staged_in(path: Path) -> list[Path]:
+    return list((path / ".tidegate").iterdir())
 
 
 def test_published_files_are_named_in_row_order(tmp_path: Path) -> None:
@@ -85,13 +88,13 @@ def test_leftovers_and_aborted_files_go(tmp_path: Path) -> None:
     committer.prepare(fresh=True)
     made = FilesystemWriter(sink(tmp_path), 0, "0", file_bytes_max=10)
     made.write(rows(0, 2))
-    assert len(os.listdir(tmp_path / ".tidegate")) == 1
+    assert len(staged_in(tmp_path)) == 1
     made.abort()
-    assert os.listdir(tmp_path / ".tidegate") == []
+    assert staged_in(tmp_path) == []
     assert made.close() == []
     stage(tmp_path, 0, "0", rows(0, 2))
     committer.discard_unknown()
-    assert os.listdir(tmp_path / ".tidegate") == []
+    assert staged_in(tmp_path) == []
 
 
 def test_no_rows_make_no_file(tmp_path: Path) -> None:

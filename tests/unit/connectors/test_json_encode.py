@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.connectors.files_kit import ENGINE
 
 from tidegate.connectors.json_encode import encode
 from tidegate.connectors.json_format import decode
 from tidegate.types import Column
+from unit.connectors.files_kit import ENGINE
 
 
 @pytest.mark.parametrize(

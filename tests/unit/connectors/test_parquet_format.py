@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.unit.connectors.files_kit import Run, id_of, source
 
 from tidegate.errors import TrustError
 from tidegate.types import Column
+from unit.connectors.files_kit import Run, id_of, source
 
 
 def put(path: Path, table: pa.Table, group: int = 7) -> None:
@@ -31,7 +31,7 @@ def test_ranges(tmp_path: Path, rows_max: int | None) -> None:
 def test_more_rows_than_bytes(tmp_path: Path) -> None:
     put(tmp_path / "a" / "1.parquet", pa.table({"id": [1] * 50_000}), group=50_000)
     put(tmp_path / "a" / "2.parquet", pa.table({"id": [2]}))
-    run = Run(source(tmp_path, format="parquet", columns=(Column("id", "BIGINT"),))).to_end()
+    run = Run(source(tmp_path, (Column("id", "BIGINT"),), format="parquet")).to_end()
     assert len(run.rows["a"]) == 50_001
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.unit.connectors.files_kit import COLUMNS, ids
 
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
+from unit.connectors.files_kit import COLUMNS, ids
 
 TABLE = Table("out", COLUMNS, "print", "json")
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.unit.connectors.files_kit import COLUMNS, ENGINE, ids, monitored, sink, source
 
 from tidegate.connectors.registry import (
     is_bounded,
@@ -18,6 +17,7 @@ from tidegate.connectors.registry import (
 )
 from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
+from unit.connectors.files_kit import COLUMNS, ENGINE, ids, monitored, sink, source
 
 BLACKHOLE = Table("b", COLUMNS, "blackhole", "json")
 PRINT = Table("p", COLUMNS, "print", "json")

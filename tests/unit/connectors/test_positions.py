@@ -1,0 +1,24 @@
+"""Positions go through JSON and back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tidegate.connectors.positions import FilePosition, file_position
+from tidegate.errors import TrustError
+
+
+@pytest.mark.parametrize("position", [FilePosition(), FilePosition("a.json", 17, 3)])
+def test_round_trip(position: FilePosition) -> None:
+    assert file_position(json.loads(json.dumps(position.json))) == position
+
+
+def test_a_position_without_a_count_is_read() -> None:
+    assert file_position(["a", 1]) == FilePosition("a", 1, 0)
+
+
+def test_anything_else_is_refused() -> None:
+    with pytest.raises(TrustError, match="unreadable file position"):
+        file_position("a")
