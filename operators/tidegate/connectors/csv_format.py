@@ -16,7 +16,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.json_encode import timestamp_text
+from tidegate.connectors.json_encode import joined, timestamp_text
 from tidegate.connectors.json_format import Decoded
 from tidegate.connectors.json_shape import Kind, Leaf, shape_of
 from tidegate.connectors.options import CsvOptions
@@ -78,7 +78,7 @@ def _fields(schema: Schema) -> tuple[Any, ...]:
 def encode(data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine) -> bytes:
     """``data`` as CSV lines, each ended by a newline; no header line."""
     lines = engine.query(_encode_sql(schema, options), {"input": data}).column(0)
-    return "".join(lines.to_pylist()).encode()
+    return joined(lines)
 
 
 def header(schema: Schema, options: CsvOptions) -> bytes:

@@ -90,8 +90,24 @@ def list_splits(path: str, each_file: bool) -> Listing:
 
 
 def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
-    """The files of one split now; empty when the split is gone."""
-    return list_splits(path, each_file).splits.get(split, ())
+    """The files of one split now; empty when the split is gone. Lists one directory only."""
+    filesystem, root = open_location(path)
+    kind = filesystem.get_file_info(root).type
+    if each_file or kind == fs.FileType.File:
+        return list_splits(path, each_file).splits.get(split, ())
+    pattern: tuple[str, ...] = ()
+    if kind == fs.FileType.NotFound:
+        root, pattern = _fixed_prefix(root)
+    steps = () if split == "." else tuple(split.split("/"))
+    selector = fs.FileSelector("/".join((root, *steps)), allow_not_found=True)
+    found = [
+        DataFile(info.base_name, info.path, info.size, info.mtime_ns or 0)
+        for info in filesystem.get_file_info(selector)
+        if info.type == fs.FileType.File
+        and not _hidden((info.base_name,))
+        and (not pattern or _matches_below((*steps, info.base_name), pattern))
+    ]
+    return tuple(sorted(found, key=lambda file: file.name))
 
 
 def file_path(path: str, split: str, name: str, each_file: bool) -> tuple[Any, str]:

@@ -12,7 +12,8 @@ them twice and is a TrustError that names the file.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.connectors.base import Position, SplitPlan
@@ -108,40 +109,32 @@ class FilesystemPlanner:
     def _stands_still(self, split: str, file: DataFile) -> bool:
         return self._before is not None and file in self._before.splits.get(split, ())
 
-    def _ahead(self, split: str, begin: FilePosition) -> list[DataFile]:
-        """The files with a place behind ``begin``."""
-        return [
-            file
-            for file in self._files(split)
-            if file.name > begin.file
-            or (file.name == begin.file and self._end(split, file) > begin.place)
-        ]
+    def _ahead(self, split: str, begin: FilePosition) -> Iterator[tuple[DataFile, int, int, int]]:
+        """What lies behind ``begin``: each file, its number from 1, and from where to where."""
+        files = self._files(split)
+        first = bisect_left(files, begin.file, key=lambda file: file.name)
+        for number, file in enumerate(files[first:], first + 1):
+            place = begin.place if file.name == begin.file else 0
+            end = self._end(split, file)
+            if file.name != begin.file or end > place:
+                yield file, number, place, end
 
     def _remains(self, split: str, begin: FilePosition) -> bool:
-        return any(
-            self._end(split, file) > (begin.place if file.name == begin.file else 0)
-            for file in self._ahead(split, begin)
-        )
-
-    def _at(self, split: str, file: DataFile, place: int) -> FilePosition:
-        return FilePosition(file.name, place, self._files(split).index(file) + 1)
+        return any(end > place for _, _, place, end in self._ahead(split, begin))
 
     def _all(self, split: str, begin: FilePosition) -> SplitPlan:
         """A plan to the end of what is there; its rows are bounded by the places passed."""
         end, places = begin, 0
-        for file in self._ahead(split, begin):
-            until = self._end(split, file)
-            places += until - (begin.place if file.name == begin.file else 0)
-            end = self._at(split, file, until)
+        for file, number, place, until in self._ahead(split, begin):
+            end, places = FilePosition(file.name, until, number), places + until - place
         return SplitPlan(end.json, self._finished(split, end), places)
 
     def _advance(self, split: str, begin: FilePosition, rows: int) -> tuple[FilePosition, int]:
         """The position up to ``rows`` rows behind ``begin``, and how many rows that is."""
         end, found = begin, 0
-        for file in self._ahead(split, begin):
-            place = begin.place if file.name == begin.file else 0
-            until, more = self._measure.advance(file, place, self._end(split, file), rows - found)
-            end, found = self._at(split, file, until), found + more
+        for file, number, place, until in self._ahead(split, begin):
+            reached, more = self._measure.advance(file, place, until, rows - found)
+            end, found = FilePosition(file.name, reached, number), found + more
             if found >= rows:
                 break
         return end, found

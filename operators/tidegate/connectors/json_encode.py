@@ -30,12 +30,17 @@ _NUMBERS: Final = {
 def encode(data: pa.Table, schema: Schema, engine: Engine) -> bytes:
     """``data`` as JSON lines, each ended by a newline. Columns are taken by name."""
     lines = encode_lines(data, schema, engine, "\n")
-    return b"".join(_bytes_of(chunk) for chunk in lines.chunks)
+    return joined(lines)
 
 
 def encode_lines(data: pa.Table, schema: Schema, engine: Engine, end: str = "") -> pa.ChunkedArray:
     """``data`` as one JSON object per row, each followed by ``end``."""
     return engine.query(_sql(schema, end), {"input": data}).column(0)
+
+
+def joined(lines: pa.ChunkedArray) -> bytes:
+    """All strings of ``lines``, end to end."""
+    return b"".join(_bytes_of(chunk) for chunk in lines.chunks)
 
 
 def _bytes_of(chunk: pa.Array) -> bytes:
