@@ -108,7 +108,7 @@ class _Analysis:
         if left.lost or right.lost:
             return left if left.lost else right
         if right.column:
-            return self._lost("what is subtracted from a constant falls", right)
+            return self._lost("what is subtracted", right)
         return self._shifted(left, node.expression, self._type(node.this))
 
     def _shifted(self, moving: Order, still: exp.Expr, moving_type: str) -> Order:
@@ -155,8 +155,8 @@ class _Analysis:
 
     def _cast(self, node: exp.Expr) -> Order:
         inner = self.order(node.this)
-        if inner.lost or type(node) is not exp.Cast:
-            return inner if inner.lost else self._lost("TRY_CAST", inner)
+        if inner.lost:
+            return inner
         given, wanted = self._type(node.this), self._type(node)
         if given == wanted or (is_numeric(given) and is_numeric(wanted)):
             return inner
@@ -213,6 +213,8 @@ class _Analysis:
 def _title(node: exp.Expr) -> str:
     if isinstance(node, exp.Case):
         return "CASE"
+    if isinstance(node, exp.TryCast):
+        return "TRY_CAST"
     if isinstance(node, exp.Mod):
         return "the remainder"
     if isinstance(node, exp.Neg):

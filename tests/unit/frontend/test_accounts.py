@@ -22,7 +22,8 @@ def test_two_declarations_on_a_table_are_two_accounts() -> None:
 
 
 def test_a_chain_is_one_account() -> None:
-    assert _filters("SELECT * FROM WATERMARK(WATERMARK(orders, id, id), order_time, order_time)") == [
+    sql = "SELECT * FROM WATERMARK(WATERMARK(orders, id, id), order_time, order_time)"
+    assert _filters(sql) == [
         [
             "WatermarkFilter orders.order_time#2 (orders)",
             "WatermarkFilter orders.id (orders)",

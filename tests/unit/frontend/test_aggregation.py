@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from frontend_kit import plan
 
 _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
@@ -15,7 +16,7 @@ _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
         ("min(DISTINCT id)", "min(id) = min(id)"),
         ("sum(price * 2)", "sum(price * 2) = sum(price * 2)"),
         ("sum(id) FILTER (WHERE id > 1)", "sum(id) = sum(id) where id > 1"),
-        ("first_value(id ORDER BY price)", "first_value(id order by price) = first_value(id) order price"),
+        ("last_value(id ORDER BY price) AS v", "v = last_value(id) order price"),
         ("avg(price) AS a", "a = avg(price)"),
         ("bool_or(id > 1)", "bool_or(id > 1) = bool_or(id > 1)"),
     ],

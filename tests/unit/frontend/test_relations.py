@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from frontend_kit import TABLES, job, lines, plan
 
+from frontend_kit import TABLES, job, lines, plan
 from tidegate.frontend import compile
 
 _SECONDS = "INTERVAL '5' SECOND"
@@ -39,9 +39,12 @@ def test_offsets_are_taken_into_one_window() -> None:
         ("WATERMARK(plain, t, t - '5' SECOND)", "\"t\" - INTERVAL '5' SECOND"),
         (f"WATERMARK(plain, t, {_SECONDS})", "\"t\" - (INTERVAL '5' SECOND)"),
         ("WATERMARK((SELECT * FROM plain), t, t)", '"t"'),
-        ("WATERMARK(TABLE plain, DESCRIPTOR(t), id)", 'make_timestamp((CAST("id" AS BIGINT)) * 1000)'),
+        (
+            "WATERMARK(TABLE plain, DESCRIPTOR(t), id)",
+            'make_timestamp((CAST("id" AS BIGINT)) * 1000)',
+        ),
     ],
-)  # fmt: skip
+)
 def test_forms_of_watermark(source: str, strategy: str) -> None:
     text = plan(f"SELECT * FROM {source}")
     assert f"WatermarkFilter plain.t (plain): {strategy}\nScan plain" in text

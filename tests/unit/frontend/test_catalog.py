@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from frontend_kit import job
+from tidegate.errors import BindError
+from tidegate.frontend.catalog import Catalog, connect, first_hints
+from tidegate.frontend.source import Source
+from tidegate.frontend.statements import parse_file
+from tidegate.frontend.syntax import CreateTable
+
+_SQL = "CREATE TABLE t (a INT) WITH (Connector = 'filesystem', path = 'x') FORMAT PLAIN ENCODE CSV"
+
+
+def _entry() -> CreateTable:
+    (entry,) = parse_file(Source("f.sql", _SQL))
+    assert isinstance(entry, CreateTable)
+    return entry
+
+
+def test_encode_is_the_format_and_hints_win() -> None:
+    source = Source("f.sql", _SQL)
+    plain = connect(source, "table 't'", _entry().options, (), "source")
+    assert (plain.connector, plain.format, dict(plain.options)["path"]) == (
+        "filesystem",
+        "csv",
+        "x",
+    )
+    hinted = parse_file(Source("f.sql", "SELECT a FROM T /*+ OPTIONS('PATH' = 'y') */"))
+    hints = first_hints(hinted)["t"]
+    assert dict(connect(source, "t", _entry().options, hints, "source").options)["path"] == "y"
+
+
+def test_a_name_is_declared_once() -> None:
+    catalog = Catalog(Source("f.sql", _SQL))
+    catalog.declare(_entry())
+    with pytest.raises(BindError, match="already declared in line 1"):
+        catalog.declare(_entry())
+    assert catalog.names == ["t"]
+
+
+def test_if_not_exists_keeps_the_first() -> None:
+    compiled = job("CREATE TABLE IF NOT EXISTS plain (x INT); SELECT id FROM plain")
+    assert compiled.sinks[0].schema[0].type == "BIGINT"

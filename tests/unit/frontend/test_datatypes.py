@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.datatypes import parse_type
+from tidegate.frontend.dialect import tokenize
+from tidegate.frontend.source import Source
+
+
+def _type(text: str) -> str:
+    source = Source("f.sql", text)
+    cursor = Cursor(source, tokenize(source))
+    type_ = parse_type(cursor)
+    assert cursor.at_end
+    return type_
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("STRING", "VARCHAR"),
+        ("varchar(20)", "VARCHAR"),
+        ("CHARACTER VARYING", "VARCHAR"),
+        ("INT", "INTEGER"),
+        ("bigint", "BIGINT"),
+        ("DOUBLE PRECISION", "DOUBLE"),
+        ("FLOAT", "DOUBLE"),
+        ("DECIMAL", "DECIMAL(28,10)"),
+        ("DECIMAL(10)", "DECIMAL(10,0)"),
+        ("NUMERIC(10, 2)", "DECIMAL(10,2)"),
+        ("TIMESTAMP", "TIMESTAMP"),
+        ("TIMESTAMP(3)", "TIMESTAMP"),
+        ("TIMESTAMP(3) WITHOUT TIME ZONE", "TIMESTAMP"),
+        ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
+        ("TIMESTAMP_LTZ(3)", "TIMESTAMP WITH TIME ZONE"),
+        ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"),
+        ("TIME(3)", "TIME"),
+        ("DATE", "DATE"),
+        ("BOOLEAN", "BOOLEAN"),
+        ("ROW<a INT, `type` STRING>", 'STRUCT("a" INTEGER, "type" VARCHAR)'),
+        ("STRUCT<a ROW<b TIMESTAMP(3)>>", 'STRUCT("a" STRUCT("b" TIMESTAMP))'),
+        ("ROW(a INT NOT NULL)", 'STRUCT("a" INTEGER)'),
+        ("ARRAY<INT>", "INTEGER[]"),
+        ("INT[]", "INTEGER[]"),
+        ("MAP<STRING, INT>", "MAP(VARCHAR, INTEGER)"),
+    ],
+)
+def test_types(text: str, type_: str) -> None:
+    assert _type(text) == type_
+
+
+@pytest.mark.parametrize(
+    "text", ["", "5", "'INT'", "ROW<>", "ARRAY<", "DECIMAL(1,2)", "DECIMAL(0)"]
+)
+def test_no_types(text: str) -> None:
+    with pytest.raises(SqlSyntaxError):
+        _type(text)

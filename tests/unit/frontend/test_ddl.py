@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from tidegate.frontend.source import Source
+from tidegate.frontend.statements import parse_file
+from tidegate.frontend.syntax import CreateTable
+
+
+def _table(sql: str) -> CreateTable:
+    (statement,) = parse_file(Source("f.sql", sql))
+    assert isinstance(statement, CreateTable)
+    return statement
+
+
+def test_the_rfcs_source() -> None:
+    table = _table(
+        "CREATE SOURCE `orders` (`id` BIGINT, `order_time` TIMESTAMP, `price` DECIMAL,"
+        " `customer_id` BIGINT,) WITH ('connector' = 'filesystem',);"
+    )
+    assert [(column.name.text, column.type) for column in table.columns] == [
+        ("id", "BIGINT"),
+        ("order_time", "TIMESTAMP"),
+        ("price", "DECIMAL(28,10)"),
+        ("customer_id", "BIGINT"),
+    ]
+    assert table.options.items[0].value.value == "filesystem"
+
+
+def test_flip_66() -> None:
+    table = _table(
+        "CREATE TABLE IF NOT EXISTS k (ts STRING COMMENT 'x' NOT NULL, id INT PRIMARY KEY NOT"
+        " ENFORCED, event ROW<log_ts TIMESTAMP(3), type INT>, rowtime AS to_timestamp(ts),"
+        " PRIMARY KEY (id) NOT ENFORCED, CONSTRAINT u UNIQUE (id, ts),"
+        " WATERMARK FOR event.log_ts AS event.log_ts - '5' SECOND,"
+        " WATERMARK FOR rowtime AS rowtime) WITH (a = 'b') FORMAT PLAIN ENCODE JSON"
+    )
+    assert table.if_not_exists
+    assert [column.name.text for column in table.columns if column.computed] == ["rowtime"]
+    assert [[part.text for part in mark.path] for mark in table.watermarks] == [
+        ["event", "log_ts"],
+        ["rowtime"],
+    ]
+    assert table.options.encode is not None
+    assert table.options.encode.value == "json"
+
+
+def test_words_as_names_of_columns() -> None:
+    table = _table("CREATE TABLE t (type INT, watermark INT, value INT, primary INT, date DATE)")
+    assert [column.name.text for column in table.columns] == [
+        "type", "watermark", "value", "primary", "date",
+    ]  # fmt: skip

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.errors import TidegateError, UnsupportedError
+from tidegate.frontend.source import Source
+from tidegate.frontend.statements import parse_file
+from tidegate.frontend.syntax import CreateSink, CreateView, Insert, SetOption
+
+
+def test_statements_are_separated_by_semicolons() -> None:
+    kinds = [
+        type(statement)
+        for statement in parse_file(
+            Source("f.sql", "; SET a.b = 'c;';; CREATE VIEW v (x) AS SELECT 1 FROM t; -- ; no\n"
+                   "INSERT INTO t (a) SELECT 1 FROM v; CREATE SINK FROM t;")
+        )
+    ]  # fmt: skip
+    assert kinds == [SetOption, CreateView, Insert, CreateSink]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("SET 'k.x' = 'v'", "v"),
+        ("SET k.x = v", "v"),
+        ("SET k.x TO 5", "5"),
+        ("SET k.x = 10 s", "10 s"),
+        ("SET k.x = true", "true"),
+    ],
+)
+def test_set(text: str, value: str) -> None:
+    (statement,) = parse_file(Source("f.sql", text))
+    assert isinstance(statement, SetOption)
+    assert (statement.option.key.value, statement.option.value.value) == ("k.x", value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE SINK s AS SELECT a FROM t EMIT ON WINDOW CLOSE WITH (c = 'd')",
+        "CREATE SINK s AS SELECT a FROM t WITH (c = 'd') EMIT ON WINDOW CLOSE",
+        "CREATE SINK s WITH (c = 'd') AS SELECT a FROM t EMIT ON WINDOW CLOSE",
+        "CREATE SINK s EMIT ON WINDOW CLOSE WITH (c = 'd') FROM t",
+        "CREATE SINK IF NOT EXISTS s FROM t EMIT ON WINDOW CLOSE WITH (c = 'd')",
+    ],
+)
+def test_emit_and_options_of_a_sink_in_any_order(text: str) -> None:
+    (statement,) = parse_file(Source("f.sql", text))
+    assert isinstance(statement, CreateSink)
+    assert statement.query.emit
+    assert statement.options is not None
+
+
+@pytest.mark.parametrize(
+    "word", ["EXPLAIN x", "ALTER x", "COMPILE x", "DELETE x", "USE x", "BEGIN"]
+)
+def test_what_comes_later_says_what_to_do(word: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        parse_file(Source("f.sql", word))
+    assert caught.value.hint
+
+
+def test_an_empty_file_has_no_statements() -> None:
+    assert parse_file(Source("f.sql", " -- nothing\n")) == []
+    with pytest.raises(TidegateError):
+        parse_file(Source("f.sql", "nothing"))
