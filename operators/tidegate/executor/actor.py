@@ -14,24 +14,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tidegate.connectors.base import SourceChunk
-from tidegate.executor.base import Executor
-from tidegate.executor.build import Context, build, build_filter
+from tidegate.executor.build import Context, build
 from tidegate.executor.dispatch import Dispatch, Mode
 from tidegate.executor.engine import Engine
 from tidegate.executor.merge import Merge
 from tidegate.executor.pipeline import Pipeline
-from tidegate.executor.scan import Scan
+from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.tally import Tally, used_by_split
-from tidegate.executor.watermark_filter import WatermarkFilter
-from tidegate.plan import nodes
-from tidegate.plan.fragments import Fragment, is_split_local
+from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Distribution, Exchange, Input, watermark_columns
 from tidegate.plan.physical import Tally as TallyNode
 from tidegate.state import StateTable
 from tidegate.types import (
     Barrier,
     Chunk,
-    Counts,
     Message,
     Rejected,
     SplitReport,
@@ -71,21 +67,21 @@ class Actor:
         self.fragment = fragment
         self._engine = engine
         self._context = Context(engine, state, _shared_accounts(fragment), checks)
-        self._local = is_split_local(fragment)
+        self._local = fragment.split_local
         self._time_us = 0
-        self._splits: dict[str, _SplitLevel] = {}
-        self._boundaries = _boundaries(fragment, self._local)
+        self._splits: dict[str, SplitLevel] = {}
+        self._columns = {at: watermark_columns(fragment.nodes[at]) for at in _boundaries(fragment)}
         self._merges = {
-            node: Merge(watermark_columns(node), state(f"merge.{index}"))
-            for index, node in enumerate(self._boundaries)
+            at: Merge(columns, state(f"merge.{at}")) for at, columns in self._columns.items()
         }
         self._pipeline = Pipeline(
             {
-                node: build(node, self._context, f"op.{index}")
-                for index, node in enumerate(fragment.nodes)
-                if node not in self._local and not isinstance(node, Input)
+                at: build(node, self._context, f"op.{at}")
+                for at, node in enumerate(fragment.nodes)
+                if at not in self._local and not isinstance(node, Input)
             },
-            [output.node for output in fragment.outputs],
+            fragment.below,
+            [output.at for output in fragment.outputs],
         )
         self._dispatches: list[Dispatch | None] = [
             _dispatch(output.exchange, vnodes, engine, instance) if output.exchange else None
@@ -100,7 +96,9 @@ class Actor:
         self._time_us = time_us
         for split in splits:
             if split not in self._splits:
-                self._splits[split] = _SplitLevel(self, split)
+                self._splits[split] = SplitLevel(
+                    self.fragment, self._local, list(self._columns), split, self._context
+                )
             self._splits[split].begin_epoch(time_us)
         for node, merge in self._merges.items():
             if node in self._local:
@@ -121,7 +119,7 @@ class Actor:
                 yield from self._announce(SplitStatus(status, split))
             for message in (SplitStatus(status, split), barrier):
                 if split == NO_SPLIT:
-                    for node in self._boundaries:
+                    for node in self._columns:
                         yield from self._without_split(node, status, message)
                 else:
                     for node, result in self._splits[split].push(message):
@@ -135,17 +133,15 @@ class Actor:
                 for vnode, routed in dispatch.route(status):
                     yield Emission(index, vnode, routed)
 
-    def _without_split(
-        self, node: nodes.Node, status: Status, message: Message
-    ) -> Iterator[Emission]:
+    def _without_split(self, node: int, status: Status, message: Message) -> Iterator[Emission]:
         if isinstance(message, SplitStatus):
-            for column in watermark_columns(node):
+            for column in self._columns[node]:
                 speech = Watermark(column, None, status)
                 yield from self._after_split(NO_SPLIT, node, speech)
         else:
             yield from self._after_split(NO_SPLIT, node, message)
 
-    def _after_split(self, split: str, node: nodes.Node, message: Message) -> Iterator[Emission]:
+    def _after_split(self, split: str, node: int, message: Message) -> Iterator[Emission]:
         if isinstance(message, Rejected):
             yield Emission(None, None, message)
             return
@@ -175,15 +171,16 @@ class Actor:
             return
         yield from self._on_split_message(node, upstream, message)
 
-    def _on_split_message(
-        self, node: nodes.Node, upstream: str, message: Message
-    ) -> Iterator[Emission]:
+    def _on_split_message(self, node: int, upstream: str, message: Message) -> Iterator[Emission]:
         """Behind an exchange by split: the messages say which split they are of."""
         match message:
             case Chunk(split=str(split)):
                 self._open_split(split)
                 for reached, result in self._splits[split].push_behind(node, message):
-                    yield from self._after_split(split, reached, result)
+                    # Another sender may yet announce a split that this one's watermark must wait
+                    # for. At the barrier all splits are known, and all say theirs again.
+                    if not isinstance(result, Watermark):
+                        yield from self._after_split(split, reached, result)
             case SplitStatus(status, split):
                 self._open_split(split)
                 self._splits[split].status = status
@@ -197,21 +194,21 @@ class Actor:
         if split not in self._splits:
             self.open_splits([split], self._time_us)
 
-    def _input(self, port: int) -> nodes.Node:
-        for node in self.fragment.nodes:
+    def _input(self, port: int) -> int:
+        for at, node in enumerate(self.fragment.nodes):
             if isinstance(node, Input) and node.port == port:
-                return node
+                return at
         raise AssertionError(f"fragment {self.fragment.id} has no port {port}")
 
     # The merged level
 
-    def _run(self, node: nodes.Node, message: Message) -> Iterator[Emission]:
+    def _run(self, node: int, message: Message) -> Iterator[Emission]:
         for reached, result in self._pipeline.push_behind(node, message):
             if isinstance(result, Rejected):
                 yield Emission(None, None, result)
                 continue
             for index, output in enumerate(self.fragment.outputs):
-                if output.node is not reached and output.node != reached:
+                if output.at != reached:
                     continue
                 dispatch = self._dispatches[index]
                 if dispatch is None:
@@ -239,88 +236,15 @@ class Actor:
         ]
 
 
-class _SplitLevel:
-    """The executors of one split."""
-
-    def __init__(self, actor: Actor, split: str) -> None:
-        context = actor._context
-        table = actor.fragment.table
-        self.split = split
-        self.status = Status.ACTIVE
-        self.scans: dict[nodes.Node, Scan] = {}
-        self.filters: dict[nodes.Node, WatermarkFilter] = {}
-        executors: dict[nodes.Node, Executor] = {}
-        for index, node in enumerate(actor.fragment.nodes):
-            if node not in actor._local or isinstance(node, Input):
-                continue
-            if isinstance(node, nodes.Scan):
-                self.scans[node] = Scan(
-                    node.table, node.computed, node.account, split, context.engine
-                )
-            elif isinstance(node, nodes.WatermarkFilter):
-                name = table.name if table else node.account.split("#")[0]
-                self.filters[node] = executors[node] = build_filter(node, context, name, split)
-            else:
-                executors[node] = build(node, context, f"split.{index}.{split}")
-        self.pipeline = Pipeline(executors, actor._boundaries)
-
-    def begin_epoch(self, time_us: int) -> None:
-        for executor in self.filters.values():
-            executor.begin_epoch(time_us)
-
-    def on_source(self, chunk: SourceChunk) -> Iterator[tuple[nodes.Node, Message]]:
-        for node, scan in self.scans.items():
-            for message in scan.on_source(chunk):
-                yield from self.pipeline.push_behind(node, message)
-
-    def push(self, message: Message) -> Iterator[tuple[nodes.Node, Message]]:
-        """A status or a barrier, to every entry."""
-        for node in self.scans or self._entries():
-            yield from self.pipeline.push_behind(node, message)
-
-    def push_behind(
-        self, node: nodes.Node, message: Message
-    ) -> Iterator[tuple[nodes.Node, Message]]:
-        return self.pipeline.push_behind(node, message)
-
-    def _entries(self) -> list[nodes.Node]:
-        below = {node.inputs[0] for node in self.pipeline.executors}
-        return [node for node in below if isinstance(node, Input)]
-
-    def reports(self, used: dict[str, int]) -> list[SplitReport]:
-        """One report per account."""
-        by_account: dict[str, SplitReport] = {}
-
-        def report(account: str) -> SplitReport:
-            return by_account.setdefault(account, SplitReport(account, self.split, Counts()))
-
-        for node, scan in self.scans.items():
-            assert isinstance(node, nodes.Scan)
-            report(node.account).counts.add(scan.take_counts())
-        for node, executor in self.filters.items():
-            assert isinstance(node, nodes.WatermarkFilter)
-            entry = report(node.account)
-            entry.counts.add(executor.take_counts())
-            entry.filters[node.id] = executor.snapshot()
-        for entry in by_account.values():
-            entry.status = self.status
-            entry.counts.used = used.get(entry.account, 0)
-        return list(by_account.values())
-
-
-def _boundaries(fragment: Fragment, local: frozenset[nodes.Node]) -> list[nodes.Node]:
+def _boundaries(fragment: Fragment) -> list[int]:
     """Where streams are merged: the topmost per-split nodes, and inputs that are not per split."""
-    outputs = [output.node for output in fragment.outputs]
-    result: list[nodes.Node] = []
-    for node in fragment.nodes:
-        if node not in local:
-            if isinstance(node, Input):
-                result.append(node)
-            continue
-        consumed = any(node in other.inputs for other in fragment.nodes if other not in local)
-        if consumed or node in outputs:
-            result.append(node)
-    return result
+    local = fragment.split_local
+    ends = {output.at for output in fragment.outputs}
+    for at, below in enumerate(fragment.below):
+        if at not in local:
+            ends.update(below)
+    leaves = {at for at, node in enumerate(fragment.nodes) if isinstance(node, Input)} - local
+    return sorted((ends & local) | leaves)
 
 
 def _shared_accounts(fragment: Fragment) -> frozenset[str]:

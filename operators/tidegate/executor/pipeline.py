@@ -6,25 +6,32 @@ runs through all that hangs on it, depth first, before the next message is looke
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tidegate.executor.base import Executor
-from tidegate.plan.nodes import Node
 from tidegate.types import Message, Rejected
 
 
 class Pipeline:
-    """``executors`` by node; a node without executor is an entry. Gives what reaches ``exits``."""
+    """``executors`` by node number; ``below`` are the plan's inputs of each node.
 
-    def __init__(self, executors: Mapping[Node, Executor], exits: Collection[Node]) -> None:
+    A node without executor is an entry. What reaches one of ``exits`` comes out.
+    """
+
+    def __init__(
+        self,
+        executors: Mapping[int, Executor],
+        below: Sequence[Sequence[int]],
+        exits: Collection[int],
+    ) -> None:
         self.executors = executors
         self._exits = frozenset(exits)
-        self._consumers: dict[Node, list[Node]] = {}
+        self._consumers: dict[int, list[int]] = {}
         for node in executors:
-            (below,) = node.inputs
-            self._consumers.setdefault(below, []).append(node)
+            (entry,) = below[node]
+            self._consumers.setdefault(entry, []).append(node)
 
-    def push_behind(self, node: Node, message: Message) -> Iterator[tuple[Node, Message]]:
+    def push_behind(self, node: int, message: Message) -> Iterator[tuple[int, Message]]:
         """Runs ``message``, an output of ``node``, through the rest: (exit node, message)."""
         if isinstance(message, Rejected):
             yield node, message  # to the ledger, whatever lies between

@@ -35,7 +35,7 @@ def _body(plan: Plan, fragment: Fragment) -> Iterator[str]:
     shown: set[nodes.Node] = set()
     for output in fragment.outputs:
         yield f"  -> {_target(plan, output.sink, output.exchange, output.fragment)}"
-        yield from _tree(fragment, output.node, 2, shown)
+        yield from _tree(fragment, fragment.nodes[output.at], 2, shown)
 
 
 def _target(plan: Plan, sink: int, exchange: physical.Exchange | None, fragment: int) -> str:

@@ -17,9 +17,9 @@ from tidegate.plan.physical import Distribution, Exchange, Input, watermark_colu
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where a fragment's rows go: through an exchange to ``(fragment, port)``, or to a sink."""
+    """Where the rows of node ``at`` go: through an exchange to ``(fragment, port)``, or to a sink."""
 
-    node: Node
+    at: int
     exchange: Exchange | None
     fragment: int = -1
     port: int = -1
@@ -30,25 +30,38 @@ class Output:
 class Fragment:
     """One fragment. ``inputs[port]`` is the upstream fragment of each `Input` leaf.
 
+    ``nodes`` are its distinct nodes, inputs first; ``below[i]`` are the numbers of node i's inputs.
     ``instances`` is the number of its actors (vnodes, or 1 behind a gather; readers count anew in
     each epoch). ``table`` is set for a source fragment.
     """
 
     id: int
     depth: int
+    nodes: tuple[Node, ...]
+    below: tuple[tuple[int, ...], ...]
     outputs: tuple[Output, ...]
     inputs: tuple[int, ...]
     instances: int
     table: Table | None = None
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
-        """All distinct nodes of the fragment, inputs first."""
-        seen: dict[Node, None] = {}
-        for output in self.outputs:
-            for node in output.node.walk():
-                seen.setdefault(node)
-        return tuple(seen)
+    def split_local(self) -> frozenset[int]:
+        """Nodes that run once per split: leaves that give splits, and all under a watermark filter.
+
+        Above them the splits' streams are merged (S3).
+        """
+        local: set[int] = set()
+        for index, node in enumerate(self.nodes):
+            by_split = isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT
+            if isinstance(node, Scan) or by_split:
+                local.add(index)
+            if isinstance(node, WatermarkFilter):
+                open_ = [index]
+                while open_:
+                    at = open_.pop()
+                    local.add(at)
+                    open_ += self.below[at]
+        return frozenset(local)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +157,25 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
     number = {index: n for n, index in enumerate(order)}
     fragments = []
     for index in order:
+        nodes: dict[Node, int] = {}
         outputs = []
         for node, exchange, sink in groups[index]:
             body = _with_inputs(node, ports[index])
+            for part in body.walk():
+                nodes.setdefault(part, len(nodes))
             if exchange is None:
-                outputs.append(Output(body, None, sink=sink))
+                outputs.append(Output(nodes[body], None, sink=sink))
             else:
                 to, port = receiver[exchange]
-                outputs.append(Output(body, exchange, fragment=number[to], port=port))
+                outputs.append(Output(nodes[body], exchange, fragment=number[to], port=port))
         tables = {x.table for root in groups[index] for x in leaves(root[0]) if isinstance(x, Scan)}
         gathered = [x.distribution is Distribution.GATHER for x in ports[index]]
         fragments.append(
             Fragment(
                 number[index],
                 depth(index),
+                tuple(nodes),
+                tuple(tuple(nodes[below] for below in node.inputs) for node in nodes),
                 tuple(outputs),
                 tuple(number[position[id(sender[x])]] for x in ports[index]),
                 1 if gathered and all(gathered) else vnodes,
@@ -175,19 +193,3 @@ def _with_inputs(node: Node, ports: list[Exchange]) -> Node:
     if isinstance(node, Unary):
         return replace(node, input=_with_inputs(node.input, ports))
     return node
-
-
-def is_split_local(fragment: Fragment) -> frozenset[Node]:
-    """Nodes that run once per split: all scans, and whatever lies under a watermark filter.
-
-    Above them the splits' streams are merged (S3).
-    """
-    local: set[Node] = set()
-    for node in fragment.nodes:
-        if isinstance(node, Scan):
-            local.add(node)
-        if isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT:
-            local.add(node)
-        if isinstance(node, WatermarkFilter):
-            local.update(node.walk())
-    return frozenset(local)
