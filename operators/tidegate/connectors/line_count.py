@@ -79,7 +79,7 @@ class TextMeasure:
         if within >= rows_max:
             return int(counted.ends[rows_max - 1]), rows_max
         unterminated = place < end and (within == 0 or counted.ends[within - 1] < end)
-        return end, within + unterminated
+        return end, within + int(unterminated)
 
     def forget(self, file: DataFile) -> None:
         self._counted.pop(file.path, None)
