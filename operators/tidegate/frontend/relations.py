@@ -241,7 +241,7 @@ class RelationPlanner:
 
     def _tumble(self, syntax: TumbleRef, env: Environment) -> Relation:
         relation, time = self._time_column(self.plan(syntax.input, env), syntax.column)
-        relation = self._without_windows(relation, time)
+        relation, time = self._without_windows(relation, time)
         binder = self._binder(relation)
         derived = derive(relation.node)[time.name]
         unit_us = derived.unit_us
@@ -293,30 +293,30 @@ class RelationPlanner:
         fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
         return replace(relation, node=node, fields=fields), column
 
-    def _without_windows(self, relation: Relation, time: Column) -> Relation:
-        """Plan columns called like the new window's get another name; how they are named stays."""
+    def _without_windows(self, relation: Relation, time: Column) -> tuple[Relation, Column]:
+        """Windows over windows: the new columns take the names, the old ones get a number."""
         taken = [column.name for column in relation.node.schema]
-        clash: dict[str, str] = {name: "" for name in (WINDOW_START, WINDOW_END) if name in taken}
-        if not clash:
-            return relation
-        if time.name in clash:
-            raise UnsupportedError(
-                f"windows by the column '{time.name}' of other windows need another name for it",
-                None,
-                hint=f"rename it in the inner query: {time.name} AS t",
-            )
-        for name in clash:
-            clash[name] = unused(name, taken)
+        renamed: dict[str, str] = {
+            name: unused(name, taken) for name in (WINDOW_START, WINDOW_END) if name in taken
+        }
+        if not renamed:
+            return relation, time
         columns = tuple(
-            (clash.get(known.name, known.name), column_expr(known))
+            (renamed.get(known.name, known.name), column_expr(known))
             for known in relation.node.schema
         )
         schema = tuple(Column(name, expr.type) for name, expr in columns)
         fields = tuple(
-            replace(field, column=clash.get(field.column, field.column))
+            replace(
+                field,
+                path=tuple(renamed.get(part, part) for part in field.path),
+                column=renamed.get(field.column, field.column),
+            )
             for field in relation.fields
         )
-        return replace(relation, node=Project(schema, relation.node, columns), fields=fields)
+        node = Project(schema, relation.node, columns)
+        time = Column(renamed.get(time.name, time.name), time.type)
+        return replace(relation, node=node, fields=fields), time
 
     def _binder(self, relation: Relation) -> Binder:
         return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)

@@ -97,12 +97,18 @@ def test_the_first_hint_counts_for_every_use() -> None:
     assert [dict(scan.table.options)["path"] for scan in tables] == ["q"]  # type: ignore[attr-defined]
 
 
-def test_windows_over_windows_keep_both_pairs_apart() -> None:
+def test_windows_over_windows_take_the_names() -> None:
     text = plan(
-        "SELECT id FROM TUMBLE((SELECT * FROM TUMBLE(plain, t, INTERVAL '1' HOUR)), t,"
-        " INTERVAL '1' DAY)"
+        "SELECT window_end, max(n) AS m FROM TUMBLE((SELECT window_end, count(*) AS n FROM"
+        " TUMBLE(orders, order_time, INTERVAL '1' HOUR) GROUP BY window_end), window_end,"
+        " INTERVAL '1' DAY) GROUP BY window_end EMIT ON WINDOW CLOSE"
     )
-    assert 'window_start#2 = "window_start", window_end#2 = "window_end"' in text
+    assert 'Project window_end = "window_end", n = "n"' in text
+    assert (
+        "Tumble window_end#2 size 86400000000 offset 0\n"
+        'Project window_end#2 = "window_end", n = "n"\n'
+        "Aggregate by window_end closing window_end, n = count(*)"
+    ) in text
 
 
 def test_backquotes_and_case() -> None:
