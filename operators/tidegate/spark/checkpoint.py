@@ -76,9 +76,9 @@ class Checkpoint:
     def ledger(self) -> str:
         return str(self.path / "ledger")
 
-    @property
-    def staging(self) -> str:
-        return str(self.path / "staging")
+    def staging(self, target: int) -> str:
+        """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""
+        return str(self.path / "staging" / str(-target))
 
     def read_job(self) -> dict[str, Any]:
         """job.json."""

@@ -109,7 +109,7 @@ def _run(
 def _committers(plan: Plan, checkpoint: Checkpoint) -> dict[int, SinkCommitter]:
     targets = {TO_SINK - index: sink.table for index, sink in enumerate(plan.job.sinks)}
     targets[TO_LEDGER] = ledger_table(checkpoint)
-    return {t: sink_committer(table, checkpoint.staging) for t, table in targets.items()}
+    return {t: sink_committer(table, checkpoint.staging(t)) for t, table in targets.items()}
 
 
 def _open_manifest(

@@ -7,11 +7,11 @@ of one sink are written in the order of (upstream, seq), which for a sorted sink
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from tidegate.connectors.base import SinkWriter
 from tidegate.connectors.registry import sink_writer
@@ -44,7 +44,8 @@ def _write(
     job = decode_job(job_text)
     checkpoint = Checkpoint(job.checkpoint)
     writers: dict[int, SinkWriter] = {}
-    name = uuid.uuid4().hex[:12]
+    context = TaskContext.get()
+    name = str(context.partitionId() if context is not None else 0)
 
     def writer_of(target: int) -> SinkWriter:
         if target not in writers:
@@ -53,7 +54,7 @@ def _write(
                 if target == TO_LEDGER
                 else job.plan.job.sinks[TO_SINK - target].table
             )
-            writers[target] = sink_writer(table, checkpoint.staging, epoch, name)
+            writers[target] = sink_writer(table, checkpoint.staging(target), epoch, name)
         return writers[target]
 
     results: list[tuple[str, bytes]] = []
