@@ -26,7 +26,7 @@ def _rows(value: Any) -> Any:
     return value
 
 
-Rows = Annotated[int | None, BeforeValidator(_rows), Field(ge=1)]
+Rows = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_rows)]
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 
 

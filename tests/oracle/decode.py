@@ -201,7 +201,7 @@ def _typed(value: Any, column: Column) -> Any:
             return _text(value)
         case "TIMESTAMP" | "TIMESTAMPTZ":
             if isinstance(value, str):
-                return micros(value)
+                return micros(value, zoned=column.type == "TIMESTAMPTZ")
         case "STRUCT":
             if isinstance(value, dict):
                 return {field.name: _typed(value.get(field.name), field) for field in column.fields}
@@ -270,8 +270,11 @@ def _text(value: Any) -> str:
     raise MalformedError("not text")
 
 
-def micros(text: str) -> int:
-    """``YYYY-MM-DD HH:MM:SS[.ffffff][Z|+HH[:MM]]`` as microseconds since the epoch, in UTC."""
+def micros(text: str, *, zoned: bool = True) -> int:
+    """``YYYY-MM-DD HH:MM:SS[.ffffff][Z|+HH[:MM]]`` as microseconds since the epoch, in UTC.
+
+    A TIMESTAMP has no zone: as in PostgreSQL, an offset in its text is read and left aside.
+    """
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         raise MalformedError(f"{text[:40]} is not a timestamp")
@@ -284,7 +287,8 @@ def micros(text: str) -> int:
         raise MalformedError(f"{text[:40]} is not a timestamp")
     seconds = (time - datetime(1970, 1, 1)).days * 86_400
     seconds += time.hour * 3_600 + time.minute * 60 + time.second
-    return (seconds - _zone_seconds(zone)) * 1_000_000 + int((fraction or "0").ljust(6, "0"))
+    offset = _zone_seconds(zone) if zoned else _zone_seconds(zone) * 0
+    return (seconds - offset) * 1_000_000 + int((fraction or "0").ljust(6, "0"))
 
 
 def _zone_seconds(zone: str | None) -> int:

@@ -339,7 +339,10 @@ class _Draw:
             having,
         )
         key_names = [*windows, *(column.name for column, _ in keys)]
-        items = [*key_names, *(f"{sql} AS {call.output.name}" for sql, call in calls)]
+        items = [
+            *key_names,
+            *(f"{sql.format(time=self.time.path)} AS {call.output.name}" for sql, call in calls),
+        ]
         size = self.time.size(size_s)
         window = f"TUMBLE({source}, {self.time.path}, {size})"
         if self.dialect == "flink":

@@ -186,9 +186,16 @@ AGGREGATES: tuple[tuple[str, Aggregate], ...] = (
     ("max(weight)", Aggregate(Column("high", "DOUBLE"), "max", _of("weight"))),
     ("avg(price)", Aggregate(Column("mean", "DOUBLE"), "avg", _of("price"))),
     ("avg(weight)", Aggregate(Column("lightness", "DOUBLE"), "avg", _of("weight"))),
-    ("first_value(id)", Aggregate(Column("first_id", "BIGINT"), "first_value", _of("id"))),
-    ("last_value(id)", Aggregate(Column("last_id", "BIGINT"), "last_value", _of("id"))),
+    (
+        "first_value(id ORDER BY {time})",
+        Aggregate(Column("first_id", "BIGINT"), "first_value", _of("id")),
+    ),
+    (
+        "last_value(id ORDER BY {time})",
+        Aggregate(Column("last_id", "BIGINT"), "last_value", _of("id")),
+    ),
 )
+"""SQL, in which ``{time}`` is the time column, and what it means."""
 
 HAVINGS: tuple[tuple[str, Aggregate, Where], ...] = (
     (

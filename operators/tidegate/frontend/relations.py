@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from tidegate.connectors.registry import resolved
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.catalog import Catalog, connect, refuse_hidden
 from tidegate.frontend.scalar import Binder, identifier_path
@@ -138,12 +139,14 @@ class RelationPlanner:
         physical = physical_columns(self._source, entry, self._checker)
         return self._with_watermarks(
             entry,
-            Table(
-                entry.name.text,
-                physical,
-                connection.connector,
-                connection.format,
-                connection.options,
+            resolved(
+                Table(
+                    entry.name.text,
+                    physical,
+                    connection.connector,
+                    connection.format,
+                    connection.options,
+                )
             ),
         )
 

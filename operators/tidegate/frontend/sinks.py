@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tidegate.connectors.registry import resolved
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.catalog import Catalog, connect
 from tidegate.frontend.planner import QueryPlanner
@@ -57,8 +58,10 @@ class SinkPlanner:
         schema = physical_columns(self._source, entry, self._checker)
         targets = self._targets(entry, schema, columns)
         relation = self._queries.plan(query, Environment(), top=True)
-        table = Table(
-            entry.name.text, schema, connection.connector, connection.format, connection.options
+        table = resolved(
+            Table(
+                entry.name.text, schema, connection.connector, connection.format, connection.options
+            )
         )
         self._match_count(relation, targets, entry, query)
         values = {
@@ -103,7 +106,7 @@ class SinkPlanner:
             names.append(column.name)
             columns.append((column.name, column_expr(Column(field.column, field.type))))
         schema = tuple(Column(column, expr.type) for column, expr in columns)
-        table = Table(unused(name, taken), schema, connector, format_, options)
+        table = resolved(Table(unused(name, taken), schema, connector, format_, options))
         self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
 
     def _refuse_second(self, entry: CreateTable, name: Name) -> None:

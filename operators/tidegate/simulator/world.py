@@ -17,12 +17,13 @@ from random import Random
 
 import pyarrow as pa
 
-from tidegate.connectors.base import Position, SourceChunk, SplitPlan
-from tidegate.connectors.registry import is_bounded, source_planner, source_reader
+from tidegate.connectors.base import SourceChunk
+from tidegate.connectors.registry import is_bounded
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Fragment, Plan
+from tidegate.simulator.splits import Split, cut, load
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import Barrier, Chunk, Counts, Message, Rejected, Status
 
@@ -54,10 +55,8 @@ class Committed:
     """What has been committed: all that outlives a crash."""
 
     epoch: int = 0
-    positions: dict[str, dict[str, Position]] = field(default_factory=dict)
-    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
+    positions: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
     filters: dict[str, dict[str, str]] = field(default_factory=dict)  # filter id, split: JSON
-    finished: dict[str, set[str]] = field(default_factory=dict)
     states: dict[tuple[int, int, str], MemoryStateTable] = field(default_factory=dict)
     outputs: list[list[pa.Table]] = field(default_factory=list)
     ledger: list[pa.Table] = field(default_factory=list)
@@ -70,11 +69,10 @@ class _Epoch:
     """An epoch that runs: what it would commit."""
 
     barrier: Barrier
-    plans: dict[str, dict[str, SplitPlan]]
+    ends: dict[str, dict[str, int]]
     outputs: list[list[pa.Table]]
     ledger: list[pa.Table] = field(default_factory=list)
     sources: list[tuple[str, Actor]] = field(default_factory=list)
-    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)
     channels: dict[tuple[int, int, int, str], deque[Message]] = field(default_factory=dict)
     running: list[Iterator[list[Emission]]] = field(default_factory=list)
     origins: dict[int, tuple[Fragment, int]] = field(default_factory=dict)
@@ -96,7 +94,9 @@ class World:
         self._choices = choices
         self._engine = engine
         self._time_us = time_us
-        self._planners = {table.name: source_planner(table, True) for table in plan.tables}
+        self._splits: dict[str, dict[str, Split]] = {
+            table.name: load(table, engine) for table in plan.tables
+        }
         self._states: dict[tuple[int, int, str], MemoryStateTable] = {}
         self._actors: dict[tuple[int, int], Actor] = {}
         self.committed = Committed(outputs=[[] for _ in plan.job.sinks])
@@ -104,29 +104,28 @@ class World:
     def run(self) -> Committed:
         """Runs epoch after epoch until nothing is left to read."""
         for _ in range(EPOCHS_MAX):
-            plans = self._plan_epoch()
-            if plans is None:
+            ends = self._plan_epoch()
+            if ends is None:
                 return self.committed
             self._time_us += self._choices.time_step_us
             barrier = Barrier(self.committed.epoch + 1, self._time_us)
-            while not self._try_epoch(barrier, plans):
+            while not self._try_epoch(barrier, ends):
                 self._restore()
         raise InvariantError(f"the simulated job does not end in {EPOCHS_MAX} epochs")
 
-    def _plan_epoch(self) -> dict[str, dict[str, SplitPlan]] | None:
-        plans: dict[str, dict[str, SplitPlan]] = {}
-        changed = self.committed.epoch == 0
-        for table, planner in self._planners.items():
-            before = self.committed.positions.get(table, {})
-            start = {split: before.get(split) for split in planner.splits()}
-            plans[table] = planner.plan(start, self._choices.rows_max)
-            done = self.committed.finished.get(table, set())
-            for split, plan in plans[table].items():
-                changed |= plan.end != start[split] or (plan.finished and split not in done)
-        return plans if changed else None
+    def _plan_epoch(self) -> dict[str, dict[str, int]] | None:
+        """Where each split ends in the next epoch; None when all is read."""
+        ends: dict[str, dict[str, int]] = {}
+        for table, splits in self._splits.items():
+            start = self.committed.positions.get(table) or dict.fromkeys(splits, 0)
+            left = {split: splits[split].rows - start[split] for split in splits}
+            taken = cut(self._rng, left, self._choices.rows_max)
+            ends[table] = {split: start[split] + taken[split] for split in splits}
+        changed = self.committed.epoch == 0 or ends != self.committed.positions
+        return ends if changed else None
 
-    def _try_epoch(self, barrier: Barrier, plans: dict[str, dict[str, SplitPlan]]) -> bool:
-        epoch = _Epoch(barrier, plans, [[] for _ in self._plan.job.sinks])
+    def _try_epoch(self, barrier: Barrier, ends: dict[str, dict[str, int]]) -> bool:
+        epoch = _Epoch(barrier, ends, [[] for _ in self._plan.job.sinks])
         fuse = None
         if self._rng.random() < self._choices.crash_probability:
             fuse = self._rng.randrange(1, 200)
@@ -164,7 +163,7 @@ class World:
 
     def _open_source(self, epoch: _Epoch, fragment: Fragment) -> list[str]:
         assert fragment.table is not None
-        splits = sorted(epoch.plans[fragment.table.name])
+        splits = sorted(epoch.ends[fragment.table.name])
         tasks = self._rng.randint(1, max(1, len(splits)))
         shares = [splits[index::tasks] for index in range(tasks)]
         for index, share in enumerate(shares):
@@ -200,28 +199,21 @@ class World:
                 del readings[split]
             else:
                 yield list(actor.on_source(split, chunk))
-        plans = epoch.plans[table.name]
-        statuses = {s: Status.FINISHED if plans[s].finished else Status.ACTIVE for s in splits}
+        statuses = {split: self._status(epoch, table.name, split) for split in splits}
         if not statuses:
             statuses = {NO_SPLIT: Status.FINISHED if is_bounded(table) else Status.IDLE}
         yield list(actor.close_splits(statuses, epoch.barrier))
 
     def _chunks(self, epoch: _Epoch, table: str, split: str) -> Iterator[SourceChunk]:
         """A split's rows of this epoch, in chunks of the size that the seed chose."""
-        start = self.committed.positions.get(table, {}).get(split)
-        end = epoch.plans[table][split].end
-        first = self.committed.next_offsets.get(table, {}).get(split, 0)
-        epoch.next_offsets.setdefault(table, {})[split] = first
-        if start == end:
-            return
-        spec = next(t for t in self._plan.tables if t.name == table)
-        for chunk in source_reader(spec, self._engine).read(split, start, end, first):
-            epoch.next_offsets[table][split] = chunk.next_offset
-            step = self._choices.chunk_rows
-            empty = chunk.malformed.slice(0, 0)
-            yield SourceChunk(chunk.data.slice(0, 0), chunk.malformed, chunk.next_offset)
-            for at in range(0, chunk.data.num_rows, step):
-                yield SourceChunk(chunk.data.slice(at, step), empty, chunk.next_offset)
+        start = self.committed.positions.get(table, {}).get(split, 0)
+        end = epoch.ends[table][split]
+        return self._splits[table][split].between(start, end, self._choices.chunk_rows)
+
+    def _status(self, epoch: _Epoch, table: str, split: str) -> Status:
+        whole = self._splits[table][split]
+        ended = whole.finished and epoch.ends[table][split] == whole.rows
+        return Status.FINISHED if ended else Status.ACTIVE
 
     def _drain(self, epoch: _Epoch, fuse: int | None) -> None:
         """Moves messages until none is left; the seed says which goes next."""
@@ -291,11 +283,7 @@ class World:
         log.epoch = epoch.barrier.epoch
         if epoch.barriers == 0:
             raise InvariantError(f"epoch {log.epoch} reached no sink")
-        for table, plans in epoch.plans.items():
-            positions = log.positions.setdefault(table, {})
-            positions.update({split: plan.end for split, plan in plans.items()})
-            log.finished[table] = {split for split, plan in plans.items() if plan.finished}
-            log.next_offsets.setdefault(table, {}).update(epoch.next_offsets.get(table, {}))
+        log.positions = epoch.ends
         actors = [actor for _, actor in epoch.sources] + list(self._actors.values())
         for actor in actors:
             for report in actor.reports():
