@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from frontend_kit import TABLES, job, lines, plan
@@ -94,7 +96,7 @@ def test_the_first_hint_counts_for_every_use() -> None:
         " SELECT id FROM plain /*+ OPTIONS('path' = 'r') */"
     )
     tables = {node for sink in compiled.sinks for node in sink.walk() if not node.inputs}
-    assert [dict(scan.table.options)["path"] for scan in tables] == ["q"]  # type: ignore[attr-defined]
+    assert [dict(scan.table.options)["path"] for scan in tables] == [str(Path("q").absolute())]  # type: ignore[attr-defined]
 
 
 def test_windows_over_windows_take_the_names() -> None:
