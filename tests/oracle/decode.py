@@ -287,8 +287,10 @@ def micros(text: str, *, zoned: bool = True) -> int:
         raise MalformedError(f"{text[:40]} is not a timestamp")
     seconds = (time - datetime(1970, 1, 1)).days * 86_400
     seconds += time.hour * 3_600 + time.minute * 60 + time.second
-    offset = _zone_seconds(zone) if zoned else _zone_seconds(zone) * 0
-    return (seconds - offset) * 1_000_000 + int((fraction or "0").ljust(6, "0"))
+    offset = _zone_seconds(zone)  # must be one even where it is left aside
+    if zoned:
+        seconds -= offset
+    return seconds * 1_000_000 + int((fraction or "0").ljust(6, "0"))
 
 
 def _zone_seconds(zone: str | None) -> int:

@@ -210,12 +210,17 @@ class _Draw:
         splits = random_splits(self.rng, self.plan)
         accounts, statements = [], []
         if self.form == "function":
+            declared: dict[str, list[tuple[str, tuple[Query, str]]]] = {}
+            strategies: dict[str, StrategyWords] = {}
             for number in range(self.rng.choice([1, 1, 2])):
                 strategy = self._strategy()
-                sinks = [(f"sink_{number}", self._query(strategy))]
-                account = "orders" if number == 0 else f"orders#{number + 1}"
-                accounts.append(self._account(account, strategy, sinks))
-                statements += [self._sink(sink, query, text) for sink, (query, text) in sinks]
+                strategies[strategy.sql] = strategy
+                sink = (f"sink_{number}", self._query(strategy))
+                declared.setdefault(strategy.sql, []).append(sink)  # equal ones are one account
+                statements.append(self._sink(sink[0], *sink[1]))
+            for number, (sql, sinks) in enumerate(declared.items(), 1):
+                account = "orders" if number == 1 else f"orders#{number}"
+                accounts.append(self._account(account, strategies[sql], sinks))
             source = self._source(None)
         else:
             strategy = self._strategy()

@@ -32,6 +32,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         "executor.aggregates",
         "connectors.options",
         "connectors.durations",
+        "connectors.registry",  # which connectors there are, what their options may be
         "settings",
         "frontend",
     ),
