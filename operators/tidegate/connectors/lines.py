@@ -53,14 +53,15 @@ def newlines(block: bytes) -> npt.NDArray[np.int64]:
 
 def split_lines(block: bytes, blank: bytes = b" \t") -> pa.Array:
     """The lines of ``block`` as binary; those of nothing but ``blank`` bytes are left out."""
+    if not block:  # of a file that is a byte order mark and nothing else
+        return pa.array([], pa.binary())
     data = np.frombuffer(block, np.uint8)
     ends = newlines(block)
     if len(ends) == 0 or ends[-1] != len(data) - 1:
         ends = np.append(ends, len(data))
     starts = np.concatenate(([0], ends[:-1] + 1))
-    if data[-1:].size and len(ends):
-        before = data[np.maximum(ends - 1, 0)]
-        ends = ends - ((before == ord("\r")) & (ends > starts))
+    before = data[np.maximum(ends - 1, 0)]
+    ends = ends - ((before == ord("\r")) & (ends > starts))
     offsets = np.empty(len(starts) * 2, np.int32)
     offsets[0::2], offsets[1::2] = starts, ends
     both = pa.Array.from_buffers(

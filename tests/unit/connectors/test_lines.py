@@ -20,8 +20,13 @@ from tidegate.connectors.lines import as_strings, blocks, split_lines, valid_utf
 def test_lines_as_python_splits_them(parts: list[bytes], terminated: bool) -> None:
     block = b"\n".join(parts) + (b"\n" if terminated else b"")
     expected = [part.removesuffix(b"\r") for part in block.split(b"\n")]
-    found = split_lines(block).to_pylist() if block else []
+    found = split_lines(block).to_pylist()
     assert found == [line for line in expected if line.strip(b" \t")]
+
+
+def test_a_file_that_is_only_a_byte_order_mark_has_no_line() -> None:
+    file = pa.PythonFile(io.BytesIO(b"\xef\xbb\xbf"), mode="r")
+    assert [split_lines(block).to_pylist() for block in blocks(file, 0, 3)] == [[]]
 
 
 def test_blank_is_what_it_is_told() -> None:
