@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,6 +56,7 @@ def run(
     with _reported(debug):
         plan, settings, spark = _compiled(file, set_)
         from tidegate.spark.driver import RunOptions, run_job
+        from tidegate.spark.stop import Stop
 
         options = RunOptions(
             checkpoint=checkpoint,
@@ -69,9 +71,11 @@ def run(
         )
         clock = SystemClock()
         progress: Progress = progress_for(plan, clock, json_)
-        with progress:
-            last = run_job(plan, options, clock, progress.log, progress.on_epoch)
-            progress.finish(last)
+        with progress, Stop() as stop:
+            last = run_job(plan, options, clock, progress.log, progress.on_epoch, stop)
+            progress.finish(last, stopped=stop.requested)
+        if stop.at_once:
+            raise typer.Exit(130)
 
 
 @app.command()
@@ -158,16 +162,17 @@ def _reported(debug: bool) -> Iterator[None]:
     try:
         yield
     except TidegateError as error:
-        if debug:
-            raise
-        typer.echo(error.render(), err=True)
+        typer.echo(traceback.format_exc() if debug else error.render(), err=True)
         raise typer.Exit(error.exit_code) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         raise typer.Exit(130) from None
     except Exception as error:
         if debug:
-            raise
+            typer.echo(traceback.format_exc(), err=True)
+            raise typer.Exit(1) from None
         typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
         typer.echo("hint: run again with --debug for the trace, and tell us", err=True)
         raise typer.Exit(1) from None

@@ -49,11 +49,12 @@ class Progress:
         self.measure(entry)
         self.log(self.line(entry))
 
-    def finish(self, entry: Entry) -> None:
-        """The job has ended."""
+    def finish(self, entry: Entry, stopped: bool = False) -> None:
+        """The job has ended, or was ``stopped`` behind ``entry``."""
         counts = total(entry)
+        how = f"stopped behind epoch {entry.epoch}" if stopped else f"done: {entry.epoch} epochs"
         self.log(
-            f"done: {entry.epoch} epochs, {counts.read:,} rows read = {counts.used:,} used + "
+            f"{how}, {counts.read:,} rows read = {counts.used:,} used + "
             f"{counts.filtered:,} filtered + {counts.late:,} late + "
             f"{counts.quarantined:,} quarantined"
         )
@@ -102,8 +103,8 @@ class JsonProgress(Progress):
         self.measure(entry)
         self._print({"event": "epoch", "rows_per_s": round(self._rate), **self._document(entry)})
 
-    def finish(self, entry: Entry) -> None:
-        self._print({"event": "done", **self._document(entry)})
+    def finish(self, entry: Entry, stopped: bool = False) -> None:
+        self._print({"event": "stopped" if stopped else "done", **self._document(entry)})
 
     def _document(self, entry: Entry) -> dict[str, Any]:
         return {

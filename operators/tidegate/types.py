@@ -100,10 +100,14 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class SplitStatus:
-    """Tells the pipeline of one split, before the barrier, what the planner knows of the split."""
+    """Tells the pipeline of one split, before the barrier, what the planner knows of the split.
+
+    ``floors`` are watermarks that its filters take over, by filter id, before its rows (S6).
+    """
 
     status: Status
     split: str = ""
+    floors: tuple[tuple[str, int], ...] = ()
 
 
 Message: TypeAlias = Chunk | Watermark | Barrier | Rejected | SplitStatus

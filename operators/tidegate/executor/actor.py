@@ -104,6 +104,10 @@ class Actor:
             if node in self._local:
                 merge.open(list(self._splits) or [NO_SPLIT])
 
+    def take_over(self, split: str, floors: dict[str, int]) -> None:
+        """The split's filters start from merged watermarks that went on without it (S6)."""
+        self._splits[split].take_over(floors)
+
     def on_source(self, split: str, chunk: SourceChunk) -> Iterator[Emission]:
         """Rows that the reader decoded."""
         for node, message in self._splits[split].on_source(chunk):
@@ -116,7 +120,7 @@ class Actor:
         """
         for split, status in statuses.items():
             if split != NO_SPLIT:
-                yield from self._announce(SplitStatus(status, split))
+                yield from self.announce(SplitStatus(status, split))
             for message in (SplitStatus(status, split), barrier):
                 if split == NO_SPLIT:
                     for node in self._columns:
@@ -125,8 +129,11 @@ class Actor:
                     for node, result in self._splits[split].push(message):
                         yield from self._after_split(split, node, result)
 
-    def _announce(self, status: SplitStatus) -> Iterator[Emission]:
-        """Tells the actors behind an exchange by split which splits there are."""
+    def announce(self, status: SplitStatus) -> Iterator[Emission]:
+        """Tells the actors behind an exchange by split what is known of a split.
+
+        Each split is announced when its epoch ends; one that takes over watermarks, before.
+        """
         for index, dispatch in enumerate(self._dispatches):
             exchange = self.fragment.outputs[index].exchange
             if dispatch and exchange and exchange.distribution is Distribution.BY_SPLIT:
@@ -181,9 +188,10 @@ class Actor:
                     # for. At the barrier all splits are known, and all say theirs again.
                     if not isinstance(result, Watermark):
                         yield from self._after_split(split, reached, result)
-            case SplitStatus(status, split):
+            case SplitStatus(status, split, floors):
                 self._open_split(split)
                 self._splits[split].status = status
+                self._splits[split].take_over(dict(floors))
             case Barrier():
                 for aligned in self._upstreams.process(upstream, message):
                     assert isinstance(aligned, Barrier)

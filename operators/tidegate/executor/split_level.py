@@ -55,6 +55,14 @@ class SplitLevel:
         for executor in self.filters.values():
             executor.begin_epoch(time_us)
 
+    def take_over(self, floors: dict[str, int]) -> None:
+        """The filters start from merged watermarks that went on without the split (S6)."""
+        for at, executor in self.filters.items():
+            node = self._nodes[at]
+            assert isinstance(node, nodes.WatermarkFilter)
+            if node.id in floors:
+                executor.take_over(floors[node.id])
+
     def on_source(self, chunk: SourceChunk) -> Iterator[tuple[int, Message]]:
         for node, scan in self.scans.items():
             for message in scan.on_source(chunk):

@@ -22,8 +22,8 @@ milliseconds (FLIP-66), a fraction is rounded up (``c < 1.5`` and ``c < 2`` are 
 A strategy that fails on a row counts as NULL for it.
 
 ``floor`` (S6): the merged watermark that a split took over when it joined or came back from
-idleness. The effective watermark is the greater of floor and the split's own; a row below it that
-the split's own candidates alone would have let pass is late with reason `behind_merged`.
+idleness. The effective watermark is the greater of floor and the split's own; a late row below the
+floor has the reason `behind_merged`.
 
 Source: RFC "WatermarkFilter" (seed 000), "On checkpoint", "On any initialization" (seed 001).
 """
@@ -50,7 +50,7 @@ from tidegate.executor.columns import (
 )
 from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, try_sql
-from tidegate.executor.judge import NONE, judge, running_maximum
+from tidegate.executor.judge import NONE, judge
 from tidegate.executor.strategy import candidate_sql
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import StateTable
@@ -183,15 +183,12 @@ class WatermarkFilter(Executor):
         # A row that is not eligible stands at the end of time: it is never late.
         judged = times if eligible.all() else np.where(eligible, times, INT64_MAX)
         before, late, _ = judge(judged, candidates, has, self.watermark)
-        own = before
-        if self.state.floor is not None:
-            # A row late only by the floor lies between what the split's own rows gave and it.
-            own = running_maximum(candidates, has & ~late, self.state.watermark)[:-1]
+        floor = INT64_MIN if self.state.floor is None else self.state.floor
         counted = has & ~late
         if counted.any():
             highest = int(candidates[counted].max())
             self.state.watermark = _greater(self.state.watermark, highest)
-        return _Judged(times, valid, future, before, late, late & (times >= own))
+        return _Judged(times, valid, future, before, late, late & (times < floor))
 
     def _candidates(self, data: pa.Table, times: Int64s) -> tuple[Int64s, Bools]:
         """Each row's candidate in the column's unit, and whether it has one."""
@@ -248,7 +245,7 @@ class _Judged:
     future: Bools
     before: Int64s
     late: Bools
-    behind: Bools  # late by the floor only
+    behind: Bools  # late, and below the floor
 
 
 def _greater(left: int | None, right: int | None) -> int | None:

@@ -17,7 +17,7 @@ from tidegate.plan.physical import Distribution, Exchange, Input, watermark_colu
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the rows of node ``at`` go: through an exchange to ``(fragment, port)``, or to a sink."""
+    """Where the rows of node ``at`` go: by an exchange to ``(fragment, port)``, or to a sink."""
 
     at: int
     exchange: Exchange | None
@@ -84,6 +84,15 @@ class Plan:
     @property
     def tables(self) -> tuple[Table, ...]:
         return tuple(fragment.table for fragment in self.fragments if fragment.table is not None)
+
+    def filters(self) -> dict[str, str]:
+        """Watermark filter id to account."""
+        return {
+            node.id: node.account
+            for fragment in self.fragments
+            for node in fragment.nodes
+            if isinstance(node, WatermarkFilter)
+        }
 
     def accounts(self) -> dict[str, str]:
         """Account (S7) to table name."""

@@ -182,8 +182,8 @@ class World:
         states: dict[str, MemoryStateTable] = {}
         for filter_id, by_split in log.filters.items():
             restored = states.setdefault(filter_id, MemoryStateTable())
-            for split, state in by_split.items():
-                restored.put(f"filter:{split}", state.encode())
+            for split, document in by_split.items():
+                restored.put(f"filter:{split}", document.encode())
 
         def state(name: str) -> StateTable:
             return states.setdefault(name, MemoryStateTable())

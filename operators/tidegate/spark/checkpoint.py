@@ -5,6 +5,7 @@
     epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
     ledger/           late and quarantined rows, Parquet
     staging/          rows on their way to sinks that have no place of their own
+    stop              there while the driver wants no further epoch planned (see `stop`)
     spark/            Spark's own: offset log, commit log, state store
 
 An epoch's entry is immutable: written once, by the driver, after the epoch's rows are staged and
@@ -34,6 +35,7 @@ class Entry:
     time_us: int
     next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
     filters: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # filter, split
+    merged_filters: dict[str, int] = field(default_factory=dict)  # filter: over its splits
     counts: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)  # account, split
     statuses: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
     merged: dict[str, dict[str, int | None]] = field(default_factory=dict)  # fragment, column
@@ -79,6 +81,22 @@ class Checkpoint:
     def staging(self, target: int) -> str:
         """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""
         return str(self.path / "staging" / str(-target))
+
+    def plan_no_more(self) -> None:
+        """Tells the planner that no epoch shall follow the one in progress."""
+        self._stop.touch()
+
+    def plan_on(self) -> None:
+        """Takes `plan_no_more` back: at the start of a run."""
+        self._stop.unlink(missing_ok=True)
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.exists()
+
+    @property
+    def _stop(self) -> Path:
+        return self.path / "stop"
 
     def read_job(self) -> dict[str, Any]:
         """job.json."""

@@ -42,7 +42,7 @@ class Committer:
         reports, staged = _sorted_out(results)
         epoch = _epoch_of(reports)
         hit("after-staging", epoch)
-        self._lease.check()
+        self.check_lease()
         entry = self._checkpoint.entry(epoch)
         if entry is None:
             entry = self._new_entry(epoch, reports, staged)
@@ -52,6 +52,10 @@ class Committer:
         hit("after-publish", epoch)
         self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
         return entry
+
+    def check_lease(self) -> None:
+        """Raises LeaseHeldError when another driver has taken over."""
+        self._lease.check()
 
     def recover(self) -> Entry:
         """On start: publishes what the last entry lists, in case its driver died before it did."""
@@ -68,6 +72,18 @@ class Committer:
         for committer in self._committers.values():
             committer.discard_unknown()
 
+    def _merge_filters(self, entry: Entry) -> None:
+        """The merged watermark of each filter: what a split that joins later starts from (S6)."""
+        tables = self._plan.accounts()
+        for filter_id, account in self._plan.filters().items():
+            statuses = entry.statuses.get(tables[account], {})
+            states = entry.filters.get(filter_id, {})
+            spoken = [(_effective(states.get(split)), status) for split, status in statuses.items()]
+            merged = _merged(spoken)
+            if merged is not None:
+                before = entry.merged_filters.get(filter_id, merged)
+                entry.merged_filters[filter_id] = max(before, merged)
+
     def _new_entry(
         self, epoch: int, reports: list[dict[str, Any]], staged: dict[int, list[StagedFile]]
     ) -> Entry:
@@ -79,6 +95,7 @@ class Committer:
             max(report.get("time_us", 0) for report in reports),
             {table: dict(splits) for table, splits in before.next_offsets.items()},
             {name: dict(splits) for name, splits in before.filters.items()},
+            dict(before.merged_filters),
             {a: {s: dict(c) for s, c in splits.items()} for a, splits in before.counts.items()},
             {table: dict(splits) for table, splits in before.statuses.items()},
         )
@@ -94,12 +111,28 @@ class Committer:
             for split in report["splits"]:
                 _account(entry, split)
         _balance(entry)
+        self._merge_filters(entry)
         entry.staged = {
             str(target): [list(astuple(file)) for file in files] for target, files in staged.items()
         }
         ledger = staged.get(TO_LEDGER, [])
         entry.ledger_rows = before.ledger_rows + sum(file.rows for file in ledger)
         return entry
+
+
+def _effective(state: dict[str, Any] | None) -> int | None:
+    values = [] if state is None else [state["watermark"], state["floor"]]
+    return max((value for value in values if value is not None), default=None)
+
+
+def _merged(watermarks: list[tuple[int | None, int]]) -> int | None:
+    """What is sure over all splits, given (watermark, status) of each: as a merger has it (S3)."""
+    active = [value for value, status in watermarks if status == Status.ACTIVE]
+    if active:
+        known = [value for value in active if value is not None]
+        return min(known) if len(known) == len(active) else None
+    idle = [v for v, status in watermarks if status == Status.IDLE and v is not None]
+    return max(idle, default=None)
 
 
 def _sorted_out(

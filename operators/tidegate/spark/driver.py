@@ -22,6 +22,7 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
@@ -29,6 +30,7 @@ from tidegate.spark.lease import Lease
 from tidegate.spark.ledger import ledger_table
 from tidegate.spark.offsets import Offset
 from tidegate.spark.runtime import RunState, run_query, stopped_after
+from tidegate.spark.stop import Stop
 from tidegate.spark.wire import TO_LEDGER, TO_SINK
 from tidegate.spark.wirejob import WireJob
 
@@ -52,8 +54,15 @@ Log = Callable[[str], None]
 Listener = Callable[[Entry], None]
 
 
-def run_job(plan: Plan, options: RunOptions, clock: Clock, log: Log, listener: Listener) -> Entry:
-    """Runs ``plan`` until it ends; gives the last epoch's entry."""
+def run_job(
+    plan: Plan,
+    options: RunOptions,
+    clock: Clock,
+    log: Log,
+    listener: Listener,
+    stop: Stop | None = None,
+) -> Entry:
+    """Runs ``plan`` until it ends, or ``stop`` is requested; gives the last epoch's entry."""
     directory = options.checkpoint or tempfile.mkdtemp(prefix="tidegate-")
     checkpoint = Checkpoint(directory)
     if options.checkpoint is None:
@@ -64,7 +73,7 @@ def run_job(plan: Plan, options: RunOptions, clock: Clock, log: Log, listener: L
     if note:
         log(note)
     try:
-        return _run(plan, options, checkpoint, lease, log, listener)
+        return _run(plan, options, checkpoint, lease, log, listener, stop or Stop())
     finally:
         lease.release()
 
@@ -76,6 +85,7 @@ def _run(
     lease: Lease,
     log: Log,
     listener: Listener,
+    stop: Stop,
 ) -> Entry:
     committers = _committers(plan, checkpoint)
     manifest = _open_manifest(plan, options, checkpoint, committers)
@@ -85,6 +95,9 @@ def _run(
     if last.epoch and is_finished(plan, last) and _committed(checkpoint, last.epoch):
         _say_finished(plan, checkpoint, last, log)
         return last
+    checkpoint.plan_on()
+    if manifest["parallelism"] != options.parallelism:
+        log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
     job = WireJob(
         plan,
         str(checkpoint.path),
@@ -101,7 +114,10 @@ def _run(
         None if options.debug else checkpoint.path / "log" / "spark.log",
     )
     with stopped_after(spark):
-        run_query(spark, job, committer, state, options.interval_s)
+        if stop.requested:
+            return last
+        stop.reinstall()  # PySpark has taken SIGINT
+        run_query(spark, job, committer, state, options.interval_s, stop, log)
     assert state.last is not None
     return state.last
 
@@ -126,6 +142,7 @@ def _open_manifest(
     identity: dict[str, Any] = {
         "fingerprint": fingerprint(plan),
         "vnodes": plan.vnodes,
+        "pushdown": _pushed_down(plan),
         "hash": hash_probe(Engine()),
     }
     if fresh:
@@ -141,12 +158,15 @@ def _open_manifest(
         checkpoint.write_job(manifest)
     else:
         manifest = checkpoint.read_job()
+        if not manifest.keys() >= {*identity, "parallelism", "sinks"}:
+            raise TrustError(f"{checkpoint.path / 'job.json'} does not describe a job")
         if manifest.get("fingerprint") != identity["fingerprint"]:
             raise OptionsError(
                 f"the checkpoint {checkpoint.path} belongs to another job",
                 detail=f"it was made by '{manifest.get('job')}'; tables or queries differ",
                 hint="give this job a checkpoint of its own, or run the SQL that made this one",
             )
+        _check_fixed(manifest, identity)
         if manifest.get("hash") != identity["hash"]:
             raise TrustError(
                 "this release spreads keys over vnodes in another way than the checkpoint's",
@@ -155,6 +175,30 @@ def _open_manifest(
     for target, committer in committers.items():
         committer.bind(manifest["sinks"][str(target)])
     return manifest
+
+
+_FIXED = {"vnodes": "tidegate.vnodes", "pushdown": "tidegate.watermark.pushdown"}
+"""What of the manifest a setting says, and state depends on."""
+
+
+def _check_fixed(manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+    for name, setting in _FIXED.items():
+        before, now = (json.dumps(document[name]) for document in (manifest, identity))
+        if before != now:
+            raise OptionsError(
+                f"{setting} is {now}, but the checkpoint began with {before}, and keeps to it",
+                hint=f"run with --set {setting}={before}, or give a new --checkpoint",
+            )
+
+
+def _pushed_down(plan: Plan) -> bool:
+    """Whether the watermark filters run in the readers (`tidegate.watermark.pushdown`)."""
+    return not any(
+        isinstance(node, WatermarkFilter)
+        for fragment in plan.fragments
+        if fragment.table is None
+        for node in fragment.nodes
+    )
 
 
 def fingerprint(plan: Plan) -> str:

@@ -14,9 +14,13 @@ from typing import Any
 
 import pyspark
 from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+
+from tidegate.errors import RunError
 
 _STATE = "spark.sql.streaming.stateStore"
 
@@ -53,7 +57,10 @@ REQUIRED = {
 def start_spark(
     name: str, master: str, parallelism: int, settings: Mapping[str, str], log: Path | None
 ) -> SparkSession:
-    """A new Spark for this process. ``log`` takes the JVM's output; None leaves it on stderr."""
+    """A new Spark for this process. ``log`` takes the JVM's output; None leaves it on stderr.
+
+    Raises RunError when Spark does not start.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
@@ -62,9 +69,24 @@ def start_spark(
     for key, value in {**DEFAULTS, **settings, **REQUIRED}.items():
         conf.set(key, value)
     conf.set("spark.sql.shuffle.partitions", str(parallelism))
-    context = SparkContext(gateway=_launch(conf, log), conf=conf)
+    try:
+        context = SparkContext(gateway=_launch(conf, log), conf=conf)
+    except (Py4JJavaError, PySparkRuntimeError) as error:
+        raise RunError(
+            f"Spark did not start, with master '{master}'",
+            detail=_reason(error),
+            hint="check Java (17 or newer), --master and the spark.* settings"
+            + (f"; Spark's own words are in {log}" if log is not None else ""),
+        ) from error
     context.setLogLevel("WARN")
     return SparkSession(context)
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what Java says, else of what PySpark says."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.toString()).splitlines()[0]
+    return str(error).splitlines()[0]
 
 
 def _launch(conf: SparkConf, log: Path | None) -> JavaGateway:

@@ -13,11 +13,12 @@ import json
 import os
 import socket
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate.clock import Clock
-from tidegate.errors import LeaseHeldError
+from tidegate.errors import LeaseHeldError, TrustError
 
 EXPIRY_S = 15.0
 RENEWAL_S = 3.0
@@ -104,7 +105,10 @@ class Lease:
             document = {}  # cut short by the death of its writer
         if not document:
             return ""
-        holder = Holder(document["host"], document["pid"], document["started"])
+        try:
+            holder = Holder(document["host"], document["pid"], document["started"])
+        except (KeyError, TypeError) as error:
+            raise TrustError(f"{path} names no holder of the checkpoint") from error
         age = self._clock.now_us() / 1e6 - path.stat().st_mtime
         who = f"process {holder.pid} on {holder.host}"
         if holder.is_dead:
@@ -127,10 +131,12 @@ class Lease:
 
     def _renew(self) -> None:
         while not self._stop.wait(RENEWAL_S):
-            os.utime(self._path(self._term))
+            with suppress(OSError):  # gone with its checkpoint: the next commit says so
+                os.utime(self._path(self._term))
 
     def _last_term(self) -> int:
-        return max((int(p.stem) for p in self._directory.glob("*.json")), default=0)
+        stems = (path.stem for path in self._directory.glob("*.json"))
+        return max((int(stem) for stem in stems if stem.isdigit()), default=0)
 
     def _path(self, term: int) -> Path:
         return self._directory / f"{term:06d}.json"

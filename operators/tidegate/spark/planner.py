@@ -16,7 +16,6 @@ from tidegate.connectors.base import Position, SourcePlanner
 from tidegate.connectors.registry import is_bounded, source_planner
 from tidegate.errors import TrustError
 from tidegate.executor.actor import NO_SPLIT
-from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.offsets import Offset
 from tidegate.spark.wirejob import WireJob
@@ -25,7 +24,10 @@ from tidegate.types import Status
 
 @dataclass(frozen=True, slots=True)
 class SplitTask:
-    """One split of one source fragment in one epoch; ``filters`` are its filters' states."""
+    """One split of one source fragment in one epoch.
+
+    ``filters`` are its filters' states, ``floors`` the watermarks that they take over, by filter.
+    """
 
     split: str
     start: Position
@@ -33,6 +35,7 @@ class SplitTask:
     first_offset: int
     status: Status
     filters: dict[str, dict[str, Any]]
+    floors: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +67,15 @@ class Planner:
         self._sources: dict[str, SourcePlanner] = {
             table.name: source_planner(table, job.available_now) for table in job.plan.tables
         }
+        self._accounts = job.plan.accounts()
         self._bounded = {table.name: is_bounded(table) for table in job.plan.tables}
 
     def next_offset(self, start: Offset) -> Offset:
         """The end of the next epoch; ``start`` itself when there is nothing to do."""
-        end = Offset(start.epoch + 1, self._clock.now_us())
+        if self._checkpoint.stopping:
+            return start
+        # A clock that was set back must not take the recorded time with it.
+        end = Offset(start.epoch + 1, max(self._clock.now_us(), start.time_us + 1))
         changed = False
         for table, source in self._sources.items():
             before = start.tables.get(table, {})
@@ -79,7 +86,10 @@ class Planner:
                 split: (plan.end, Status.FINISHED if plan.finished else Status.ACTIVE)
                 for split, plan in plans.items()
             }
-            end.tables[table] = {**before, **after}  # a split that is gone stays where it ended
+            # A split that is gone stays where it ended and holds nobody back.
+            absent = Status.FINISHED if self._bounded[table] else Status.IDLE
+            gone = {split: (entry[0], absent) for split, entry in before.items()}
+            end.tables[table] = {**gone, **after}
             changed = changed or end.tables[table] != before
         return end if changed else start
 
@@ -99,7 +109,11 @@ class Planner:
         for fragment in self._job.plan.sources:
             assert fragment.table is not None
             table = fragment.table.name
-            ids = [node.id for node in fragment.nodes if isinstance(node, WatermarkFilter)]
+            ids = [
+                filter_id
+                for filter_id, account in self._job.plan.filters().items()
+                if self._accounts[account] == table
+            ]
             splits = [
                 self._split_task(table, split, start, end, log, ids)
                 for split in sorted(end.tables[table])
@@ -107,7 +121,7 @@ class Planner:
             shares = [splits[index::count] for index in range(count)]
             if not splits:
                 status = Status.FINISHED if self._bounded[table] else Status.IDLE
-                shares[0] = [SplitTask(NO_SPLIT, None, None, 0, status, {})]
+                shares[0] = [SplitTask(NO_SPLIT, None, None, 0, status, {}, {})]
             peers = tuple(index for index, share in enumerate(shares) if share)
             for index in peers:
                 work[index].append(FragmentTask(fragment.id, tuple(shares[index]), peers))
@@ -121,11 +135,18 @@ class Planner:
         self, table: str, split: str, start: Offset, end: Offset, log: Entry, filters: list[str]
     ) -> SplitTask:
         position, status = end.tables[table][split]
+        before = start.tables.get(table, {}).get(split)
+        states = {f: log.filters[f][split] for f in filters if split in log.filters.get(f, {})}
+        floors: dict[str, int] = {}
+        if start.epoch and (before is None or before[1] is not Status.ACTIVE):
+            # It joins, or returns, behind a merged watermark that went on without it (S6).
+            floors = {f: log.merged_filters[f] for f in filters if f in log.merged_filters}
         return SplitTask(
             split,
-            start.positions(table).get(split),
+            before[0] if before else None,
             position,
             log.next_offsets.get(table, {}).get(split, 0),
             status,
-            {f: log.filters[f][split] for f in filters if split in log.filters.get(f, {})},
+            states,
+            floors,
         )

@@ -14,7 +14,7 @@ from tidegate.spark.planner import FragmentTask, ReaderTask
 from tidegate.spark.wire import Row
 from tidegate.spark.wirejob import WireJob, worker_engine
 from tidegate.state import MemoryStateTable, StateTable
-from tidegate.types import Barrier
+from tidegate.types import Barrier, SplitStatus, Status
 
 
 def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
@@ -36,6 +36,12 @@ def _run_fragment(
     outbox = Outbox(job.plan, fragment, task.index, work.peers)
     splits = [split for split in work.splits if split.split != NO_SPLIT]
     actor.open_splits([split.split for split in splits], task.time_us)
+    for split in splits:
+        if split.floors:
+            actor.take_over(split.split, split.floors)
+            status = SplitStatus(Status.ACTIVE, split.split, tuple(split.floors.items()))
+            for emission in actor.announce(status):
+                yield from outbox.send(emission)
     reader = source_reader(table, engine)
     next_offsets: dict[str, int] = {}
     for split in splits:

@@ -21,9 +21,13 @@ from tidegate.spark.commit import Committer
 from tidegate.spark.errors import recovered
 from tidegate.spark.source import FORMAT, TidegateSource
 from tidegate.spark.stage import StageProcessor
+from tidegate.spark.stop import Stop
 from tidegate.spark.wire import SPARK_SCHEMA
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import WRITER_SCHEMA, writer
+
+_POLL_S = 0.25
+"""How often the driver looks for signals, and at its lease, while the query runs."""
 
 
 @dataclass(slots=True)
@@ -47,14 +51,27 @@ def run_query(
     committer: Committer,
     state: RunState,
     interval_s: float,
+    stop: Stop,
+    log: Callable[[str], None],
 ) -> None:
-    """Runs the job's query until it ends. Raises a TidegateError when it fails."""
+    """Runs the job's query until it ends or is stopped. Raises a TidegateError when it fails."""
     query = _start(spark, job, committer, state, interval_s)
+    told = False
     try:
-        while not query.awaitTermination(1):
-            pass
+        while not query.awaitTermination(_POLL_S):
+            committer.check_lease()  # found out now, not when an epoch has been run in vain
+            if stop.at_once:
+                log("stopping at once: the epoch in progress will be run again")
+                break
+            if stop.requested and not told:
+                told = True
+                log("stopping behind the epoch in progress (a second signal stops at once)")
+                Checkpoint(job.checkpoint).plan_no_more()
+            elif told and not query.status["isTriggerActive"]:
+                break  # whatever trigger comes now finds nothing planned
     except StreamingQueryException as error:
-        raise _explained(error, state) from error
+        if not stop.at_once:
+            raise _explained(error, state) from error
     finally:
         if query.isActive:
             query.stop()

@@ -42,7 +42,7 @@ class TidegateSource(DataSource):
     def schema(self) -> str:
         return SPARK_SCHEMA
 
-    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802  # Spark's name
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:  # noqa: N802, ARG002
         return TidegateStreamReader(self.options["job"])
 
 
@@ -65,7 +65,11 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadAllAvailable()
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+    def latestOffset(  # noqa: N802
+        self,
+        start: dict[str, Any],
+        limit: ReadLimit,  # noqa: ARG002
+    ) -> dict[str, Any]:
         with carried():
             return self._plan().next_offset(Offset.from_json(start)).to_json()
 

@@ -14,7 +14,7 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidegate.errors import InvariantError
-from tidegate.executor.actor import Actor, Emission
+from tidegate.executor.actor import Actor
 from tidegate.plan.fragments import Fragment
 from tidegate.spark.errors import carried
 from tidegate.spark.outbox import Outbox
@@ -89,7 +89,7 @@ def _run_actor(
             yield from outbox.send(emission)
     if not done:
         raise InvariantError(
-            f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without its barrier",
+            f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without barrier",
             detail=f"{len(received)} messages from {sorted(peers)}",
         )
     yield outbox.report(

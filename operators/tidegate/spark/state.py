@@ -5,7 +5,8 @@ operators of a vnode share one value, the *index*: their small values, and for e
 numbers of its runs. It is read once and written once in an epoch. Runs are entries of one map,
 under (operator, number); they are written when appended and read when a bucket closes.
 
-    index:  {"next": n, "tables": {name: {"values": {k: base64}, "runs": {bucket: [[n, level], …]}}}}
+    index:  {"next": n, "tables": {name: TABLE}}
+    TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level], …]}}
     runs:   n -> Arrow IPC stream
 """
 
@@ -29,11 +30,11 @@ class Value(Protocol):
 class Map(Protocol):
     """Spark's MapState from a bigint to one binary column, as far as it is used here."""
 
-    def getValue(self, key: Any) -> Any: ...
+    def getValue(self, key: Any) -> Any: ...  # noqa: N802
 
-    def updateValue(self, key: Any, value: Any) -> None: ...
+    def updateValue(self, key: Any, value: Any) -> None: ...  # noqa: N802
 
-    def removeKey(self, key: Any) -> None: ...
+    def removeKey(self, key: Any) -> None: ...  # noqa: N802
 
 
 class VnodeState:

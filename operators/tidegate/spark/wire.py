@@ -102,8 +102,8 @@ def encode(message: Message, peers: tuple[int, ...] = ()) -> Iterator[tuple[Kind
                 yield Kind.CHUNK, body
         case Watermark(column, value, status):
             yield Kind.WATERMARK, _json([column, value, int(status)])
-        case SplitStatus(status, split):
-            yield Kind.SPLIT_STATUS, _json([int(status), split])
+        case SplitStatus(status, split, floors):
+            yield Kind.SPLIT_STATUS, _json([int(status), split, floors])
         case Barrier(epoch, time_us):
             yield Kind.BARRIER, _json([epoch, time_us, list(peers)])
 
@@ -116,7 +116,8 @@ def decode(kind: Kind, body: bytes) -> Message | AlignedBarrier:
     if kind is Kind.WATERMARK:
         return Watermark(values[0], values[1], Status(values[2]))
     if kind is Kind.SPLIT_STATUS:
-        return SplitStatus(Status(values[0]), values[1])
+        floors = tuple((filter_id, floor) for filter_id, floor in values[2])
+        return SplitStatus(Status(values[0]), values[1], floors)
     assert kind is Kind.BARRIER, kind
     return AlignedBarrier(Barrier(values[0], values[1]), tuple(values[2]))
 

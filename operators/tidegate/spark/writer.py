@@ -86,7 +86,8 @@ def _in_order(
             if fragment == TO_DRIVER:
                 results.append(("report", body))
             else:
-                assert kind == Kind.CHUNK and fragment < 0, (fragment, kind)
+                assert kind == Kind.CHUNK, kind
+                assert fragment < 0, fragment
                 chunks.append((fragment, upstream, seq, body))
     chunks.sort(key=lambda chunk: chunk[:3])
     for fragment, _, _, body in chunks:

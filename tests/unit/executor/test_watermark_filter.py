@@ -159,7 +159,7 @@ def test_counts_and_event_time_max_are_of_what_they_say() -> None:
     assert executor.state.event_time_max == 90
 
 
-def test_behind_merged_is_what_the_own_candidates_would_have_let_pass() -> None:
+def test_behind_merged_is_what_lies_below_the_floor() -> None:
     state = MemoryStateTable()
     state.put("filter:s0", json.dumps({"watermark": 10, "floor": 20}).encode())
     executor = a_filter(state=state)
@@ -167,8 +167,8 @@ def test_behind_merged_is_what_the_own_candidates_would_have_let_pass() -> None:
     assert got == [
         "chunk s0: 20 3; 22 4",
         (
-            "rejected: late 0 9 20 11; behind_merged 1 10 20 10; behind_merged 2 19 20 1;"
-            " late 5 14 20 6; late 6 16 20 4"
+            "rejected: behind_merged 0 9 20 11; behind_merged 1 10 20 10; behind_merged 2 19 20 1;"
+            " behind_merged 5 14 20 6; behind_merged 6 16 20 4"
         ),
     ]
     assert executor.state.watermark == 17

@@ -1,0 +1,1 @@
+"""Benchmarks: Tidegate side by side with its peers on the same bytes, in one run."""
