@@ -26,7 +26,7 @@ from tidegate.spark.wire import SPARK_SCHEMA
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import WRITER_SCHEMA, writer
 
-_POLL_S = 0.25
+_POLL_S = 1
 """How often the driver looks for signals, and at its lease, while the query runs."""
 
 
