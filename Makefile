@@ -9,7 +9,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SEEDS ?= 5000
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties spark tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation spark tidy))
 SOURCES := $(wildcard operators tests jobs)
 
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
@@ -97,7 +97,7 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 
 .PHONY: sim
 sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
-	@PYTHONPATH=tests $(PYTHON) -m tidegate.simulator --seeds $(SEEDS)
+	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS)
 
 .PHONY: bench
 bench: $(STAMP) ## Measure rows per second against Spark's own windows

@@ -6,13 +6,14 @@ import io
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.connectors import lines
 from tidegate.connectors.lines import as_strings, blocks, split_lines, valid_utf8
 
 
+@settings(deadline=None)  # the first array that pyarrow makes imports pandas
 @given(
     st.lists(st.sampled_from([b"a", b"", b" ", b"\t ", b"bc ", b" d", b"\r", b"e\r"])),
     st.booleans(),

@@ -1,0 +1,133 @@
+"""One seed: a random job, written to files, simulated, and judged by the oracle.
+
+Everything is drawn from the seed: the job (`oracle.jobs`), the plan's shape (`Shape`) and the world
+(`tidegate.simulator.world.Choices`). Every `PAIRED`-th seed runs its job a second time, in another
+shape and another world, and both must give the same to the last row (S6).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from oracle.compare import diff_output
+from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
+from tidegate.executor.engine import Engine
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import cut
+from tidegate.plan.nodes import Job
+from tidegate.simulator.run import SimulatedRun, simulate
+
+PAIRED: Final = 5
+_OTHER_WORLD: Final = 1 << 32
+"""Added to a seed for the second world of a pair: no seed of a first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the job is planned and how large it is."""
+
+    vnodes: int
+    pushdown: bool
+    rows_max: int
+
+    @classmethod
+    def draw(cls, rng: Random) -> Shape:
+        return cls(
+            vnodes=rng.choice([1, 2, 3, 5]),
+            pushdown=rng.random() < 0.7,
+            rows_max=rng.choice([8, 16, 16, 32, 60]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A seed that does not give what the oracle says, with all that is needed to look into it."""
+
+    seed: int
+    choices: str
+    sql: str
+    difference: str
+
+    def __str__(self) -> str:
+        return (
+            f"seed {self.seed} fails\n\n{self.choices}\n\n{self.sql.strip()}\n\n"
+            f"{self.difference.strip()}\n\n"
+            f"This seed alone: PYTHONPATH=tests python -m simulation --only {self.seed}"
+        )
+
+
+def check_seed(seed: int) -> Failure | None:
+    """None when the seed's job gives what the oracle says."""
+    shape = Shape.draw(Random(seed))
+    spec = random_job(seed, rows_max=shape.rows_max)
+    with tempfile.TemporaryDirectory(prefix="tidegate-sim-") as directory:
+        file = write(spec, Path(directory))
+        choices = [str(shape)]
+        try:
+            job = compile_sql(file.read_text("utf-8"), str(file), {})
+            difference = _check(spec, job, shape, seed, choices)
+        except Exception:
+            difference = traceback.format_exc()
+        if difference:
+            sql = file.read_text("utf-8")
+            return Failure(seed, "\n".join(choices), sql, difference)
+    return None
+
+
+def _check(spec: JobSpec, job: Job, shape: Shape, seed: int, choices: list[str]) -> str:
+    """What is wrong with the seed's runs; notes in ``choices`` how they went."""
+    wanted = expected(spec)
+    run = _run(job, shape, seed, choices)
+    difference = diff_job(wanted, run.outputs, ledger_of(run), run.total)
+    if difference or seed % PAIRED:
+        return difference
+    other_shape = replace(Shape.draw(Random(seed + _OTHER_WORLD)), rows_max=shape.rows_max)
+    other = _run(job, other_shape, seed + _OTHER_WORLD, choices)
+    difference = diff_runs(wanted, run, other)
+    return f"two worlds, two results (S6): {difference}" if difference else ""
+
+
+def _run(job: Job, shape: Shape, seed: int, choices: list[str]) -> SimulatedRun:
+    plan = cut(job, vnodes=shape.vnodes, pushdown=shape.pushdown)
+    choices.append(f"{shape} in the world of {seed}")
+    run = simulate(plan, seed, engine())
+    choices[-1] += f": {run.choices}, {run.epochs} epochs, {run.crashes} crashes"
+    return run
+
+
+def diff_runs(wanted: Expected, one: SimulatedRun, other: SimulatedRun) -> str:
+    """The empty text if two runs of one job gave the same output, ledger and counts (S6)."""
+    problems = []
+    for sink, output in wanted.outputs.items():
+        reference = replace(output, rows=one.outputs[sink])
+        diff = diff_output(reference, other.outputs[sink], allow_empty=True)
+        if diff:
+            problems.append(f"sink {sink}: {diff}")
+    first, second = (sorted(map(repr, run.ledger)) for run in (one, other))
+    if first != second:
+        unlike = sorted(set(first) ^ set(second))
+        problems.append("\n  ".join(["ledgers differ in", *unlike[:5]]))
+    if one.counts != other.counts:
+        problems.append(f"counts: {one.counts} and {other.counts}")
+    return "\n".join(problems)
+
+
+def ledger_of(run: SimulatedRun) -> list[Mapping[str, Any]]:
+    """A run's ledger rows as the oracle's comparison takes them."""
+    internal = ("account", "time_type")
+    return [
+        {name: value for name, value in row.items() if name not in internal} for row in run.ledger
+    ]
+
+
+@cache
+def engine() -> Engine:
+    """One engine for all seeds of a process, as a Spark worker has one for all its tasks."""
+    return Engine()
