@@ -104,7 +104,7 @@ class Checkpoint:
 
     def write_job(self, document: Mapping[str, Any]) -> None:
         """Writes job.json, once."""
-        _write_new(self.path / "job.json", document)
+        write_new(self.path / "job.json", document)
 
     def entry(self, epoch: int) -> Entry | None:
         """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
@@ -122,7 +122,7 @@ class Checkpoint:
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
         document = {name: getattr(entry, name) for name in Entry.__slots__}
-        _write_new(self._entry_path(entry.epoch), document)
+        write_new(self._entry_path(entry.epoch), document)
 
     def forget_entries(self, bound: int) -> None:
         """Removes the entries of epochs below ``bound``."""
@@ -183,7 +183,7 @@ def _read_json(path: Path, what: str) -> dict[str, Any]:
     return document
 
 
-def _write_new(path: Path, document: Mapping[str, Any]) -> None:
+def write_new(path: Path, document: Mapping[str, Any]) -> None:
     """Writes a file that must not exist yet, whole or not at all, and durably."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     with draft.open("wb") as file:

@@ -14,11 +14,12 @@ import os
 import socket
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tidegate.clock import Clock
 from tidegate.errors import LeaseHeldError, TrustError
+from tidegate.spark.checkpoint import write_new
 
 EXPIRY_S = 15.0
 RENEWAL_S = 3.0
@@ -124,10 +125,7 @@ class Lease:
         )
 
     def _write(self, term: int) -> None:
-        me = Holder.me()
-        text = json.dumps({"host": me.host, "pid": me.pid, "started": me.started})
-        with self._path(term).open("x") as file:
-            file.write(text)
+        write_new(self._path(term), asdict(Holder.me()))  # whole at once: nobody reads half of it
 
     def _renew(self) -> None:
         while not self._stop.wait(RENEWAL_S):

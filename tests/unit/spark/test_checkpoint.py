@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tidegate.errors import OptionsError, TrustError
+from tidegate.spark.checkpoint import Checkpoint, Entry
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
+    checkpoint.create()
+    return checkpoint
+
+
+@pytest.mark.parametrize("scheme", ["s3://bucket/x", "hdfs:///x", "s3a://b"])
+def test_only_local_directories_so_far(scheme: str) -> None:
+    with pytest.raises(OptionsError, match="only local directories"):
+        Checkpoint(scheme)
+
+
+def test_a_file_uri_is_a_path(tmp_path: Path) -> None:
+    assert Checkpoint(f"file://{tmp_path}/c").path == tmp_path / "c"
+    assert Checkpoint("relative").path == Path.cwd() / "relative"
+
+
+def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OptionsError, match="cannot be written"):
+        Checkpoint(str(tmp_path / "file")).create()
+
+
+def test_the_description_is_written_once(checkpoint: Checkpoint) -> None:
+    assert not checkpoint.exists
+    with pytest.raises(OptionsError, match="no checkpoint of Tidegate"):
+        checkpoint.read_job()
+    checkpoint.write_job({"job": "one"})
+    assert checkpoint.exists
+    with pytest.raises(FileExistsError):
+        checkpoint.write_job({"job": "two"})
+    assert checkpoint.read_job() == {"job": "one"}
+    assert [p.name for p in checkpoint.path.iterdir() if p.is_file()] == ["job.json"]
+
+
+def test_entries_are_written_once_and_come_back_equal(checkpoint: Checkpoint) -> None:
+    entry = Entry(
+        3,
+        17,
+        next_offsets={"orders": {"a": 5}},
+        filters={"filter": {"a": {"watermark": -1, "floor": None, "event_time_max": 9}}},
+        counts={"orders": {"a": {"read": 5, "used": 5}}},
+        statuses={"orders": {"a": 2}},
+        merged={"1": {"t": None}},
+        merged_filters={"filter": -1},
+        staged={"-3": [["path", 0, 5, 100]]},
+        ledger_rows=2,
+    )
+    checkpoint.write_entry(entry)
+    assert checkpoint.entry(3) == entry
+    with pytest.raises(FileExistsError):
+        checkpoint.write_entry(Entry(3, 99))
+    assert checkpoint.entry(3) == entry
+    assert checkpoint.entry(4) is None
+    assert checkpoint.entry(0) == Entry(0, 0)
+    assert checkpoint.last_epoch() == 3
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"epoch": 3, "time_us": 1, "unknown": 1}'])
+def test_a_corrupt_entry_is_not_trusted(checkpoint: Checkpoint, text: str) -> None:
+    checkpoint.write_entry(Entry(3, 17))
+    (path,) = (checkpoint.path / "epochs").iterdir()
+    path.write_text(text)
+    with pytest.raises(TrustError, match=path.name):
+        checkpoint.entry(3)
+
+
+def test_old_entries_are_forgotten(checkpoint: Checkpoint) -> None:
+    for epoch in range(1, 6):
+        checkpoint.write_entry(Entry(epoch, epoch))
+    checkpoint.forget_entries(-1)
+    checkpoint.forget_entries(4)
+    assert [checkpoint.entry(epoch) is not None for epoch in range(1, 6)] == [False] * 3 + [
+        True
+    ] * 2
+    assert checkpoint.last_epoch() == 5
+
+
+def test_the_planner_is_told_to_stop_and_to_go_on(checkpoint: Checkpoint) -> None:
+    assert not checkpoint.stopping
+    checkpoint.plan_no_more()
+    assert Checkpoint(str(checkpoint.path)).stopping
+    checkpoint.plan_on()
+    checkpoint.plan_on()
+    assert not checkpoint.stopping
+
+
+def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path:
+    path = checkpoint.path / "spark" / name / str(number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+GOOD = 'v1\n{"batchWatermarkMs": 0}\n{"epoch": 1}'
+
+
+def test_sparks_log_is_trusted_when_it_can_be_read(checkpoint: Checkpoint) -> None:
+    checkpoint.check_spark_log()
+    write_log(checkpoint, "offsets", 0, GOOD)
+    write_log(checkpoint, "offsets", 1, GOOD.replace('{"epoch": 1}', "-"))
+    write_log(checkpoint, "commits", 0, "v1\n{}")
+    checkpoint.check_spark_log()
+
+
+@pytest.mark.parametrize("text", ["", "v9\n{}\n{}", GOOD[:-3], "v1\n{}", "\0" * 20])
+def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> None:
+    write_log(checkpoint, "offsets", 0, GOOD)
+    path = write_log(checkpoint, "offsets", 1, text)
+    with pytest.raises(TrustError, match=str(path)):
+        checkpoint.check_spark_log()
+
+
+def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
+    checkpoint.write_job({"job": "one"})
+    (checkpoint.path / "job.json").write_text(json.dumps({"job": "one"})[:-2])
+    with pytest.raises(TrustError, match=r"job\.json"):
+        checkpoint.read_job()

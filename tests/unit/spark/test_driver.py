@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_kit import add_rows, new_checkpoint, plan_in
+from tidegate.clock import SystemClock
+from tidegate.errors import LeaseHeldError, OptionsError, SinkError, TidegateError, TrustError
+from tidegate.plan.fragments import Plan
+from tidegate.spark import driver
+from tidegate.spark.checkpoint import Entry
+from tidegate.spark.driver import RunOptions, fingerprint, run_job
+from tidegate.spark.lease import Lease
+from tidegate.types import Status
+
+
+class SparkStarts(Exception):  # noqa: N818 -- how far a run gets here
+    """The driver has checked everything and would start Spark now."""
+
+
+@pytest.fixture(autouse=True)
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start_spark(*_: Any) -> None:
+        raise SparkStarts
+
+    monkeypatch.setattr(driver, "start_spark", start_spark)
+
+
+def run(directory: Path, plan: Plan | None = None, **options: Any) -> list[str]:
+    """Runs the job; gives what it logged. Raises `SparkStarts` where Spark would start."""
+    lines: list[str] = []
+    options = {"checkpoint": str(directory / "checkpoint"), **options}
+    plan = plan or plan_in(directory)
+    run_job(plan, RunOptions(**options), SystemClock(), lines.append, lambda _: None)
+    return lines
+
+
+def started(directory: Path, plan: Plan | None = None, **options: Any) -> None:
+    with pytest.raises(SparkStarts):
+        run(directory, plan, **options)
+
+
+def refused(directory: Path, kind: type[TidegateError], words: str, **options: Any) -> None:
+    with pytest.raises(kind, match=words):
+        run(directory, **options)
+
+
+def manifest(directory: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((directory / "checkpoint/job.json").read_text())
+    return document
+
+
+def rewrite(directory: Path, changes: Mapping[str, Any]) -> None:
+    path = directory / "checkpoint/job.json"
+    path.write_text(json.dumps({**manifest(directory), **changes}))
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """The directory of a job that was started once."""
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    started(tmp_path)
+    return tmp_path
+
+
+def test_the_first_run_writes_down_what_the_job_is(job: Path) -> None:
+    document = manifest(job)
+    assert document["fingerprint"] == fingerprint(plan_in(job))
+    assert (document["vnodes"], document["parallelism"], document["pushdown"]) == (4, 2, True)
+    started(job)
+    assert manifest(job) == document
+
+
+def test_what_is_missing_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    refused(tmp_path, OptionsError, str(tmp_path / "in"))
+    assert not (tmp_path / "checkpoint/job.json").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    (tmp_path / "out").write_text("")
+    refused(tmp_path, SinkError, str(tmp_path / "out"))
+    assert not (tmp_path / "checkpoint/job.json").exists()
+
+
+def test_another_job_is_refused(job: Path) -> None:
+    rewrite(job, {"fingerprint": "other"})
+    refused(job, OptionsError, "belongs to another job")
+
+
+def test_settings_that_state_depends_on_are_kept(job: Path) -> None:
+    with pytest.raises(OptionsError, match=r"tidegate\.watermark\.pushdown is false"):
+        run(job, plan_in(job, pushdown=False))
+    rewrite(job, {"vnodes": 16})
+    refused(job, OptionsError, r"tidegate\.vnodes is 4, but the checkpoint began with 16")
+
+
+def test_the_number_of_tasks_is_kept_and_said(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def start_spark(name: str, master: str, parallelism: int, *_: Any) -> None:
+        seen.append(parallelism)
+        raise SparkStarts
+
+    monkeypatch.setattr(driver, "start_spark", start_spark)
+    lines: list[str] = []
+    options = RunOptions(str(job / "checkpoint"), parallelism=4)
+    with pytest.raises(SparkStarts):
+        run_job(plan_in(job), options, SystemClock(), lines.append, lambda _: None)
+    assert seen == [2]
+    assert lines == ["running 2 parallel tasks, as the checkpoint began with"]
+
+
+def test_a_checkpoint_that_hashes_otherwise_is_not_trusted(job: Path) -> None:
+    rewrite(job, {"hash": "other"})
+    refused(job, TrustError, "another way")
+
+
+def test_a_description_that_says_too_little_is_not_trusted(job: Path) -> None:
+    (job / "checkpoint/job.json").write_text('{"job": "orders"}')
+    refused(job, TrustError, r"job\.json")
+
+
+def test_epochs_without_a_description_are_not_trusted(job: Path) -> None:
+    new_checkpoint(job).write_entry(Entry(1, 1))
+    (job / "checkpoint/job.json").unlink()
+    refused(job, TrustError, r"no job\.json")
+
+
+def test_a_held_checkpoint_is_refused_and_the_lease_given_back(job: Path) -> None:
+    lease = Lease(job / "checkpoint/lease", SystemClock())
+    assert lease.acquire() == ""  # the run before gave it back, though it failed
+    refused(job, LeaseHeldError, "another driver holds")
+    lease.release()
+    started(job)
+
+
+def test_a_finished_job_is_left_alone(job: Path) -> None:
+    checkpoint = new_checkpoint(job)
+    entry = Entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
+    checkpoint.write_entry(entry)
+    started(job)  # Spark has not committed it: the epoch is run again
+    position = ["0.json", (job / "in/a/0.json").stat().st_size, 1]
+    tables = {"orders": {"a": [position, int(Status.FINISHED)]}}
+    offset = json.dumps({"epoch": 1, "tables": tables, "time_us": 1})
+    for name, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
+        (Path(checkpoint.spark) / name).mkdir(parents=True)
+        (Path(checkpoint.spark) / name / "0").write_text(text)
+    assert run(job) == [f"the job has finished: {job}/checkpoint is at the end of all its tables"]
+    add_rows(job, "a", "1.json", (2, 2))
+    assert run(job)[1:] == ["orders: a/1.json appeared since and is not read"]
+
+
+def test_equal_jobs_have_equal_fingerprints(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    one = fingerprint(plan_in(tmp_path))
+    assert one == fingerprint(plan_in(tmp_path))
+    assert one == fingerprint(plan_in(tmp_path, pushdown=False))
+    assert one != fingerprint(plan_in(tmp_path, monitored=True))

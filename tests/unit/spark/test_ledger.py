@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from spark_kit import new_checkpoint
+from tidegate.connectors.registry import sink_committer, sink_writer
+from tidegate.spark.checkpoint import Entry
+from tidegate.spark.ledger import counts_document, ledger_table, read_ledger, show_time
+from tidegate.spark.wire import TO_LEDGER
+from tidegate.types import LEDGER_SCHEMA
+
+COUNTS = {"read": 3, "used": 1, "filtered": 0, "late": 1, "quarantined": 1}
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    rows: list[tuple[Any, ...]] = [
+        ("o", "o", "b", 0, 5, 7, 2, "BIGINT", "watermark_filter", "late", b"x"),
+        ("o", "o", "a", 1, None, None, None, None, "scan", "malformed", b"\xff{"),
+    ]
+    table = ledger_table(checkpoint)
+    staging = checkpoint.staging(TO_LEDGER)
+    writer = sink_writer(table, staging, 1, "0")
+    columns = list(zip(*rows, strict=True))
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, LEDGER_SCHEMA, strict=True)]
+    writer.write(pa.table(arrays, schema=LEDGER_SCHEMA))
+    staged = writer.close()
+    assert read_ledger(checkpoint)["rows"] == [], "what is not committed is not there"
+    committer = sink_committer(table, staging)
+    committer.bind(committer.prepare(True))
+    committer.publish(1, staged)
+    checkpoint.write_entry(Entry(1, 0, counts={"o": {"a": COUNTS, "b": COUNTS}}))
+
+    document = read_ledger(checkpoint)
+    assert [(row["split"], row["offset"], row["reason"]) for row in document["rows"]] == [
+        ("a", 1, "malformed"),
+        ("b", 0, "late"),
+    ]
+    assert document["rows"][0]["record"] == "\\xff{"
+    assert document["rows"][1] == {
+        "table": "o",
+        "split": "b",
+        "offset": 0,
+        "event_time": 5,
+        "watermark": 7,
+        "lateness": 2,
+        "operator": "watermark_filter",
+        "reason": "late",
+        "record": "x",
+    }
+    assert document["counts"] == {name: 2 * count for name, count in COUNTS.items()}
+    assert document["splits"] == {"a": COUNTS, "b": COUNTS}
+
+
+def test_splits_of_several_accounts_are_told_apart() -> None:
+    document = counts_document({"o": {"a": COUNTS}, "o#2": {"a": COUNTS}})
+    assert document["splits"] == {"o/a": COUNTS, "o#2/a": COUNTS}
+    assert document["counts"]["read"] == 6
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "shown"),
+    [
+        (None, "TIMESTAMP", None),
+        (5, None, 5),
+        (-5, "BIGINT", -5),
+        (1_234, "DECIMAL(10,2)", 12.34),
+        (7, "DECIMAL(10,0)", 7),
+        (0, "TIMESTAMP", "1970-01-01 00:00:00"),
+        (-1, "TIMESTAMP WITH TIME ZONE", "1969-12-31 23:59:59.999999"),
+        (253_402_300_799_999_999, "TIMESTAMP", "9999-12-31 23:59:59.999999"),
+        (253_402_300_800_000_000, "TIMESTAMP", 253_402_300_800_000_000),
+    ],
+)
+def test_times_as_people_read_them(value: int | None, kind: str | None, shown: Any) -> None:
+    assert show_time(value, kind) == shown

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_kit import add_rows, job_in, new_checkpoint
+from tidegate.clock import ManualClock
+from tidegate.errors import TrustError
+from tidegate.executor.actor import NO_SPLIT
+from tidegate.spark.checkpoint import Entry
+from tidegate.spark.offsets import Offset
+from tidegate.spark.planner import Planner
+from tidegate.types import Status
+
+
+def offsets_of(planner: Planner, start: Offset) -> list[Offset]:
+    """The ends of all epochs from ``start``."""
+    ends = []
+    while (end := planner.next_offset(start)) != start:
+        ends.append(end)
+        start = Offset.from_json(end.to_json())
+    return ends
+
+
+def test_epochs_end_when_everything_is_read(tmp_path: Path) -> None:
+    for split in ("a", "b"):
+        add_rows(tmp_path, split, "0.json", *((n, n) for n in range(25)))
+    clock = ManualClock(1_000)
+    ends = offsets_of(Planner(job_in(tmp_path, rows_max=20), clock), Offset())
+    assert [end.epoch for end in ends] == [1, 2, 3]
+    assert {status for _, status in ends[-1].tables["orders"].values()} == {Status.FINISHED}
+    assert {status for _, status in ends[0].tables["orders"].values()} == {Status.ACTIVE}
+    times = [end.time_us for end in ends]
+    assert times == sorted(set(times)), "recorded time rises though the clock stands still"
+    assert times[0] == 1_000
+
+
+def test_a_clock_that_was_set_back_does_not_take_time_with_it(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    start = Offset(4, 2_000, {"orders": {}})
+    assert Planner(job_in(tmp_path), ManualClock(5)).next_offset(start).time_us == 2_001
+
+
+def test_nothing_is_planned_while_the_driver_stops(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    planner = Planner(job_in(tmp_path), ManualClock(1))
+    checkpoint = new_checkpoint(tmp_path)
+    checkpoint.plan_no_more()
+    assert planner.next_offset(Offset()) == Offset()
+    checkpoint.plan_on()
+    assert planner.next_offset(Offset()).epoch == 1
+
+
+def test_an_unbounded_table_without_rows_has_no_further_epoch(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    planner = Planner(job_in(tmp_path, monitored=True), ManualClock(1))
+    ends = offsets_of(planner, Offset())
+    assert [s for _, s in ends[-1].tables["orders"].values()] == [Status.ACTIVE]
+    add_rows(tmp_path, "b", "0.json", (2, 2))
+    (end,) = offsets_of(planner, ends[-1])
+    assert sorted(end.tables["orders"]) == ["a", "b"]
+
+
+def test_tasks_share_the_splits(tmp_path: Path) -> None:
+    for split in ("a", "b", "c"):
+        add_rows(tmp_path, split, "0.json", (1, 1), (2, 2))
+    job = job_in(tmp_path)
+    planner = Planner(job, ManualClock(9))
+    end = planner.next_offset(Offset())
+    tasks = planner.tasks(Offset(), end)
+    assert [task.index for task in tasks] == [0, 1]
+    assert {(task.epoch, task.time_us) for task in tasks} == {(1, 9)}
+    fragments = [fragment for task in tasks for fragment in task.fragments]
+    splits = [split for fragment in fragments for split in fragment.splits]
+    assert sorted(split.split for split in splits) == ["a", "b", "c"]
+    assert all(split.start is None and split.first_offset == 0 for split in splits)
+    assert {fragment.peers for fragment in fragments} == {(0, 1)}
+
+
+def test_a_task_takes_what_the_entry_of_its_start_says(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1), (2, 2))
+    job = job_in(tmp_path, rows_max=1)
+    planner = Planner(job, ManualClock(9))
+    first = planner.next_offset(Offset())
+    second = planner.next_offset(first)
+    (filter_id,) = job.plan.filters()
+    state = {"watermark": -4, "floor": None, "event_time_max": 1}
+    checkpoint = new_checkpoint(tmp_path)
+    for epoch, seen in ((1, state), (2, {**state, "watermark": 99})):  # 2 is of a failed attempt
+        checkpoint.write_entry(
+            Entry(epoch, 9, {"orders": {"a": epoch}}, filters={filter_id: {"a": seen}})
+        )
+    (task,) = planner.tasks(first, second)
+    (split,) = task.fragments[0].splits
+    assert split.filters == {filter_id: state}
+    assert split.first_offset == 1
+    assert split.start == first.positions("orders")["a"]
+
+
+def test_a_table_without_splits_still_has_a_task(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    planner = Planner(job_in(tmp_path, monitored=True), ManualClock(9))
+    end = Offset(1, 9, {"orders": {}})
+    (task,) = planner.tasks(Offset(), end)
+    (split,) = task.fragments[0].splits
+    assert split.split == NO_SPLIT
+    assert split.status is Status.IDLE
+
+
+def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1), (2, 2))
+    planner = Planner(job_in(tmp_path, rows_max=1), ManualClock(9))
+    first = planner.next_offset(Offset())
+    with pytest.raises(TrustError, match="no entry for epoch 1"):
+        planner.tasks(first, planner.next_offset(first))
