@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.memory import PeakMemory
+from tidegate.clock import SystemClock
 from tidegate.connectors.datagen import write_orders
 
 SPLITS, FILES_PER_SPLIT, CUSTOMERS = 8, 10, 10_000
@@ -49,13 +50,14 @@ def tidegate(source: Path, home: Path) -> dict[str, Any]:
     command += ["--checkpoint", str(home / "checkpoint")]
     command += ["--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}"]
     lines, peak = _run(command)
-    documents = [json.loads(line) for line in lines if line.startswith("{")]
-    done = documents[-1]
+    began = next(at for at, line in lines if line.startswith("Spark "))
+    documents = [(at, json.loads(line)) for at, line in lines if line.startswith("{")]
+    ended, done = documents[-1]
     rows = [row for path in (home / "out").glob("part-*") for row in path.read_text().splitlines()]
     counted = sum(json.loads(row)["order_count"] for row in rows)
     assert done["event"] == "done", done
     assert counted == done["counts"]["used"] > 0, (counted, done["counts"])
-    return {"seconds": done["query_seconds"], "rows": done["counts"]["read"], "peak_bytes": peak}
+    return {"seconds": ended - began, "rows": done["counts"]["read"], "peak_bytes": peak}
 
 
 def native(source: Path, home: Path, rows: int) -> dict[str, Any]:
@@ -63,20 +65,26 @@ def native(source: Path, home: Path, rows: int) -> dict[str, Any]:
     files = max(1, EPOCH_ROWS * SPLITS * FILES_PER_SPLIT // rows)
     command = [sys.executable, "-m", "bench.native", str(source), str(home / "out"), str(files)]
     lines, peak = _run(command)
-    result: dict[str, Any] = json.loads(next(line for line in lines if line.startswith("{")))
+    result: dict[str, Any] = json.loads(next(line for _, line in lines if line.startswith("{")))
     return {**result, "peak_bytes": peak}
 
 
-def _run(command: list[str]) -> tuple[list[str], int]:
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+def _run(command: list[str]) -> tuple[list[tuple[float, str]], int]:
+    """Runs a command; gives its lines with the moment at which each came, and its peak memory."""
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONUNBUFFERED": "1"}
+    clock = SystemClock()
+    lines: list[tuple[float, str]] = []
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
     ) as process:
+        assert process.stdout is not None
         with PeakMemory(process.pid) as memory:
-            output, _ = process.communicate()
-        if process.returncode:
-            raise SystemExit(f"{' '.join(command)} failed with {process.returncode}: {output}")
-    return output.splitlines(), memory.peak_bytes
+            for line in process.stdout:
+                lines.append((clock.monotonic_s(), line.rstrip()))
+        if process.wait():
+            tail = "\n".join(line for _, line in lines[-20:])
+            raise SystemExit(f"{' '.join(command)} failed with {process.returncode}:\n{tail}")
+    return lines, memory.peak_bytes
 
 
 def main() -> None:

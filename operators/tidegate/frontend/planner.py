@@ -14,7 +14,19 @@ from tidegate.frontend.relations import Environment, RelationPlanner
 from tidegate.frontend.scalar import Binder, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import CreateTable, CreateView, Item, Option, OrderItem, Query, Scalar
+from tidegate.frontend.syntax import (
+    CreateTable,
+    CreateView,
+    Item,
+    Option,
+    OrderItem,
+    Query,
+    Scalar,
+    SubqueryRef,
+    TumbleRef,
+    WatermarkRef,
+)
+from tidegate.frontend.syntax import Relation as SourceRef
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, column_expr
@@ -110,7 +122,7 @@ class QueryPlanner:
     def _grouped(
         self, binder: Binder, query: Query, env: Environment
     ) -> tuple[Node, Bind, tuple[str, ...]]:
-        if not env.emit:
+        if not env.emit and not _final_windows(query.source):
             span = query.group_span or _head(query)
             raise UnsupportedError(
                 "results that change are not there yet",
@@ -274,6 +286,18 @@ class QueryPlanner:
     def _binder(self, relation: Relation) -> Binder:
         scope = Scope(self._source, relation, self._checker)
         return Binder(self._source, scope, self._checker)
+
+
+def _final_windows(relation: SourceRef | None) -> bool:
+    """Whether rows come from windows in Flink's form, whose groups are emitted when they close."""
+    match relation:
+        case TumbleRef():
+            return relation.final
+        case WatermarkRef():
+            return _final_windows(relation.input)
+        case SubqueryRef():
+            return not relation.query.group_by and _final_windows(relation.query.source)
+    return False
 
 
 def _sortable_hint(node: Node) -> str:

@@ -145,6 +145,7 @@ def _function(cursor: Cursor, start: Span) -> Relation:
     cursor.expect("(")
     source = parse_relation(cursor)
     cursor.expect(",", why=f"and the time column of {word}")
+    final = cursor.at("DESCRIPTOR")
     column = _time_column(cursor)
     last = "the size of the windows" if word == "TUMBLE" else "the watermark expression"
     cursor.expect(",", why=f"and {last}")
@@ -156,7 +157,7 @@ def _function(cursor: Cursor, start: Span) -> Relation:
     alias = _alias(cursor)
     span = start.to(cursor.previous_span)
     if word == "TUMBLE":
-        return TumbleRef(source, column, argument, offset, alias, span)
+        return TumbleRef(source, column, argument, offset, final, alias, span)
     return WatermarkRef(source, column, argument, alias, span)
 
 

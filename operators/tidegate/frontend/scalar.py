@@ -114,6 +114,10 @@ class Binder:
         path = identifier_path(node)
         if path is not None:
             return self._column(path)
+        if isinstance(node, (exp.CurrentTimestamp, *_CLOCKS)) and not node.args.get("this"):
+            name = Name(node.sql().lower().removesuffix("()"), False, span)
+            if self.scope.try_find((name,)) is not None:
+                return self._column((name,))  # a column may have a clock's name (FLIP-296)
         if isinstance(node, exp.CurrentTimestamp):
             return functions.proc_time()
         if isinstance(node, exp.Anonymous):

@@ -71,12 +71,17 @@ class SubqueryRef:
 
 @dataclass(frozen=True, slots=True)
 class TumbleRef:
-    """``TUMBLE(input, column, size[, offset])``."""
+    """``TUMBLE(input, column, size[, offset])``.
+
+    ``final``: the column stands in DESCRIPTOR(…). That is Flink's form, in which groups of windows
+    are emitted when they close, without a word about it.
+    """
 
     input: Relation
     column: Scalar
     size: Scalar
     offset: Scalar | None
+    final: bool
     alias: Name | None
     span: Span
 

@@ -117,6 +117,7 @@ def _run(
         if stop.requested:
             return last
         stop.reinstall()  # PySpark has taken SIGINT
+        log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
         run_query(spark, job, committer, state, options.interval_s, stop, log)
     assert state.last is not None
     return state.last

@@ -116,3 +116,27 @@ def test_windows_over_windows_take_the_names() -> None:
 def test_backquotes_and_case() -> None:
     assert "Scan plain" in plan("SELECT `id`, ID, Plain.T FROM `plain`")
     assert TABLES.count("\n") == 1
+
+
+def test_windows_in_flinks_form_emit_on_close_unasked() -> None:
+    flink = job(
+        "SELECT window_start, count(*) AS n"
+        " FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
+        " GROUP BY window_start, window_end"
+    )
+    risingwave = job(
+        "SELECT window_start, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
+        " GROUP BY window_start, window_end EMIT ON WINDOW CLOSE"
+    )
+    assert flink.sinks[0].input == risingwave.sinks[0].input
+
+
+def test_a_column_may_have_the_name_of_a_clock() -> None:
+    compiled = compile(
+        "CREATE TABLE x (current_time AS proctime(), a INT,"
+        " WATERMARK FOR current_time AS current_time - INTERVAL '1' SECOND)"
+        " WITH (connector = 'datagen'); SELECT current_time FROM x",
+        "f.sql",
+        {},
+    )
+    assert any("WatermarkFilter" in line for line in lines(compiled.sinks[0]))
