@@ -1,0 +1,190 @@
+"""Code broken on purpose. A simulation that lets one of these pass proves nothing.
+
+Each mutant is a context manager that patches one function while it is open. ``seeds_max`` of
+`MUTANTS` says within how many seeds, from 0, it must be caught: well above the first seed that
+caught it when it was written (0 to 7), since every change to what is drawn moves that.
+
+`merges_restored_empty` is no mutant: a merge that begins anew hears every input again before the
+barrier, and while all splits are active that gives what it had. It is here to say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+from tidegate.executor import judge, merge, sort, watermark_filter
+from tidegate.executor.dispatch import Dispatch
+from tidegate.executor.final_aggregate import FinalAggregate
+from tidegate.executor.partial_aggregate import PartialAggregate
+from tidegate.executor.split_level import SplitLevel
+from tidegate.simulator.world import World
+from tidegate.types import Barrier, Chunk, Message, Rejected, SplitReport, Status, Watermark
+
+Breaks = Callable[[], AbstractContextManager[Any]]
+
+
+def late_at_the_watermark() -> AbstractContextManager[Any]:
+    """The filter with ``<=`` for ``<``."""
+
+    def judged(times: Any, candidates: Any, has: Any, watermark: int | None) -> Any:
+        before, late, after = judge.judge(times, candidates, has, watermark)
+        return before, late | ((times == before) & (before != judge.NONE)), after
+
+    return patch.object(watermark_filter, "judge", judged)
+
+
+def maximum_of_inputs() -> AbstractContextManager[Any]:
+    """The merger with max for min."""
+    honest = merge._combine
+
+    def combined(spoken: Any) -> tuple[int | None, Status]:
+        value, status = honest(spoken)
+        if value is not None and status is Status.ACTIVE:
+            active = [w.value for w in spoken if w.status is Status.ACTIVE]
+            value = max(active)
+        return value, status
+
+    return patch.object(merge, "_combine", combined)
+
+
+def _losing(lost: Callable[[tuple[int, int, str]], bool]) -> AbstractContextManager[Any]:
+    honest = World._restore
+
+    def restored(self: World) -> None:
+        honest(self)
+        self._states = {key: table for key, table in self._states.items() if not lost(key)}
+
+    return patch.object(World, "_restore", restored)
+
+
+@contextmanager
+def filters_restored_empty() -> Iterator[None]:
+    """A restart that loses the watermark filters: in the epoch log and in the state store."""
+    honest = World._restore
+
+    def restored(self: World) -> None:
+        honest(self)
+        self.committed.filters.clear()
+
+    # In the state store a filter's table is called by the filter's id, all others by their place.
+    with patch.object(World, "_restore", restored), _losing(lambda key: key[2][:3] not in _PLACES):
+        yield
+
+
+_PLACES = ("mer", "op.", "spl")
+
+
+def operators_restored_empty() -> AbstractContextManager[Any]:
+    """A restart that loses the state tables of aggregates and sorts."""
+    return _losing(lambda key: key[2].startswith("op."))
+
+
+def merges_restored_empty() -> AbstractContextManager[Any]:
+    """A restart that loses the merged watermarks; see above."""
+    return _losing(lambda key: key[2].startswith("merge."))
+
+
+def watermark_before_its_chunk() -> AbstractContextManager[Any]:
+    """The filter says its new watermark before the rows that it judged by the old one."""
+    honest = watermark_filter.WatermarkFilter.on_chunk
+
+    def on_chunk(self: Any, chunk: Chunk) -> Iterator[Message]:
+        messages = list(honest(self, chunk))
+        return iter(sorted(messages, key=lambda message: not isinstance(message, Watermark)))
+
+    return patch.object(watermark_filter.WatermarkFilter, "on_chunk", on_chunk)
+
+
+def aggregate_forgets_what_it_holds() -> AbstractContextManager[Any]:
+    """The final aggregate does not write what it holds at a barrier: gone with the next crash."""
+    honest = FinalAggregate.on_barrier
+
+    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
+        with patch.object(self, "_persist", lambda: None):
+            yield from honest(self, barrier)
+
+    return patch.object(FinalAggregate, "on_barrier", on_barrier)
+
+
+def partials_survive_a_barrier() -> AbstractContextManager[Any]:
+    """The partial aggregate sends what it held before the last barrier once more."""
+    honest = PartialAggregate.on_barrier
+
+    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
+        held = list(self._held)
+        yield from honest(self, barrier)
+        self._held = held
+
+    return patch.object(PartialAggregate, "on_barrier", on_barrier)
+
+
+def one_key_to_the_wrong_vnode() -> AbstractContextManager[Any]:
+    """The dispatcher of the second sender sends vnode 0's keys to vnode 1."""
+    honest = Dispatch._hash
+
+    def hashed(self: Any, chunk: Chunk) -> Iterator[tuple[int, Message]]:
+        for vnode, message in honest(self, chunk):
+            yield (1 if vnode == 0 and self._next == 1 else vnode), message
+
+    return patch.object(Dispatch, "_hash", hashed)
+
+
+def ledger_row_lost() -> AbstractContextManager[Any]:
+    """The filter keeps the first of several rows that it refuses to itself."""
+    honest = watermark_filter.WatermarkFilter._reject
+
+    def reject(self: Any, data: Any, rows: Any, judged: Any) -> Rejected:
+        rejected = honest(self, data, rows, judged)
+        return Rejected(rejected.data.slice(1)) if rejected.data.num_rows > 1 else rejected
+
+    return patch.object(watermark_filter.WatermarkFilter, "_reject", reject)
+
+
+def sort_emits_at_the_watermark() -> AbstractContextManager[Any]:
+    """The sort lets rows at the watermark go, with ``<=`` for ``<``."""
+    honest = sort._below
+
+    def below(times: Any, valid: Any, bound: int) -> Any:
+        return honest(times, valid, bound) | (valid & (times == bound))
+
+    return patch.object(sort, "_below", below)
+
+
+def tally_counts_late_rows() -> AbstractContextManager[Any]:
+    """Late rows count as used, too."""
+    honest = SplitLevel.reports
+
+    def reports(self: Any, used: dict[str, int]) -> list[SplitReport]:
+        found = honest(self, used)
+        for report in found:
+            report.counts.used += report.counts.late
+        return found
+
+    return patch.object(SplitLevel, "reports", reports)
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """What is broken, and within how many seeds from 0 that must show."""
+
+    breaks: Breaks
+    seeds_max: int
+
+
+MUTANTS = (
+    Mutant(late_at_the_watermark, 20),
+    Mutant(maximum_of_inputs, 20),
+    Mutant(filters_restored_empty, 30),
+    Mutant(operators_restored_empty, 30),
+    Mutant(watermark_before_its_chunk, 30),
+    Mutant(aggregate_forgets_what_it_holds, 20),
+    Mutant(partials_survive_a_barrier, 100),
+    Mutant(one_key_to_the_wrong_vnode, 50),
+    Mutant(ledger_row_lost, 30),
+    Mutant(sort_emits_at_the_watermark, 100),
+    Mutant(tally_counts_late_rows, 20),
+)
