@@ -15,6 +15,7 @@ from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.checkpoint import Entry
+from tidegate.spark.commit import is_finished
 from tidegate.spark.ledger import counts_document, show_time
 from tidegate.types import Counts, column_named
 
@@ -75,15 +76,16 @@ class Progress:
         )
 
     def watermark(self, entry: Entry) -> str:
-        """The lowest watermark of the splits that are still active, as text."""
-        lowest, kind = None, None
+        """The lowest merged watermark as text; the highest of all splits once they have ended."""
+        merged = dict(entry.merged_filters)
         for filter_id, splits in entry.filters.items():
-            column_type = self._time_type(filter_id)
-            for state in splits.values():
-                value = state["watermark"]
-                if value is not None and (lowest is None or value < lowest):
-                    lowest, kind = value, column_type
-        return str(show_time(lowest, kind)) if lowest is not None else "-"
+            if filter_id not in merged and is_finished(self._plan, entry):
+                known = [s["watermark"] for s in splits.values() if s["watermark"] is not None]
+                merged.update({filter_id: max(known)} if known else {})
+        if not merged:
+            return "-"
+        value, filter_id = min((value, filter_id) for filter_id, value in merged.items())
+        return str(show_time(value, self._time_type(filter_id)))
 
     def _time_type(self, filter_id: str) -> str | None:
         for fragment in self._plan.fragments:

@@ -1,0 +1,166 @@
+"""The command line as far as it needs no Spark; tests/spark runs jobs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from spark_kit import SQL, add_rows, new_checkpoint
+from tidegate.cli import app
+from tidegate.spark.checkpoint import Entry
+
+COUNTS = {"read": 2, "used": 1, "filtered": 1, "late": 0, "quarantined": 0}
+
+
+def call(*args: object) -> Result:
+    return CliRunner().invoke(app, [str(arg) for arg in args])
+
+
+def told(result: Result, code: int, *words: str) -> None:
+    """It said what is wrong on stderr, and nothing else anywhere."""
+    assert result.exit_code == code, result.output
+    assert result.stdout == ""
+    for word in words:
+        assert word in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "internal error" not in result.stderr
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """A file with a job whose input is there."""
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    file = tmp_path / "job.sql"
+    file.write_text(SQL.format(tmp_path.as_posix(), ""))
+    return file
+
+
+def test_help_names_every_command() -> None:
+    result = call("--help")
+    assert result.exit_code == 0
+    for command in ("run", "explain", "check", "ledger"):
+        assert f" {command} " in result.stdout
+
+
+def test_check_says_what_the_job_is(job: Path) -> None:
+    result = call("check", job)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"{job}: ok (1 source table(s), 1 sink(s))\n"
+
+
+def test_check_reads_no_data_and_writes_nothing(job: Path) -> None:
+    before = sorted(job.parent.rglob("*"))
+    (job.parent / "in/a/0.json").unlink()
+    assert call("check", job).exit_code == 0
+    assert sorted(job.parent.rglob("*")) == [p for p in before if p.name != "0.json"]
+
+
+def test_explain_shows_the_plan(job: Path) -> None:
+    pushed, apart = (
+        call("explain", job),
+        call("explain", job, "--set", "tidegate.watermark.pushdown=false"),
+    )
+    assert pushed.exit_code == apart.exit_code == 0
+    assert "ragment" in pushed.stdout
+    assert "orders" in pushed.stdout
+    assert pushed.stdout != apart.stdout
+
+
+@pytest.mark.parametrize("command", ["check", "explain", "run"])
+def test_an_unknown_column_is_pointed_at(command: str, job: Path) -> None:
+    text = job.read_text().replace("WHERE id > 0", "WHERE idd > 0")
+    job.write_text(text)
+    line = next(n for n, words in enumerate(text.splitlines(), 1) if "idd" in words)
+    column = text.splitlines()[line - 1].index("idd") + 1
+    told(call(command, job), 2, f"{job}:{line}:{column}: unknown column 'idd'", "^^^", "hint:")
+
+
+def test_debug_shows_the_trace_and_keeps_the_exit_code(job: Path) -> None:
+    job.write_text(job.read_text().replace("WHERE id > 0", "WHERE idd > 0"))
+    result = call("check", job, "--debug")
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
+    assert "unknown column 'idd'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("tidegate.vnodes", "--set tidegate.vnodes: expected key=value"),
+        ("=5", "--set =5: expected key=value"),
+        ("tidegate.vnode=5", "did you mean 'tidegate.vnodes'?"),
+        ("tidegate.vnodes=0", "'0'"),
+        ("tidegate.epoch.interval=soon", "soon"),
+        ("nonsense=1", "nonsense"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_wrong_setting(command: str, setting: str, words: str, job: Path) -> None:
+    told(call(command, job, "--set", setting), 2, words)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    told(call("check", tmp_path / "none.sql"), 2, f"cannot read {tmp_path}/none.sql: No such file")
+    told(call("run", tmp_path), 2, f"cannot read {tmp_path}: Is a directory")
+    (tmp_path / "latin.sql").write_bytes(b"SELECT '\xe9'")
+    told(call("check", tmp_path / "latin.sql"), 2, "it is not UTF-8")
+    (tmp_path / "empty.sql").write_text("")
+    told(call("check", tmp_path / "empty.sql"), 2, "empty.sql")
+
+
+def test_a_checkpoint_must_be_local(job: Path) -> None:
+    told(call("run", job, "--checkpoint", "s3://bucket/x"), 2, "only local directories", "hint:")
+
+
+def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
+    (tmp_path / "in/a/0.json").unlink()
+    (tmp_path / "in/a").rmdir()
+    (tmp_path / "in").rmdir()
+    result = call("run", job, "--checkpoint", tmp_path / "c")
+    told(result, 2, f"nothing found at path '{tmp_path}/in'", "hint:")
+
+
+def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:
+    told(call("ledger", tmp_path), 2, f"{tmp_path} is no checkpoint of Tidegate")
+    told(call("ledger", tmp_path / "none", "--json"), 2, "is no checkpoint")
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    checkpoint.write_job({"job": "j"})
+    empty = json.loads(call("ledger", checkpoint.path, "--json").stdout)
+    assert empty["counts"] == dict.fromkeys(COUNTS, 0)
+    checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": COUNTS}}))
+    document = json.loads(call("ledger", checkpoint.path, "--json").stdout)
+    assert document == {"rows": [], "counts": COUNTS, "splits": {"a": COUNTS}}
+    text = call("ledger", checkpoint.path)
+    assert text.exit_code == 0
+    assert text.stdout == "read 2  used 1  filtered 1  late 0  quarantined 0\n"
+
+
+def test_a_corrupt_entry_is_not_trusted(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    checkpoint.write_job({"job": "j"})
+    checkpoint.write_entry(Entry(1, 1))
+    (path,) = (checkpoint.path / "epochs").glob("*.json")
+    path.write_text("{")
+    told(call("ledger", checkpoint.path), 4, str(path), "corrupt", "hint:")
+
+
+def test_an_error_that_is_nobodys_says_what_to_do(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr("tidegate.cli.cut", broken)
+    result = call("check", job)
+    assert result.exit_code == 1
+    assert "internal error: ZeroDivisionError: a bug" in result.stderr
+    assert "--debug" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in call("check", job, "--debug").stderr

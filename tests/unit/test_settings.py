@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import pytest
+
+from tidegate.errors import OptionsError
+from tidegate.settings import KNOWN, Settings, resolve
+
+
+def test_defaults() -> None:
+    settings, spark = resolve({}, {})
+    assert settings == Settings.model_validate({})
+    assert (settings.epoch_rows_max, settings.epoch_interval_us) == (500_000, 1_000_000)
+    assert (settings.vnodes, settings.parallelism, settings.pushdown) == (8, 2, True)
+    assert spark == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [("100", 100), ("5_000", 5000), (" 7 ", 7), ("unlimited", None), ("NONE", None), ("0", None)],
+)
+def test_rows_of_an_epoch(text: str, rows: int | None) -> None:
+    assert resolve({"tidegate.epoch.rows.max": text}, {})[0].epoch_rows_max == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "micros"), [("200 ms", 200_000), ("2 s", 2_000_000), ("1 min", 60_000_000)]
+)
+def test_durations(text: str, micros: int) -> None:
+    assert resolve({"tidegate.epoch.interval": text}, {})[0].epoch_interval_us == micros
+
+
+def test_the_job_wins_over_the_environment() -> None:
+    environment = {"TIDEGATE_VNODES": "3", "TIDEGATE_PARALLELISM": "7", "TIDEGATE_OTHER": "x"}
+    settings, _ = resolve({"tidegate.vnodes": "5"}, environment)
+    assert (settings.vnodes, settings.parallelism) == (5, 7)
+
+
+def test_every_setting_has_its_variable() -> None:
+    values = dict.fromkeys(KNOWN, "9")
+    values |= {"tidegate.epoch.interval": "9 s", "tidegate.watermark.pushdown": "false"}
+    environment = {name.upper().replace(".", "_"): value for name, value in values.items()}
+    found = resolve({}, environment)[0].model_dump()
+    default = Settings.model_validate({}).model_dump()
+    assert found == Settings.model_validate(values).model_dump()
+    assert all(found[name] != default[name] for name in default)
+
+
+def test_settings_of_spark_pass_as_they_are() -> None:
+    _, spark = resolve({"spark.executor.memory": "2g", "pipeline.name": "x"}, {})
+    assert spark == {"spark.executor.memory": "2g"}
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest() -> None:
+    with pytest.raises(OptionsError, match=r"unknown setting 'tidegate\.vnode'") as caught:
+        resolve({"tidegate.vnode": "5"}, {})
+    assert caught.value.hint == "did you mean 'tidegate.vnodes'?"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tidegate.vnodes", "0"),
+        ("tidegate.vnodes", "many"),
+        ("tidegate.parallelism", "-1"),
+        ("tidegate.epoch.rows.max", "-5"),
+        ("tidegate.epoch.rows.max", "1.5"),
+        ("tidegate.epoch.interval", "soon"),
+        ("tidegate.watermark.pushdown", "perhaps"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(name: str, value: str) -> None:
+    with pytest.raises(OptionsError) as caught:
+        resolve({name: value}, {})
+    assert name in caught.value.message
+    assert f"'{value}'" in caught.value.message
+    variable = name.upper().replace(".", "_")
+    with pytest.raises(OptionsError, match=f"'{value}'"):
+        resolve({}, {variable: value})

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pytest
+
+from tidegate.types import (
+    END,
+    LEDGER_SCHEMA,
+    Column,
+    Counts,
+    Reason,
+    column_named,
+    decimal_scale,
+    event_time_literal,
+    event_time_sql,
+    is_closed,
+    is_event_time_type,
+    is_late,
+)
+
+
+@pytest.mark.parametrize(
+    ("time", "watermark", "late"),
+    [(9, 10, True), (10, 10, False), (11, 10, False), (-99, None, False)],
+)
+def test_a_record_at_the_watermark_is_on_time(time: int, watermark: int | None, late: bool) -> None:
+    assert is_late(time, watermark) is late
+
+
+@pytest.mark.parametrize(
+    ("end", "watermark", "closed"),
+    [(10, 9, False), (10, 10, True), (10, END, True), (10, None, False)],
+)
+def test_a_window_closes_at_its_end(end: int, watermark: int | None, closed: bool) -> None:
+    assert is_closed(end, watermark) is closed
+
+
+@pytest.mark.parametrize(
+    ("type_", "fits"),
+    [
+        ("TIMESTAMP", True),
+        ("TIMESTAMP WITH TIME ZONE", True),
+        ("BIGINT", True),
+        ("DECIMAL(18,3)", True),
+        ("DECIMAL(18, 3)", True),
+        ("DECIMAL(19,3)", False),
+        ("INTEGER", False),
+        ("VARCHAR", False),
+        ("DATE", False),
+        ("DECIMAL", False),
+    ],
+)
+def test_types_that_may_carry_a_watermark(type_: str, fits: bool) -> None:
+    assert is_event_time_type(type_) is fits
+
+
+@pytest.mark.parametrize(
+    "type_", ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BIGINT", "DECIMAL(18,3)"]
+)
+@pytest.mark.parametrize("value", [0, -1, 1_714_550_400_123_456, 253_402_300_799_999_999])
+def test_event_time_comes_back_from_its_literal(type_: str, value: int) -> None:
+    literal = event_time_literal(value, type_)
+    assert one(f"SELECT {event_time_sql(literal, type_)}") == value
+    assert one(f"SELECT typeof({literal})") == type_
+
+
+def test_a_decimal_counts_in_its_last_digit() -> None:
+    assert one(f"SELECT {event_time_sql('1.5::DECIMAL(5,2)', 'DECIMAL(5,2)')}") == 150
+    assert one(f"SELECT {event_time_literal(150, 'DECIMAL(5,2)')}") == Decimal("1.50")
+    assert decimal_scale("DECIMAL(5,2)") == 2
+    assert decimal_scale("BIGINT") is None
+
+
+def one(sql: str) -> Any:
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        ((value,),) = connection.execute(sql).fetchall()
+    return value
+
+
+def test_accounts_balance() -> None:
+    counts = Counts(read=10, used=4, filtered=3, late=2, quarantined=1)
+    assert counts.balanced
+    counts.add(Counts(read=1, late=1))
+    assert counts == Counts(11, 4, 3, 3, 1)
+    assert counts.balanced
+    assert not Counts(read=1).balanced
+
+
+def test_reasons_stand_in_the_order_in_which_they_apply() -> None:
+    assert [str(reason) for reason in Reason] == [
+        "malformed",
+        "null_time",
+        "future",
+        "behind_merged",
+        "late",
+    ]
+    assert [reason for reason in Reason if reason.is_late] == [Reason.BEHIND_MERGED, Reason.LATE]
+
+
+def test_columns_by_name() -> None:
+    schema = (Column("a", "BIGINT"), Column("b", "VARCHAR"))
+    assert column_named(schema, "b") == schema[1]
+    with pytest.raises(KeyError):
+        column_named(schema, "c")
+
+
+def test_the_ledger_has_what_the_design_names() -> None:
+    named = {"table", "split", "offset", "event_time", "watermark", "lateness", "operator"}
+    assert named | {"reason", "record"} <= set(LEDGER_SCHEMA.names)
