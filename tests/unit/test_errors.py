@@ -7,9 +7,8 @@ import pytest
 from tidegate import errors
 from tidegate.errors import Position, SqlError, TidegateError, did_you_mean
 
+CLASSES = [kind for _, kind in inspect.getmembers(errors, inspect.isclass)]
 TREE: list[type[TidegateError]] = [kind for kind in CLASSES if issubclass(kind, TidegateError)]
-    kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)
-}
 
 
 def test_exit_codes_are_those_of_the_command_line() -> None:
