@@ -120,6 +120,7 @@ class Actor:
         """
         for split, status in statuses.items():
             if split != NO_SPLIT:
+                self._splits[split].status = status
                 yield from self.announce(SplitStatus(status, split))
             for message in (SplitStatus(status, split), barrier):
                 if split == NO_SPLIT:

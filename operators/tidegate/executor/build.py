@@ -68,7 +68,11 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
 
 
 def build_filter(
-    node: nodes.WatermarkFilter, context: Context, table: str, split: str
+    node: nodes.WatermarkFilter, context: Context, table: str, split: str, keep_record: bool
 ) -> WatermarkFilter:
-    """The watermark filter of one split; its state table is shared by the splits of the actor."""
-    return WatermarkFilter(node, table, split, context.engine, context.state(node.id))
+    """The watermark filter of one split; its state table is shared by the splits of the actor.
+
+    ``keep_record``: another filter stands above it, which may refuse what this one accepts.
+    """
+    state = context.state(node.id)
+    return WatermarkFilter(node, table, split, context.engine, state, keep_record=keep_record)

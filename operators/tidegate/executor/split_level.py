@@ -35,6 +35,7 @@ class SplitLevel:
         self.filters: dict[int, WatermarkFilter] = {}
         executors: dict[int, Executor] = {}
         self._entries: list[int] = []
+        stacked = fragment.below_filters
         for at in sorted(local):
             node = fragment.nodes[at]
             if isinstance(node, Input):
@@ -46,7 +47,9 @@ class SplitLevel:
                 )
             elif isinstance(node, nodes.WatermarkFilter):
                 name = table.name if table else node.account.split("#")[0]
-                self.filters[at] = executors[at] = build_filter(node, context, name, split)
+                self.filters[at] = executors[at] = build_filter(
+                    node, context, name, split, keep_record=at in stacked
+                )
             else:
                 executors[at] = build(node, context, f"split.{at}.{split}")
         self.pipeline = Pipeline(executors, fragment.below, exits)

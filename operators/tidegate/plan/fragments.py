@@ -53,15 +53,21 @@ class Fragment:
         local: set[int] = set()
         for index, node in enumerate(self.nodes):
             by_split = isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT
-            if isinstance(node, Scan) or by_split:
+            if isinstance(node, Scan | WatermarkFilter) or by_split:
                 local.add(index)
-            if isinstance(node, WatermarkFilter):
-                open_ = [index]
-                while open_:
-                    at = open_.pop()
-                    local.add(at)
-                    open_ += self.below[at]
-        return frozenset(local)
+        return frozenset(local) | self.below_filters
+
+    @property
+    def below_filters(self) -> frozenset[int]:
+        """Nodes that have a watermark filter above them, which may refuse what they pass on."""
+        found: set[int] = set()
+        for index, node in enumerate(self.nodes):
+            open_ = list(self.below[index]) if isinstance(node, WatermarkFilter) else []
+            while open_:
+                at = open_.pop()
+                found.add(at)
+                open_ += self.below[at]
+        return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,55 @@
+"""The executors of one split: its account, and filters on top of each other."""
+
+from __future__ import annotations
+
+from actor_kit import actor, barrier, plan, records, rows, shown
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.types import Status
+
+
+def test_a_stacked_filter_has_the_records_of_what_it_refuses() -> None:
+    one = actor(plan("SELECT v FROM WATERMARK(WATERMARK(plain, t, t), v, v)"), 0)
+    one.open_splits(["a"], 1)
+    emitted = list(one.on_source("a", rows("3 5; 4 1; 2 9; 5 6")))
+    assert shown(emitted) == [
+        "0>* chunk: 5; 6",
+        "ledger rejected: late 1 1 5 4",
+        "0>* watermark v 6",
+        "ledger rejected: late 2 2 4 2",
+    ]
+    assert records(emitted) == [b"record 1", b"record 2"]
+
+
+def test_one_account_of_a_chain_of_filters() -> None:
+    one = actor(plan("SELECT v FROM WATERMARK(WATERMARK(plain, t, t), v, v)"), 0)
+    one.open_splits(["a"], 1)
+    list(one.on_source("a", rows("3 5; 4 1; 2 9; 5 6", malformed=1)))
+    list(one.close_splits({"a": Status.ACTIVE}, barrier(1)))
+    (report,) = one.reports()
+    counts = report.counts
+    assert (counts.read, counts.used, counts.late, counts.quarantined) == (5, 2, 2, 1)
+    assert [state.watermark for state in report.filters.values()] == [5, 6]
+
+
+def test_a_report_says_the_splits_status_and_begins_anew() -> None:
+    one = actor(plan("SELECT t FROM marked"), 0)
+    one.open_splits(["a"], 1)
+    list(one.on_source("a", rows("3 5")))
+    list(one.close_splits({"a": Status.ACTIVE}, barrier(1)))
+    assert [report.counts.read for report in one.reports()] == [1]
+    one.open_splits(["a"], 2)
+    list(one.close_splits({"a": Status.FINISHED}, barrier(2)))
+    (report,) = one.reports()
+    assert (report.counts.read, report.status) == (0, Status.FINISHED)
+
+
+def test_a_floor_is_that_of_its_filter_only() -> None:
+    one = actor(plan("SELECT v FROM WATERMARK(WATERMARK(plain, t, t), v, v)"), 0)
+    one.open_splits(["a"], 1)
+    _, upper = (node for node in one.fragment.nodes if isinstance(node, WatermarkFilter))
+    one.take_over("a", {upper.id: 7, "another": 9})
+    assert shown(one.on_source("a", rows("1 6; 2 8"))) == [
+        "0>* chunk: 8",
+        "ledger rejected: behind_merged 0 6 7 1",
+        "0>* watermark v 8",
+    ]
