@@ -141,24 +141,36 @@ class Checkpoint:
         return self.path / "epochs" / f"{epoch:010d}.json"
 
     def check_spark_log(self) -> None:
-        """Raises TrustError when Spark's newest offset or commit cannot be read."""
-        for name in ("offsets", "commits"):
-            directory = self.path / "spark" / name
-            numbers = [int(p.name) for p in directory.glob("*") if p.name.isdigit()]
-            for number in sorted(numbers)[-2:]:
-                path = directory / str(number)
-                lines = path.read_bytes().split(b"\n")
-                if lines[0] not in (b"v1", b"v2"):
-                    raise _corrupt(path)
-                for line in lines[1:]:
-                    if line in (b"", b"-"):
-                        continue
-                    try:
-                        json.loads(line)
-                    except ValueError as error:
-                        raise _corrupt(path) from error
-                if name == "offsets" and len(lines) < 3:
-                    raise _corrupt(path)
+        """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
+        offsets, commits = (self._spark_log(name) for name in ("offsets", "commits"))
+        for path in (*offsets[-2:], *commits[-2:]):
+            _check_spark_file(path, lines_min=3 if path in offsets else 1)
+        # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order.
+        planned, committed = (int(log[-1].name) + 1 if log else 0 for log in (offsets, commits))
+        last = self.last_epoch()
+        if not committed <= last <= planned:
+            raise TrustError(
+                f"the checkpoint {self.path} is not whole: the epoch log ends with epoch {last}, "
+                f"Spark has planned {planned} and committed {committed}",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
+
+    def _spark_log(self, name: str) -> list[Path]:
+        """The files of one of Spark's logs, oldest first."""
+        paths = [p for p in (self.path / "spark" / name).glob("*") if p.name.isdigit()]
+        return sorted(paths, key=lambda path: int(path.name))
+
+
+def _check_spark_file(path: Path, lines_min: int) -> None:
+    lines = path.read_bytes().split(b"\n")
+    if lines[0] not in (b"v1", b"v2") or len(lines) < lines_min:
+        raise _corrupt(path)
+    for line in lines[1:]:
+        if line not in (b"", b"-"):
+            try:
+                json.loads(line)
+            except ValueError as error:
+                raise _corrupt(path) from error
 
 
 def _corrupt(path: Path) -> TrustError:

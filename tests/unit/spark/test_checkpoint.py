@@ -109,6 +109,7 @@ GOOD = 'v1\n{"batchWatermarkMs": 0}\n{"epoch": 1}'
 
 def test_sparks_log_is_trusted_when_it_can_be_read(checkpoint: Checkpoint) -> None:
     checkpoint.check_spark_log()
+    checkpoint.write_entry(Entry(1, 1))
     write_log(checkpoint, "offsets", 0, GOOD)
     write_log(checkpoint, "offsets", 1, GOOD.replace('{"epoch": 1}', "-"))
     write_log(checkpoint, "commits", 0, "v1\n{}")
@@ -121,6 +122,35 @@ def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> 
     path = write_log(checkpoint, "offsets", 1, text)
     with pytest.raises(TrustError, match=str(path)):
         checkpoint.check_spark_log()
+
+
+@pytest.mark.parametrize(
+    ("offsets", "entries", "commits", "whole"),
+    [
+        (1, 0, 0, True),  # planned
+        (1, 1, 0, True),  # entered
+        (1, 1, 1, True),  # committed
+        (12, 11, 11, True),
+        (1, 0, 1, False),  # the entry is lost
+        (0, 1, 0, False),  # Spark's part is lost
+        (12, 12, 0, True),
+        (11, 12, 11, False),
+    ],
+)
+def test_spark_and_the_epoch_log_must_agree(
+    checkpoint: Checkpoint, offsets: int, entries: int, commits: int, whole: bool
+) -> None:
+    for number in range(offsets):
+        write_log(checkpoint, "offsets", number, GOOD)
+    for number in range(commits):
+        write_log(checkpoint, "commits", number, "v1\n{}")
+    for epoch in range(1, entries + 1):
+        checkpoint.write_entry(Entry(epoch, 1))
+    if whole:
+        checkpoint.check_spark_log()
+    else:
+        with pytest.raises(TrustError, match="is not whole"):
+            checkpoint.check_spark_log()
 
 
 def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
