@@ -76,7 +76,7 @@ def _value(sql: str, type_: Any) -> str:
         return f"CAST({sql} AS VARCHAR)"
     if kind in ("float", "double"):
         special = f"CASE WHEN isnan({sql}) THEN '\"NaN\"' WHEN {sql} > 0 THEN '\"Infinity\"' "
-        special += "ELSE '\"-Infinity\"' END"
+        special += f"WHEN {sql} < 0 THEN '\"-Infinity\"' END"
         return f"CASE WHEN isfinite({sql}) THEN CAST({sql} AS VARCHAR) ELSE {special} END"
     if kind == "timestamp":
         return _in_quotes(timestamp_text(sql))

@@ -25,6 +25,7 @@ from unit.connectors.files_kit import ENGINE
         ("DOUBLE", "'nan'", '"NaN"'),
         ("DOUBLE", "'inf'", '"Infinity"'),
         ("DOUBLE", "'-inf'", '"-Infinity"'),
+        ("DOUBLE", "NULL", "null"),
         ("BOOLEAN", "true", "true"),
         ("VARCHAR", "'a\"b\\' || chr(10) || chr(1) || 'é'", '"a\\"b\\\\\\n\\u0001é"'),
         ("TIMESTAMP", "'2024-01-01 10:00:00'", '"2024-01-01 10:00:00"'),
