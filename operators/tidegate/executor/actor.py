@@ -21,8 +21,9 @@ from tidegate.executor.merge import Merge
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.tally import Tally, used_by_split
+from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
-from tidegate.plan.physical import Distribution, Exchange, Input, watermark_columns
+from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.physical import Tally as TallyNode
 from tidegate.state import StateTable
 from tidegate.types import (

@@ -1,15 +1,16 @@
 """Watermark derivation (S4): for every column of a node, where its watermark comes from.
 
-`derive` is a pass over logical nodes. The executors apply the same rules to values (`Project`,
-`Tumble`, the aggregates); this pass says beforehand which columns will have a watermark, for the
-planner (closing keys, sort columns) and for EXPLAIN (where one was lost).
+`derive` is a pass over logical and physical nodes. The executors apply the same rules to values
+(`Project`, `Tumble`, the aggregates); this pass says beforehand which columns will have a
+watermark: to the planner (closing keys, sort columns), to the fragmenter and the actors (what a
+merge waits for), and to EXPLAIN (where one was lost).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from tidegate.plan.nodes import (
     Aggregate,
@@ -22,6 +23,15 @@ from tidegate.plan.nodes import (
     Sort,
     Tumble,
     WatermarkFilter,
+)
+from tidegate.plan.physical import (
+    Exchange,
+    FinalAggregate,
+    Input,
+    MergeRuns,
+    PartialAggregate,
+    SortRuns,
+    Tally,
 )
 from tidegate.types import is_event_time_type
 
@@ -64,30 +74,49 @@ class Derived:
 NONE: Final = Derived(lost="no watermark is declared on it")
 
 
-def derive(node: Node) -> dict[str, Derived]:
-    """One `Derived` for every column of ``node.schema``."""
+Columns: TypeAlias = Mapping[str, Derived]
+
+
+def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
+    """One `Derived` for every column of ``node.schema``.
+
+    ``ports`` is what is known of the fragment's inputs. Without it their columns are where the
+    derivation begins, like the columns of watermark filters.
+    """
     match node:
         case Scan():
             return {column.name: NONE for column in node.schema}
+        case Input():
+            return dict(ports[node.port]) if ports else _of_input(node)
         case WatermarkFilter():
-            unit_us = node.unit_us
-            own = Derived(node.id, node.column, unit_us=unit_us)
-            return derive(node.input) | {node.column: own}
+            own = Derived(node.id, node.column, unit_us=node.unit_us)
+            return derive(node.input, ports) | {node.column: own}
         case Project():
-            below = derive(node.input)
+            below = derive(node.input, ports)
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}
         case Tumble():
-            return _of_tumble(node, derive(node.input))
+            return _of_tumble(node, derive(node.input, ports))
         case Aggregate():
-            return _of_aggregate(node, derive(node.input))
+            return _of_aggregate(node, derive(node.input, ports))
+        case PartialAggregate():
+            return _of_keys(node.aggregate, derive(node.input, ports))
+        case FinalAggregate():
+            return _of_aggregate(node.aggregate, derive(node.input, ports))
         case Sort():
-            return _of_sort(node, derive(node.input))
-        case Filter() | Sink():
-            return derive(node.input)
+            return _of_sort(node, derive(node.input, ports))
+        case SortRuns() | MergeRuns():
+            return _of_sort(node.sort, derive(node.input, ports))
+        case Filter() | Sink() | Tally() | Exchange():
+            return derive(node.input, ports)
     raise AssertionError(f"no derivation for {type(node).__name__}")
 
 
-def closing_key(keys: tuple[str, ...], derived: Mapping[str, Derived]) -> str | None:
+def watermark_columns(node: Node) -> tuple[str, ...]:
+    """The columns that ``node`` emits watermarks for."""
+    return tuple(name for name, derived in derive(node).items() if derived.has_watermark)
+
+
+def closing_key(keys: tuple[str, ...], derived: Columns) -> str | None:
     """The key whose watermark closes groups: a window's end, then its start, then any other."""
 
     def rank(key: str) -> int:
@@ -100,7 +129,7 @@ def closing_key(keys: tuple[str, ...], derived: Mapping[str, Derived]) -> str | 
     return min(candidates, key=rank, default=None)
 
 
-def _of_expr(name: str, expr: Expr, below: Mapping[str, Derived]) -> Derived:
+def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     if expr.monotone_in is None:
         inputs = [below[column] for column in sorted(expr.columns)]
         if not inputs:
@@ -121,35 +150,50 @@ def _unit(derived: Derived, expr: Expr) -> int:
     return 1 if expr.type.startswith("TIMESTAMP") else derived.unit_us
 
 
-def _of_tumble(node: Tumble, below: dict[str, Derived]) -> dict[str, Derived]:
+def _of_tumble(node: Tumble, below: Columns) -> dict[str, Derived]:
     time = below[node.time_column]
     if time.lost:
-        return below | {WINDOW_START: time, WINDOW_END: time}
+        return {**below, WINDOW_START: time, WINDOW_END: time}
     start = replace(time, how=("tumble_start(·)", *time.how), window=(node, 0))
     end = replace(time, how=("tumble_end(·)", *time.how), window=(node, node.size))
-    return below | {WINDOW_START: start, WINDOW_END: end}
+    return {**below, WINDOW_START: start, WINDOW_END: end}
 
 
-def _of_aggregate(node: Aggregate, below: Mapping[str, Derived]) -> dict[str, Derived]:
-    closing = below[node.closing_key]
-    result: dict[str, Derived] = {}
+def _of_input(node: Input) -> dict[str, Derived]:
+    return {
+        column.name: Derived(source=column.name) if column.name in node.watermarks else NONE
+        for column in node.schema
+    }
+
+
+def _of_keys(node: Aggregate, below: Columns) -> dict[str, Derived]:
+    aggregates = {call.output.name: Derived(lost="it is an aggregate") for call in node.calls}
+    return {key: below[key] for key in node.keys} | aggregates
+
+
+def _of_aggregate(node: Aggregate, below: Columns) -> dict[str, Derived]:
+    result = _of_keys(node, below)
+    kept = {node.closing_key, *(key for key, _ in same_window_keys(node, below))}
     for key in node.keys:
-        derived = below[key]
-        same_window = (
-            derived.window is not None
-            and closing.window is not None
-            and derived.window[0] == closing.window[0]
-        )
-        if key == node.closing_key or same_window or derived.lost:
-            result[key] = derived
-        else:
+        if key not in kept and result[key].has_watermark:
             result[key] = Derived(lost=f"groups leave in the order of {node.closing_key}")
-    for call in node.calls:
-        result[call.output.name] = Derived(lost="it is an aggregate")
     return result
 
 
-def _of_sort(node: Sort, below: Mapping[str, Derived]) -> dict[str, Derived]:
+def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], ...]:
+    """The other ends of the closing key's window among the keys: (column, distance from it)."""
+    closing = below[node.closing_key].window
+    return tuple(
+        (key, window[1] - closing[1])
+        for key in node.keys
+        if (window := below[key].window) is not None
+        and key != node.closing_key
+        and closing is not None
+        and window[0] == closing[0]
+    )
+
+
+def _of_sort(node: Sort, below: Columns) -> dict[str, Derived]:
     return {
         name: derived
         if name == node.column or derived.lost

@@ -1,67 +1,163 @@
 """EXPLAIN: the plan as people read it.
 
-Fragments in the order of depth; in each the operators from output to input, with the columns that
-have a watermark behind each, and for stateful operators a bound on what they keep.
+Fragments in the order of depth. For each of their outputs: where it goes; which column of it has a
+watermark, and which filter's column it follows from; then the operators from output to input. An
+operator says what it keeps between epochs (``state``) and which watermark ends at it (``loses``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from tidegate.plan import nodes, physical
-from tidegate.plan.fragments import Fragment, Plan
+from tidegate.plan.derivation import NONE, Columns, Derived, derive
+from tidegate.plan.fragments import Fragment, Output, Plan
+
+Ports: TypeAlias = Mapping[tuple[int, int], Columns]
+"""What is known of the columns that come in, by (fragment, port)."""
 
 
 def explain(plan: Plan) -> str:
     """The text of EXPLAIN for a whole job."""
-    exchanges = sum(len(fragment.inputs) for fragment in plan.fragments)
-    lines = [
-        f"job {plan.job.name}: {len(plan.sources)} source(s), {len(plan.job.sinks)} sink(s), "
-        f"{len(plan.fragments)} fragments, {exchanges} exchanges, {plan.vnodes} vnodes"
-    ]
+    counted = ", ".join(
+        [
+            _count(len(plan.sources), "source"),
+            _count(len(plan.job.sinks), "sink"),
+            _count(len(plan.fragments), "fragment"),
+            _count(sum(len(fragment.inputs) for fragment in plan.fragments), "exchange"),
+            _count(plan.vnodes, "vnode"),
+        ]
+    )
+    lines = [f"job {plan.job.name}: {counted}"]
+    ports: dict[tuple[int, int], Columns] = {}
     for fragment in plan.fragments:
-        lines += ["", _title(fragment), *_body(plan, fragment)]
+        part = _Part(plan, fragment, ports)
+        lines += ["", part.title(), *part.body()]
+        for output in fragment.outputs:
+            if output.exchange is not None:
+                ports[output.fragment, output.port] = part.derive(fragment.nodes[output.at])
     return "\n".join(lines)
 
 
-def _title(fragment: Fragment) -> str:
-    if fragment.table is not None:
-        return f"fragment {fragment.id}: reads {fragment.table.name}, in the source's readers"
-    where = "one actor" if fragment.instances == 1 else f"{fragment.instances} vnodes"
-    return f"fragment {fragment.id}: stage {fragment.depth}, {where}"
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One fragment, and what is known of its inputs."""
+
+    plan: Plan
+    fragment: Fragment
+    ports: Ports
+
+    def derive(self, node: nodes.Node) -> Columns:
+        inputs = range(len(self.fragment.inputs))
+        return derive(node, [self.ports[self.fragment.id, port] for port in inputs])
+
+    def title(self) -> str:
+        fragment = self.fragment
+        if fragment.table is not None:
+            return f"fragment {fragment.id}: reads {fragment.table.name}, in the source's readers"
+        where = "one actor" if fragment.instances == 1 else f"{fragment.instances} vnodes"
+        return f"fragment {fragment.id}: stage {fragment.depth}, {where}"
+
+    def body(self) -> Iterator[str]:
+        shown: set[nodes.Node] = set()
+        for output in self.fragment.outputs:
+            node = self.fragment.nodes[output.at]
+            yield f"  -> {self._target(output)}"
+            yield from (f"     {line}" for line in _watermarks(self.derive(node)))
+            yield from self._tree(node, 2, shown)
+
+    def _target(self, output: Output) -> str:
+        if output.exchange is None:
+            table = self.plan.job.sinks[output.sink].table
+            return f"sink {table.name} ({table.connector})"
+        by = output.exchange.distribution.value
+        keys = f"({', '.join(output.exchange.keys)})" if output.exchange.keys else ""
+        return f"exchange {by}{keys} to fragment {output.fragment}"
+
+    def _tree(self, node: nodes.Node, indent: int, shown: set[nodes.Node]) -> Iterator[str]:
+        pad = "  " * indent
+        if node in shown:
+            yield f"{pad}{self._name(node)} (as above)"
+            return
+        shown.add(node)
+        yield f"{pad}{self._name(node)}"
+        for note in (*self._state(node), *self._losses(node)):
+            yield f"{pad}  | {note}"
+        for below in node.inputs:
+            yield from self._tree(below, indent + 1, shown)
+
+    def _name(self, node: nodes.Node) -> str:
+        if isinstance(node, physical.Input):
+            return f"Merge fragment {self.fragment.inputs[node.port]}, {node.distribution.value}"
+        return _name(node)
+
+    def _state(self, node: nodes.Node) -> Iterator[str]:
+        """A bound on what the operator keeps between epochs; nothing said is nothing kept."""
+        match node:
+            case nodes.WatermarkFilter():
+                pushed = self.fragment.table is not None
+                where = "the epoch log (pushed down)" if pushed else "the state store"
+                yield f"state: one watermark per split, in {where}"
+            case physical.Input() if node.watermarks and (
+                node.distribution is not physical.Distribution.BY_SPLIT
+            ):
+                yield f"state: the merged watermark of {', '.join(node.watermarks)}"
+            case physical.FinalAggregate():
+                key = node.aggregate.closing_key
+                yield f"state: one row per group whose {key} the watermark has not reached"
+                for call in node.aggregate.calls:
+                    if call.distinct:
+                        yield f"state: in each, the distinct values of {call.argument}"
+            case physical.SortRuns():
+                column = node.sort.column
+                yield f"state: the rows whose {column} is not below the watermark"
+
+    def _losses(self, node: nodes.Node) -> Iterator[str]:
+        """The watermarks that end here, where the reason is not one of the input."""
+        if not node.inputs:
+            return
+        (input_,) = node.inputs
+        below = self.derive(input_)
+        if not any(derived.has_watermark for derived in below.values()):
+            return
+        known = {derived.lost for derived in below.values()}
+        for name, derived in self.derive(node).items():
+            if derived.lost and derived.lost not in known and _ends(name, node, below):
+                yield f"loses the watermark on {name}: {derived.lost}"
+        if isinstance(node, nodes.Project):
+            gone = _projected_away(node, below)
+            if gone:
+                yield f"drops {', '.join(gone)}, and the watermark on it"
 
 
-def _body(plan: Plan, fragment: Fragment) -> Iterator[str]:
-    shown: set[nodes.Node] = set()
-    for output in fragment.outputs:
-        yield f"  -> {_target(plan, output.sink, output.exchange, output.fragment)}"
-        yield from _tree(fragment, fragment.nodes[output.at], 2, shown)
+def _ends(name: str, node: nodes.Node, below: Columns) -> bool:
+    """Whether column ``name`` of ``node`` is made from one that has a watermark."""
+    if isinstance(node, nodes.Project):
+        return any(below[column].has_watermark for column in dict(node.columns)[name].columns)
+    return below.get(name, NONE).has_watermark
 
 
-def _target(plan: Plan, sink: int, exchange: physical.Exchange | None, fragment: int) -> str:
-    if exchange is None:
-        table = plan.job.sinks[sink].table
-        return f"sink {table.name} ({table.connector})"
-    by = exchange.distribution.value
-    keys = f"({', '.join(exchange.keys)})" if exchange.keys else ""
-    return f"exchange {by}{keys} to fragment {fragment}"
+def _projected_away(node: nodes.Project, below: Columns) -> list[str]:
+    used = {column for _, expr in node.columns for column in expr.columns}
+    return [name for name, derived in below.items() if derived.has_watermark and name not in used]
 
 
-def _tree(
-    fragment: Fragment, node: nodes.Node, indent: int, shown: set[nodes.Node]
-) -> Iterator[str]:
-    pad = "  " * indent
-    if node in shown:
-        yield f"{pad}(as above) {_name(node)}"
-        return
-    shown.add(node)
-    columns = physical.watermark_columns(node)
-    watermarks = f"  watermarks [{', '.join(columns)}]" if columns else ""
-    yield f"{pad}{_name(node)}{watermarks}"
-    for note in _notes(fragment, node):
-        yield f"{pad}    {note}"
-    for below in node.inputs:
-        yield from _tree(fragment, below, indent + 1, shown)
+def _watermarks(columns: Columns) -> Iterator[str]:
+    """What is known of each column of an output; columns without a watermark by reason."""
+    without: dict[str, list[str]] = {}
+    for name, derived in columns.items():
+        if derived.lost:
+            without.setdefault(derived.lost, []).append(name)
+        else:
+            yield f"watermark on {name}: {_origin(derived)}"
+    for why, names in without.items():
+        yield f"none on {', '.join(names)}: {why}"
+
+
+def _origin(derived: Derived) -> str:
+    return f"{derived.describe()}, from filter {derived.filter_id}"
 
 
 def _name(node: nodes.Node) -> str:
@@ -70,46 +166,27 @@ def _name(node: nodes.Node) -> str:
             computed = f", computes {', '.join(n for n, _ in node.computed)}" * bool(node.computed)
             return f"Scan {node.table.name} ({node.table.connector}, {node.table.format}){computed}"
         case nodes.WatermarkFilter():
-            return f"WatermarkFilter {node.column} AS {node.strategy.text or node.strategy.sql}"
+            strategy = node.strategy.text or node.strategy.sql
+            return f"WatermarkFilter {node.id}: {node.column} AS {strategy}"
         case nodes.Project():
-            return f"Project [{', '.join(_column(name, e) for name, e in node.columns)}]"
+            return f"Project {', '.join(_column(name, expr) for name, expr in node.columns)}"
         case nodes.Filter():
             return f"Filter {node.predicate.text or node.predicate.sql}"
         case nodes.Tumble():
             return f"Tumble {node.time_column} by {_size(node)}"
         case physical.Tally():
-            return f"Tally {node.account}"
+            return f"Tally rows used of account {node.account}"
         case physical.PartialAggregate():
-            return f"PartialAggregate by [{', '.join(node.aggregate.keys)}]"
+            return f"PartialAggregate by {', '.join(node.aggregate.keys)}"
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
-            return f"Aggregate by [{', '.join(node.aggregate.keys)}] of [{calls}], on window close"
+            by = f"by {', '.join(node.aggregate.keys)}"
+            return f"Aggregate {calls} {by}, on window close" if calls else f"Aggregate {by}"
         case physical.SortRuns():
             return f"Sort by {node.sort.column}, on window close"
         case physical.MergeRuns():
             return f"MergeSort by {node.sort.column}"
-        case physical.Input():
-            return f"Merge of fragment input {node.port}, {node.distribution.value}"
     return type(node).__name__
-
-
-def _notes(fragment: Fragment, node: nodes.Node) -> Iterator[str]:
-    match node:
-        case nodes.WatermarkFilter():
-            where = "epoch log, pushed down" if fragment.table is not None else "state store"
-            yield f"state: one watermark per split ({where})"
-        case physical.FinalAggregate():
-            yield f"state: the groups of open windows, until {node.aggregate.closing_key} is passed"
-        case physical.SortRuns():
-            yield f"state: the rows at or above the watermark of {node.sort.column}"
-        case nodes.Project():
-            lost = [(n, e.lost) for n, e in node.columns if e.lost and _had(node, e)]
-            for name, why in lost:
-                yield f"no watermark on {name}: {why}"
-
-
-def _had(node: nodes.Project, expr: nodes.Expr) -> bool:
-    return bool(set(physical.watermark_columns(node.input)) & expr.columns)
 
 
 def _column(name: str, expr: nodes.Expr) -> str:
@@ -128,3 +205,7 @@ def _size(node: nodes.Tumble) -> str:
     if node.column_of(node.time_column).type.startswith("TIMESTAMP"):
         return f"{node.size / 1e6:g} s"
     return str(node.size)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.lower import lower
 from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, Unary, WatermarkFilter
-from tidegate.plan.physical import Distribution, Exchange, Input, watermark_columns
+from tidegate.plan.physical import Distribution, Exchange, Input
 
 
 @dataclass(frozen=True, slots=True)

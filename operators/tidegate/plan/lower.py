@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.plan.derivation import derive, same_window_keys
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -63,11 +64,12 @@ def lower(node: Node, pushdown: bool) -> Node:
 
 
 def _lower_aggregate(node: Aggregate, below: Node) -> Node:
+    derived = same_window_keys(node, derive(node.input))
     ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
     below = _tallied(below, keep=(SPLIT, OFFSET) if ordered else ())
     partial = PartialAggregate(node.schema, below, node)
     exchange = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
-    return FinalAggregate(node.schema, exchange, node, _derived(node))
+    return FinalAggregate(node.schema, exchange, node, derived)
 
 
 def _lower_sort(node: Sort, below: Node) -> Node:
@@ -77,35 +79,6 @@ def _lower_sort(node: Sort, below: Node) -> Node:
     runs = SortRuns(node.schema, spread, node, hidden)
     gather = Exchange(node.schema, runs, Distribution.GATHER, hidden=hidden)
     return MergeRuns(node.schema, gather, node, hidden)
-
-
-def _derived(node: Aggregate) -> tuple[tuple[str, int], ...]:
-    """Keys at a fixed distance from the closing key: the other end of the same tumbling window."""
-    closing = _window_end_of(node.input, node.closing_key)
-    if closing is None:
-        return ()
-    derived = []
-    for key in node.keys:
-        other = _window_end_of(node.input, key)
-        if key != node.closing_key and other is not None and other[0] == closing[0]:
-            derived.append((key, other[1] - closing[1]))
-    return tuple(derived)
-
-
-def _window_end_of(node: Node, column: str) -> tuple[Tumble, int] | None:
-    """The window that ``column`` is an end of, and its distance from the window's start."""
-    while isinstance(node, Unary):
-        if isinstance(node, Tumble) and column in ("window_start", "window_end"):
-            return node, node.size if column == "window_end" else 0
-        if isinstance(node, Project):
-            expr = dict(node.columns)[column]
-            if not expr.is_column:
-                return None
-            (column,) = expr.columns
-        elif not isinstance(node, Filter | Tumble):
-            return None
-        node = node.input
-    return None
 
 
 def _region(node: Node) -> list[Node]:

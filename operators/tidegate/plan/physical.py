@@ -8,17 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from tidegate.plan.nodes import (
-    Aggregate,
-    Filter,
-    Node,
-    Project,
-    Sort,
-    Tumble,
-    Unary,
-    WatermarkFilter,
-)
-from tidegate.types import is_event_time_type
+from tidegate.plan.nodes import Aggregate, Node, Sort, Unary
 
 
 class Distribution(enum.StrEnum):
@@ -89,33 +79,3 @@ class MergeRuns(Unary):
 
     sort: Sort
     hidden: tuple[str, ...]
-
-
-def watermark_columns(node: Node) -> tuple[str, ...]:
-    """The columns that ``node`` emits watermarks for: S4, as the executors do it."""
-    match node:
-        case Input():
-            return node.watermarks
-        case FinalAggregate():
-            return (node.aggregate.closing_key, *(column for column, _ in node.derived))
-        case SortRuns() | MergeRuns():
-            return (node.sort.column,)
-        case WatermarkFilter():
-            below = watermark_columns(node.input)
-            return (*(column for column in below if column != node.column), node.column)
-        case Project():
-            below = watermark_columns(node.input)
-            return tuple(
-                name
-                for name, expr in node.columns
-                if expr.monotone_in in below and is_event_time_type(expr.type)
-            )
-        case Tumble():
-            below = watermark_columns(node.input)
-            return (*below, "window_start", "window_end") if node.time_column in below else below
-        case PartialAggregate():
-            below = watermark_columns(node.input)
-            return tuple(key for key in node.aggregate.keys if key in below)
-        case Filter() | Tally() | Exchange():
-            return watermark_columns(node.input)
-    return ()
