@@ -99,6 +99,10 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
 	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS)
 
+.PHONY: goldens
+goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like code
+	@$(PYTHON) -m pytest tests/plans --update-goldens
+
 .PHONY: bench
 bench: $(STAMP) ## Measure rows per second against Spark's own windows
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench

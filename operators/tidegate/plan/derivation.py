@@ -97,11 +97,12 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Tumble():
             return _of_tumble(node, derive(node.input, ports))
         case Aggregate():
-            return _of_aggregate(node, derive(node.input, ports))
+            below = derive(node.input, ports)
+            return _of_aggregate(node, below, same_window_keys(node, below))
         case PartialAggregate():
             return _of_keys(node.aggregate, derive(node.input, ports))
         case FinalAggregate():
-            return _of_aggregate(node.aggregate, derive(node.input, ports))
+            return _of_aggregate(node.aggregate, derive(node.input, ports), node.derived)
         case Sort():
             return _of_sort(node, derive(node.input, ports))
         case SortRuns() | MergeRuns():
@@ -171,9 +172,11 @@ def _of_keys(node: Aggregate, below: Columns) -> dict[str, Derived]:
     return {key: below[key] for key in node.keys} | aggregates
 
 
-def _of_aggregate(node: Aggregate, below: Columns) -> dict[str, Derived]:
+def _of_aggregate(
+    node: Aggregate, below: Columns, derived: tuple[tuple[str, int], ...]
+) -> dict[str, Derived]:
     result = _of_keys(node, below)
-    kept = {node.closing_key, *(key for key, _ in same_window_keys(node, below))}
+    kept = {node.closing_key, *(key for key, _ in derived)}
     for key in node.keys:
         if key not in kept and result[key].has_watermark:
             result[key] = Derived(lost=f"groups leave in the order of {node.closing_key}")

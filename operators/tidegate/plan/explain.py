@@ -129,7 +129,7 @@ class _Part:
         if isinstance(node, nodes.Project):
             gone = _projected_away(node, below)
             if gone:
-                yield f"drops {', '.join(gone)}, and the watermark on it"
+                yield f"loses the watermark on {', '.join(gone)}: not selected"
 
 
 def _ends(name: str, node: nodes.Node, below: Columns) -> bool:
