@@ -26,8 +26,8 @@ Position: TypeAlias = "int | str | list[int | str] | None"
 class SplitPlan:
     """How far one split is read in an epoch.
 
-    ``end`` equals the start when there is nothing to read. ``finished``: the split ends there and
-    will never have another row. ``rows_max`` bounds the rows between start and end.
+    ``end`` equals the start when there is nothing to read. ``finished``: the split ends there, no
+    more rows of it are awaited. ``rows_max`` bounds the rows between start and end.
     """
 
     end: Position

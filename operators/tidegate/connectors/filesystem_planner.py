@@ -140,7 +140,9 @@ class FilesystemPlanner:
         return end, found
 
     def _finished(self, split: str, end: FilePosition) -> bool:
-        return not self._monitored and not self._remains(split, end)
+        # A file that is a split of its own is complete when it appears (design §4), so at its end
+        # it must not hold back the others, even while its directory is watched.
+        return (not self._monitored or self._each_file) and not self._remains(split, end)
 
     def _check_position(self, split: str, begin: FilePosition) -> None:
         """Raises TrustError when ``begin`` no longer means what it meant when it was written."""

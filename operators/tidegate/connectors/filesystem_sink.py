@@ -2,11 +2,14 @@
 
 What a reader finds under ``part-*`` is committed; everything else is hidden. A published file is
 ``part-<generation>-<epoch>-<index>.<format>``: name order is row order, and a fresh checkpoint
-writes a new generation behind what is there, never over it.
+writes a new generation behind what is there, never over it. Sinks that share a path (of one job or
+of several) don't see each other: each claims its own generation and stages in its own directory,
+named after the checkpoint's staging directory.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -19,6 +22,7 @@ from tidegate.connectors.base import StagedFile
 from tidegate.connectors.files import open_location
 from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
 from tidegate.connectors.staging import (
+    create_new,
     delete_below,
     is_file,
     sink_errors,
@@ -34,6 +38,7 @@ from tidegate.plan.nodes import Table
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
 _PART: Final = re.compile(r"part-(\d+)-.*")
+_CLAIM: Final = re.compile(r"claim-(\d+)")
 
 
 class FilesystemWriter:
@@ -44,6 +49,7 @@ class FilesystemWriter:
         table: Table,
         epoch: int,
         writer: str,
+        scope: str,
         token: Callable[[], str] = unique_token,
         file_bytes_max: int = FILE_BYTES_MAX,
     ) -> None:
@@ -52,7 +58,7 @@ class FilesystemWriter:
         self._csv = csv_options(table.options)
         self._path = options.path
         self._filesystem, root = open_location(options.path)
-        self._staging = f"{root}/{STAGING}"
+        self._staging = f"{root}/{STAGING}/{_scoped(scope)}"
         self._name = f"{epoch}-{writer}"
         self._writer = writer
         self._token = token
@@ -122,12 +128,12 @@ class FilesystemWriter:
 class FilesystemCommitter:
     """Implements `tidegate.connectors.base.SinkCommitter`."""
 
-    def __init__(self, table: Table, token: Callable[[], str] = unique_token) -> None:
+    def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
         options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
         self._path = options.path
         self._format = options.format
         self._filesystem, self._root = open_location(options.path)
-        self._staging = f"{self._root}/{STAGING}"
+        self._staging = f"{self._root}/{STAGING}/{_scoped(scope)}"
         self._token = token
         self._generation = 1
 
@@ -138,7 +144,7 @@ class FilesystemCommitter:
             write_durable(self._filesystem, probe, b"probe")
             self._filesystem.delete_file(probe)
             if fresh:
-                self._generation = 1 + max(self._generations(), default=0)
+                self._generation = self._claim()
         return {"generation": str(self._generation)}
 
     def bind(self, remembered: Mapping[str, str]) -> None:
@@ -170,9 +176,21 @@ class FilesystemCommitter:
                 hint="something removed it: start the job again with a new checkpoint",
             )
 
-    def _generations(self) -> list[int]:
-        selector = fs.FileSelector(self._root, recursive=False)
+    def _claim(self) -> int:
+        """A generation of our own, above all that are there or claimed by others."""
+        taken = self._numbers(self._root, _PART) + self._numbers(f"{self._root}/{STAGING}", _CLAIM)
+        generation = 1 + max(taken, default=0)
+        while not create_new(self._filesystem, f"{self._root}/{STAGING}/claim-{generation:04d}"):
+            generation += 1
+        return generation
+
+    def _numbers(self, directory: str, pattern: re.Pattern[str]) -> list[int]:
+        selector = fs.FileSelector(directory, recursive=False)
         names: list[Any] = [
-            _PART.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
+            pattern.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
         ]
         return [int(match[1]) for match in names if match]
+
+
+def _scoped(scope: str) -> str:
+    return hashlib.sha256(scope.encode()).hexdigest()[:16]

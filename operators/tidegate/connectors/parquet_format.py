@@ -19,7 +19,7 @@ from tidegate.connectors.json_format import Decoded
 from tidegate.errors import TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
-from tidegate.types import Schema
+from tidegate.types import Column, Schema
 
 CHUNK_ROWS: Final = 65_536
 
@@ -69,7 +69,11 @@ def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
             continue
         name = quoted(column.name)
         values.append(f"TRY_CAST({name} AS {column.type}) AS v{index}")
-        fits.append(f"({name} IS NULL OR TRY_CAST({name} AS {column.type}) IS NOT NULL)")
+        cast = f"TRY_CAST({name} AS {column.type})"
+        whole = (
+            f" AND {cast} = {name}" if _rounds(table.schema.field(column.name).type, column) else ""
+        )
+        fits.append(f"({name} IS NULL OR {cast} IS NOT NULL{whole})")
     good_sql = " AND ".join(fits) or "true"
     result = engine.query(
         f"SELECT CAST(to_json(input) AS VARCHAR) AS record, {good_sql} AS good, "
@@ -81,6 +85,12 @@ def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
     data = pa.Table.from_arrays([c.filter(good) for c in result.columns[2:]], names=names)
     records = result.column("record").combine_chunks().cast(pa.binary())
     return Part(records, Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_)))
+
+
+def _rounds(stored: pa.DataType, column: Column) -> bool:
+    """Whether a cast would round instead of failing: 1.5 is no integer."""
+    fractional = pa.types.is_floating(stored) or pa.types.is_decimal(stored)
+    return fractional and column.type.endswith(("INT", "INTEGER"))
 
 
 def encode(data: pa.Table) -> bytes:

@@ -30,12 +30,14 @@ _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
     "datagen": DatagenReader,
 }
 _WRITERS: Final[Mapping[str, Callable[[Table, str, int, str], SinkWriter]]] = {
-    "filesystem": lambda table, _staging, epoch, writer: FilesystemWriter(table, epoch, writer),
+    "filesystem": lambda table, staging, epoch, writer: FilesystemWriter(
+        table, epoch, writer, staging
+    ),
     "print": PrintWriter,
     "blackhole": lambda _table, _staging, _epoch, _writer: BlackholeWriter(),
 }
 _COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
-    "filesystem": lambda table, _staging: FilesystemCommitter(table),
+    "filesystem": FilesystemCommitter,
     "print": PrintCommitter,
     "blackhole": lambda _table, _staging: BlackholeCommitter(),
 }

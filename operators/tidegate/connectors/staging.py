@@ -56,6 +56,20 @@ def sync(filesystem: Any, path: str) -> None:
         os.close(descriptor)
 
 
+def create_new(filesystem: Any, path: str) -> bool:
+    """Creates an empty file; False when it exists. Exclusive on local disks only."""
+    if isinstance(filesystem, fs.LocalFileSystem):
+        try:
+            Path(path).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+    if is_file(filesystem, path):
+        return False
+    write_durable(filesystem, path, b"")
+    return True
+
+
 def is_file(filesystem: Any, path: str) -> bool:
     return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 

@@ -133,6 +133,8 @@ class Binder:
             copy.set(key, self._argument(value, span, special))
         if isinstance(copy, exp.Div):
             return self._divide(copy, span)
+        if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
+            return self._exact_epoch(copy, span)
         return copy
 
     def _argument(self, value: object, span: Span, special: Special | None) -> object:
@@ -164,6 +166,14 @@ class Binder:
             whole = exp.IntDiv(this=node.this, expression=node.expression)
             return exp.Paren(this=whole)
         return node
+
+    def _exact_epoch(self, node: exp.Extract, span: Span) -> exp.Expr:
+        """EXTRACT(EPOCH …) is exact, as in PostgreSQL: DuckDB's DOUBLE could carry no watermark."""
+        if not self.type_of(node.expression, span).startswith("TIMESTAMP"):
+            return node
+        micros = exp.cast(functions.call("epoch_us", node.expression), "DECIMAL(19,0)")
+        unit = exp.cast(exp.Literal.number("0.000001"), "DECIMAL(7,6)")
+        return exp.cast(exp.Mul(this=micros, expression=unit), "DECIMAL(18,6)")
 
     def _call(self, node: exp.Anonymous, span: Span, special: Special | None) -> exp.Expr:
         name = node.name.lower()

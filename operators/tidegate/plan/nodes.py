@@ -213,3 +213,8 @@ class Job:
     name: str
     sinks: tuple[Sink, ...]
     settings: tuple[tuple[str, str], ...] = ()
+
+
+def time_zone(job: Job) -> str:
+    """The session's time zone (S12)."""
+    return dict(job.settings).get("table.local-time-zone", "UTC")

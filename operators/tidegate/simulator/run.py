@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import time_zone
 from tidegate.simulator.world import Choices, World
 from tidegate.types import Counts
 
@@ -45,7 +46,7 @@ def simulate(
     """Runs ``plan`` in the world of ``seed``."""
     rng = Random(seed)
     drawn = Choices.draw(rng)
-    world = World(plan, rng, choices or drawn, engine or Engine(), START_US)
+    world = World(plan, rng, choices or drawn, engine or Engine(time_zone(plan.job)), START_US)
     committed = world.run()
     outputs = {
         sink.table.name: _rows(tables)

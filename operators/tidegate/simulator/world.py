@@ -94,6 +94,7 @@ class World:
         self._choices = choices
         self._engine = engine
         self._time_us = time_us
+        self._bounded = {table.name: is_bounded(table) for table in plan.tables}
         self._splits: dict[str, dict[str, Split]] = {
             table.name: load(table, engine) for table in plan.tables
         }
@@ -212,8 +213,9 @@ class World:
 
     def _status(self, epoch: _Epoch, table: str, split: str) -> Status:
         whole = self._splits[table][split]
-        ended = whole.finished and epoch.ends[table][split] == whole.rows
-        return Status.FINISHED if ended else Status.ACTIVE
+        if not whole.finished or epoch.ends[table][split] < whole.rows:
+            return Status.ACTIVE
+        return Status.FINISHED if self._bounded[table] else Status.IDLE
 
     def _drain(self, epoch: _Epoch, fuse: int | None) -> None:
         """Moves messages until none is left; the seed says which goes next."""

@@ -22,7 +22,7 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import WatermarkFilter
+from tidegate.plan.nodes import WatermarkFilter, time_zone
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
@@ -104,6 +104,7 @@ def _run(
         options.rows_max,
         manifest["parallelism"],
         options.available_now,
+        manifest["time_zone"],
     )
     state = RunState(listeners=[listener], last=last)
     spark = start_spark(
@@ -144,6 +145,7 @@ def _open_manifest(
         "fingerprint": fingerprint(plan),
         "vnodes": plan.vnodes,
         "pushdown": _pushed_down(plan),
+        "time_zone": time_zone(plan.job),
         "hash": hash_probe(Engine()),
     }
     if fresh:
@@ -178,8 +180,12 @@ def _open_manifest(
     return manifest
 
 
-_FIXED = {"vnodes": "tidegate.vnodes", "pushdown": "tidegate.watermark.pushdown"}
-"""What of the manifest a setting says, and state depends on."""
+_FIXED = {
+    "vnodes": "tidegate.vnodes",
+    "pushdown": "tidegate.watermark.pushdown",
+    "time_zone": "table.local-time-zone",
+}
+"""What of the manifest a setting says, and state or results depend on."""
 
 
 def _check_fixed(manifest: Mapping[str, Any], identity: Mapping[str, Any]) -> None:

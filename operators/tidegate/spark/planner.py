@@ -79,15 +79,16 @@ class Planner:
         changed = False
         for table, source in self._sources.items():
             before = start.tables.get(table, {})
+            # New splits of an unbounded table may still join: its end is never reached.
+            absent = Status.FINISHED if self._bounded[table] else Status.IDLE
             splits = source.splits()
             positions = {split: before[split][0] if split in before else None for split in splits}
             plans = source.plan(positions, self._job.rows_max)
             after = {
-                split: (plan.end, Status.FINISHED if plan.finished else Status.ACTIVE)
+                split: (plan.end, absent if plan.finished else Status.ACTIVE)
                 for split, plan in plans.items()
             }
-            # A split that is gone stays where it ended and holds nobody back.
-            absent = Status.FINISHED if self._bounded[table] else Status.IDLE
+            # A split that is gone stays where it ended and holds nobody back, like a finished one.
             gone = {split: (entry[0], absent) for split, entry in before.items()}
             end.tables[table] = {**gone, **after}
             changed = changed or end.tables[table] != before

@@ -20,7 +20,7 @@ def rows(first: int, count: int) -> pa.Table:
 def stage(
     path: Path, epoch: int, writer: str, *tables: pa.Table, **options: str
 ) -> list[StagedFile]:
-    made = FilesystemWriter(sink(path, **options), epoch, writer)
+    made = FilesystemWriter(sink(path, **options), epoch, writer, "scope")
     for table in tables:
         made.write(table)
     return made.close()
@@ -31,11 +31,12 @@ def visible(path: Path) -> list[str]:
 
 
 def staged_in(path: Path) -> list[Path]:
-    return list((path / ".tidegate").iterdir())
+    scopes = [entry for entry in (path / ".tidegate").iterdir() if entry.is_dir()]
+    return [file for scope in scopes for file in scope.iterdir()]
 
 
 def test_published_files_are_named_in_row_order(tmp_path: Path) -> None:
-    committer = FilesystemCommitter(sink(tmp_path / "out"))
+    committer = FilesystemCommitter(sink(tmp_path / "out"), "scope")
     assert committer.prepare(fresh=True) == {"generation": "1"}
     staged = stage(tmp_path / "out", 3, "10", rows(5, 2)) + stage(
         tmp_path / "out", 3, "9", rows(0, 2)
@@ -50,7 +51,7 @@ def test_published_files_are_named_in_row_order(tmp_path: Path) -> None:
 
 
 def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
-    committer = FilesystemCommitter(sink(tmp_path))
+    committer = FilesystemCommitter(sink(tmp_path), "scope")
     committer.prepare(fresh=True)
     staged = stage(tmp_path, 0, "0", rows(0, 2)) + stage(tmp_path, 0, "1", rows(2, 2))
     committer.publish(0, staged[:1])  # died in between
@@ -62,7 +63,7 @@ def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_lost_staged_file_is_an_error(tmp_path: Path) -> None:
-    committer = FilesystemCommitter(sink(tmp_path))
+    committer = FilesystemCommitter(sink(tmp_path), "scope")
     staged = stage(tmp_path, 0, "0", rows(0, 2))
     Path(staged[0].path).unlink()
     with pytest.raises(TrustError, match="is lost"):
@@ -70,13 +71,13 @@ def test_a_lost_staged_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_fresh_checkpoint_writes_the_next_generation(tmp_path: Path) -> None:
-    first = FilesystemCommitter(sink(tmp_path))
+    first = FilesystemCommitter(sink(tmp_path), "scope")
     first.prepare(fresh=True)
     first.publish(0, stage(tmp_path, 0, "0", rows(0, 2)))
-    second = FilesystemCommitter(sink(tmp_path))
+    second = FilesystemCommitter(sink(tmp_path), "scope")
     remembered = second.prepare(fresh=True)
     assert remembered == {"generation": "2"}
-    restarted = FilesystemCommitter(sink(tmp_path))
+    restarted = FilesystemCommitter(sink(tmp_path), "scope")
     restarted.bind(remembered)
     restarted.prepare(fresh=False)
     restarted.publish(0, stage(tmp_path, 0, "0", rows(2, 2)))
@@ -84,9 +85,9 @@ def test_a_fresh_checkpoint_writes_the_next_generation(tmp_path: Path) -> None:
 
 
 def test_leftovers_and_aborted_files_go(tmp_path: Path) -> None:
-    committer = FilesystemCommitter(sink(tmp_path))
+    committer = FilesystemCommitter(sink(tmp_path), "scope")
     committer.prepare(fresh=True)
-    made = FilesystemWriter(sink(tmp_path), 0, "0", file_bytes_max=10)
+    made = FilesystemWriter(sink(tmp_path), 0, "0", "scope", file_bytes_max=10)
     made.write(rows(0, 2))
     assert len(staged_in(tmp_path)) == 1
     made.abort()
@@ -103,7 +104,7 @@ def test_no_rows_make_no_file(tmp_path: Path) -> None:
 
 
 def test_files_roll(tmp_path: Path) -> None:
-    made = FilesystemWriter(sink(tmp_path), 0, "2", file_bytes_max=60)
+    made = FilesystemWriter(sink(tmp_path), 0, "2", "scope", file_bytes_max=60)
     for first in range(0, 10, 2):
         made.write(rows(first, 2))
     staged = made.close()
@@ -114,7 +115,7 @@ def test_files_roll(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format_", ["json", "csv", "parquet"])
 def test_a_source_reads_what_a_sink_wrote(tmp_path: Path, format_: str) -> None:
-    committer = FilesystemCommitter(sink(tmp_path, format=format_))
+    committer = FilesystemCommitter(sink(tmp_path, format=format_), "scope")
     committer.prepare(fresh=True)
     committer.publish(0, stage(tmp_path, 0, "0", rows(0, 3), rows(3, 2), format=format_))
     run = Run(source(tmp_path, format=format_)).to_end()
@@ -129,8 +130,23 @@ def test_a_header_when_asked(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_said_before_the_job_starts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(SinkError, match=r"cannot write to '.*file/out'") as caught:
-        FilesystemCommitter(sink(tmp_path / "file" / "out")).prepare(fresh=True)
+        FilesystemCommitter(sink(tmp_path / "file" / "out"), "scope").prepare(fresh=True)
     assert caught.value.exit_code == 1
     assert "Not a directory" in caught.value.message
     with pytest.raises(SinkError, match=r"cannot write to '.*file/out'"):
         stage(tmp_path / "file" / "out", 0, "0", rows(0, 1))
+
+
+def test_sinks_that_share_a_path_keep_out_of_each_others_way(tmp_path: Path) -> None:
+    committers = [FilesystemCommitter(sink(tmp_path), scope) for scope in ("a", "b")]
+    remembered = [committer.prepare(fresh=True) for committer in committers]
+    assert [document["generation"] for document in remembered] == ["1", "2"]
+    staged = []
+    for first, scope in enumerate(("a", "b")):
+        made = FilesystemWriter(sink(tmp_path), 1, "0", scope)
+        made.write(rows(first, 1))
+        staged.append(made.close())
+    committers[0].publish(1, staged[0])
+    committers[0].discard_unknown()
+    committers[1].publish(1, staged[1])
+    assert len(list(tmp_path.glob("part-*"))) == 2
