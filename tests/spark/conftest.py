@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.processes import Commands, Warm, kill_session
+from spark.processes import QUICK_JVM, Commands, Warm, kill_session
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,7 +34,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
         log.with_suffix(".err").open("wb") as err,
         subprocess.Popen(
             [sys.executable, str(Path(__file__).with_name("warm.py"))],
-            env={**os.environ, "WARM_LOG": str(log)},
+            env={**os.environ, **QUICK_JVM, "WARM_LOG": str(log)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=err,

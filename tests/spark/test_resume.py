@@ -1,0 +1,103 @@
+"""The same job, however it is cut into epochs and tasks, and however often its driver dies.
+
+Every run must give the oracle's output (in order, where the sink has one) and the oracle's ledger,
+so all are identical.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from oracle.jobs import Expected, JobSpec, expected, write
+from spark.orders import order_lines, orders_job, problems_of, reasons
+from spark.processes import Commands, Warm
+
+SPLITS = {
+    "a": [order_lines(11, 900), order_lines(12, 900, begin_us=1_714_550_760_000_000)],
+    "b": [order_lines(13, 1700)],
+    "c": [order_lines(14, 1650, step_us=430_000)],
+}
+"""5,150 rows: two epochs of at most 5,000, and 52 of at most 100."""
+
+ROWS_MAX = {"100": 52, "5_000": 2, "unlimited": 1}
+"""tidegate.epoch.rows.max, and how many epochs that makes at least."""
+
+KILLED = ("100", 2)
+"""The pair of settings of the run that is killed; all others run through."""
+
+KILLS = [
+    "after-staging:1",
+    "after-entry:9",
+    "after-publish:19",
+    "after-entry:29",
+    "after-staging:40",
+]
+"""Each ends the driver in one epoch, which Spark has not committed then."""
+
+
+@dataclass(frozen=True)
+class Job:
+    spec: JobSpec
+    wanted: Expected
+
+
+@pytest.fixture(scope="module")
+def job() -> Job:
+    spec = orders_job(SPLITS)
+    wanted = expected(spec)
+    assert set(reasons(wanted)) == {"future", "late", "malformed", "null_time"}
+    assert min(len(output.rows) for output in wanted.outputs.values()) > 80
+    return Job(spec, wanted)
+
+
+@pytest.mark.parametrize(
+    ("rows_max", "parallelism"),
+    [pair for pair in product(ROWS_MAX, (1, 2, 4)) if pair != KILLED],
+)
+def test_any_epochs_and_any_parallelism(
+    rows_max: str, parallelism: int, warm: Warm, job: Job, tmp_path: Path
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    ran = warm.run(
+        *("run", write(job.spec, tmp_path), "--checkpoint", checkpoint, "--json"),
+        *("--set", f"tidegate.epoch.rows.max={rows_max}"),
+        *("--set", f"tidegate.parallelism={parallelism}"),
+        cwd=tmp_path,
+    )
+    assert ran.code == 0, ran.err
+    assert problems_of(job.spec, job.wanted, tmp_path, checkpoint) == []
+    assert len(ran.out.splitlines()) - 1 >= ROWS_MAX[rows_max]
+
+
+def test_killed_five_times(tidegate: Commands, job: Job, tmp_path: Path) -> None:
+    file, checkpoint = write(job.spec, tmp_path), tmp_path / "checkpoint"
+    args = ["run", file, "--checkpoint", checkpoint, "--json"]
+    rows_max, parallelism = KILLED
+    args += ["--set", f"tidegate.epoch.rows.max={rows_max}"]
+    args += ["--set", f"tidegate.parallelism={parallelism}"]
+    killed = []
+    for place in KILLS:
+        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=place)
+        ended = command.wait()
+        assert ended.code == -signal.SIGKILL, f"not killed {place}: {ended.err}"
+        epoch = int(place.split(":")[1])
+        committed = checkpoint / "spark" / "commits"
+        assert not (committed / str(epoch - 1)).exists(), f"epoch {epoch} was committed"
+        killed.append(epoch)
+        # The JVM, and what it started, dies with its driver: nothing writes on in its name.
+        command.wait_for_family(30)
+    assert len(set(killed)) == 5
+
+    ended = tidegate.run(*args)
+    assert ended.code == 0, ended.err
+    assert "taking over the checkpoint" in ended.err
+    assert problems_of(job.spec, job.wanted, tmp_path, checkpoint) == []
+    last = json.loads(ended.out.splitlines()[-1])
+    assert last["event"] == "done"
+    assert last["epoch"] >= ROWS_MAX[rows_max] > max(killed)
