@@ -24,7 +24,7 @@ from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job
 from tidegate.simulator.run import SimulatedRun, simulate
 
-PAIRED: Final = 5
+PAIRED: Final = 8
 _OTHER_WORLD: Final = 1 << 32
 """Added to a seed for the second world of a pair: no seed of a first one."""
 
@@ -42,7 +42,7 @@ class Shape:
         return cls(
             vnodes=rng.choice([1, 2, 3, 5]),
             pushdown=rng.random() < 0.7,
-            rows_max=rng.choice([8, 16, 16, 32, 60]),
+            rows_max=rng.choice([6, 8, 12, 16, 40]),
         )
 
 
