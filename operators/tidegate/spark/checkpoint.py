@@ -19,7 +19,7 @@ import json
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -114,10 +114,14 @@ class Checkpoint:
         if not path.exists():
             return None
         document = _read_json(path, f"the epoch log's entry of epoch {epoch}")
-        try:
-            return Entry(**document)
-        except TypeError as error:
-            raise TrustError(f"{path} is not an entry of the epoch log") from error
+        kinds = {name: type(value) for name, value in asdict(Entry(0, 0)).items()}
+        if {name: type(value) for name, value in document.items()} != kinds:
+            raise _corrupt(path)
+        return Entry(**document)
+
+    def is_committed(self, epoch: int) -> bool:
+        """Whether Spark has committed ``epoch``; its batches count from 0."""
+        return (Path(self.spark) / "commits" / str(epoch - 1)).exists()
 
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""

@@ -14,7 +14,7 @@ from dataclasses import astuple
 from typing import Any
 
 from tidegate.connectors.base import SinkCommitter, StagedFile
-from tidegate.errors import InvariantError
+from tidegate.errors import InvariantError, LeaseHeldError
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
@@ -46,9 +46,15 @@ class Committer:
         entry = self._checkpoint.entry(epoch)
         if entry is None:
             entry = self._new_entry(epoch, reports, staged)
-            self._checkpoint.write_entry(entry)
+            try:
+                self._checkpoint.write_entry(entry)
+            except FileExistsError as error:
+                raise LeaseHeldError(
+                    f"another driver has written epoch {epoch}; this one stops without committing"
+                ) from error
         hit("after-entry", epoch)
         self._publish(entry)
+        self._discard_unknown()
         hit("after-publish", epoch)
         self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
         return entry
@@ -58,17 +64,25 @@ class Committer:
         self._lease.check()
 
     def recover(self) -> Entry:
-        """On start: publishes what the last entry lists, in case its driver died before it did."""
+        """On start: publishes what the last entry lists, in case its driver died before it did.
+
+        Not so when Spark has committed the epoch: then all was published, and readers of the
+        output may have moved it elsewhere since.
+        """
         last = self._checkpoint.entry(self._checkpoint.last_epoch())
         assert last is not None
-        self._publish(last)
+        if not self._checkpoint.is_committed(last.epoch):
+            self._publish(last)
+        self._discard_unknown()
         return last
 
     def _publish(self, entry: Entry) -> None:
-        """Publishes the epoch, then removes what dead attempts staged."""
         for target, files in entry.staged.items():
             committer = self._committers[int(target)]
             committer.publish(entry.epoch, [StagedFile(*file) for file in files])
+
+    def _discard_unknown(self) -> None:
+        """Removes what dead attempts staged."""
         for committer in self._committers.values():
             committer.discard_unknown()
 

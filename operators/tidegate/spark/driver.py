@@ -22,7 +22,7 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import WatermarkFilter, time_zone
+from tidegate.plan.nodes import Expr, WatermarkFilter, time_zone
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
@@ -88,13 +88,18 @@ def _run(
     stop: Stop,
 ) -> Entry:
     committers = _committers(plan, checkpoint)
+    fresh = not checkpoint.exists
+    if fresh:
+        _list_sources(plan, options)
     manifest = _open_manifest(plan, options, checkpoint, committers)
     checkpoint.check_spark_log()
     committer = Committer(plan, checkpoint, lease, committers)
     last = committer.recover()
-    if last.epoch and is_finished(plan, last) and _committed(checkpoint, last.epoch):
+    if last.epoch and is_finished(plan, last) and checkpoint.is_committed(last.epoch):
         _say_finished(plan, checkpoint, last, log)
         return last
+    if not fresh:
+        _list_sources(plan, options)
     checkpoint.plan_on()
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
@@ -124,6 +129,12 @@ def _run(
     return state.last
 
 
+def _list_sources(plan: Plan, options: RunOptions) -> None:
+    """Looks at every source once, so that a missing path is told at once."""
+    for table in plan.tables:
+        source_planner(table, options.available_now).splits()
+
+
 def _committers(plan: Plan, checkpoint: Checkpoint) -> dict[int, SinkCommitter]:
     targets = {TO_SINK - index: sink.table for index, sink in enumerate(plan.job.sinks)}
     targets[TO_LEDGER] = ledger_table(checkpoint)
@@ -137,8 +148,6 @@ def _open_manifest(
     committers: Mapping[int, SinkCommitter],
 ) -> dict[str, Any]:
     """job.json: written by the first run, checked by all others."""
-    for table in plan.tables:
-        source_planner(table, options.available_now).splits()  # a missing path is told at once
     fresh = not checkpoint.exists
     remembered = {str(t): committer.prepare(fresh) for t, committer in committers.items()}
     identity: dict[str, Any] = {
@@ -215,6 +224,8 @@ def fingerprint(plan: Plan) -> str:
 
 
 def _canonical(value: Any) -> Any:
+    if isinstance(value, Expr):  # how it was written, or is explained, makes no other job
+        return {"": "Expr", "sql": value.sql, "type": value.type}
     if is_dataclass(value):
         content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
         return {"": type(value).__name__, **content}
@@ -225,17 +236,15 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _committed(checkpoint: Checkpoint, epoch: int) -> bool:
-    return (Path(checkpoint.spark) / "commits" / str(epoch - 1)).exists()
-
-
 def _say_finished(plan: Plan, checkpoint: Checkpoint, last: Entry, log: Log) -> None:
     path = Path(checkpoint.spark) / "offsets" / str(last.epoch - 1)
     offset = Offset.from_json(json.loads(path.read_text().splitlines()[2]))
     log(f"the job has finished: {checkpoint.path} is at the end of all its tables")
     for table in plan.tables:
-        planner = source_planner(table, True)
-        planner.splits()
-        unread = planner.unread(offset.positions(table.name))
+        try:
+            unread = source_planner(table, True).unread(offset.positions(table.name))
+        except OptionsError as error:  # the input may be gone: all of it was read
+            log(f"{table.name}: {error.message}")
+            continue
         for name in unread:
             log(f"{table.name}: {name} appeared since and is not read")

@@ -66,11 +66,17 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "offset": row["offset"],
         "event_time": show_time(row["event_time"], kind),
         "watermark": show_time(row["watermark"], kind),
-        "lateness": row["lateness"],
+        "lateness": _show_lateness(row["lateness"], kind),
         "operator": row["operator"],
         "reason": row["reason"],
         "record": None if record is None else record.decode("utf-8", "backslashreplace"),
     }
+
+
+def _show_lateness(value: int | None, kind: str | None) -> int | float | None:
+    """In the column's unit: microseconds for timestamps, else the number itself (S7)."""
+    scale = decimal_scale(kind) if kind else None
+    return float(Decimal(value).scaleb(-scale)) if value is not None and scale else value
 
 
 def show_time(value: int | None, kind: str | None) -> str | int | float | None:
@@ -84,6 +90,8 @@ def show_time(value: int | None, kind: str | None) -> str | int | float | None:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
     except OverflowError:
         return value  # beyond the year 9999
-    return moment.strftime("%Y-%m-%d %H:%M:%S") + (
-        f".{moment.microsecond:06d}" * bool(moment.microsecond)
+    return (
+        f"{moment.year:04d}"
+        + moment.strftime("-%m-%d %H:%M:%S")
+        + (f".{moment.microsecond:06d}" * bool(moment.microsecond))
     )
