@@ -1,7 +1,8 @@
 """Parquet files: rows by row group, cast to the declared types (S2).
 
 A column that a file lacks is NULL. A row with a value that does not cast to its declared type is
-malformed. The record that the ledger keeps is the row as JSON, with all columns of the file.
+malformed, as it would be in json: nothing is rounded to an integer, infinity is no moment. The
+record that the ledger keeps is the row as JSON, with the declared columns that the file has.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.connectors.json_format import Decoded
-from tidegate.errors import TrustError
+from tidegate.connectors.json_shape import Kind, Leaf, shape_of
+from tidegate.connectors.text_rules import text_fits
+from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
-from tidegate.types import Column, Schema
+from tidegate.types import Schema
 
 CHUNK_ROWS: Final = 65_536
 
@@ -60,26 +64,33 @@ def read(
         raise unreadable(path, error) from None
 
 
-def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
-    there = set(table.column_names)
+def _decode(stored: pa.Table, schema: Schema, engine: Engine) -> Part:
+    # Only declared columns are looked at: others may have types that the engine does not know.
+    kinds = [
+        field.kind if isinstance(field, Leaf) else Kind.OTHER for field in shape_of(schema).fields
+    ]
+    table = stored.select([c.name for c in schema if c.name in stored.column_names])
     values, fits = [], []
-    for index, column in enumerate(schema):
-        if column.name not in there:
+    for index, (column, kind) in enumerate(zip(schema, kinds, strict=True)):
+        if column.name not in table.column_names:
             values.append(f"CAST(NULL AS {column.type}) AS v{index}")
             continue
-        name = quoted(column.name)
-        values.append(f"TRY_CAST({name} AS {column.type}) AS v{index}")
-        cast = f"TRY_CAST({name} AS {column.type})"
-        whole = (
-            f" AND {cast} = {name}" if _rounds(table.schema.field(column.name).type, column) else ""
-        )
-        fits.append(f"({name} IS NULL OR {cast} IS NOT NULL{whole})")
+        name, value = quoted(column.name), f"TRY_CAST({quoted(column.name)} AS {column.type})"
+        values.append(f"{value} AS v{index}")
+        fits.append(f"({name} IS NULL OR {_fits(kind, value, name, table[column.name].type)})")
     good_sql = " AND ".join(fits) or "true"
-    result = engine.query(
-        f"SELECT CAST(to_json(input) AS VARCHAR) AS record, {good_sql} AS good, "
-        f"{', '.join(values)} FROM input",
-        {"input": table},
-    ).combine_chunks()
+    try:
+        result = engine.query(
+            f"SELECT CAST(to_json(rows_) AS VARCHAR) AS record, "
+            f"coalesce({good_sql}, false) AS good, {', '.join(values)} FROM rows_",
+            {"rows_": table},
+        ).combine_chunks()
+    except duckdb.Error as error:
+        raise OptionsError(
+            f"the declared columns {table.column_names} cannot be read from the parquet file",
+            detail=str(error).splitlines()[0],
+            hint="declare them with the types that the file has",
+        ) from error
     good = result.column("good").combine_chunks()
     names = [column.name for column in schema]
     data = pa.Table.from_arrays([c.filter(good) for c in result.columns[2:]], names=names)
@@ -87,10 +98,19 @@ def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
     return Part(records, Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_)))
 
 
-def _rounds(stored: pa.DataType, column: Column) -> bool:
-    """Whether a cast would round instead of failing: 1.5 is no integer."""
-    fractional = pa.types.is_floating(stored) or pa.types.is_decimal(stored)
-    return fractional and column.type.endswith(("INT", "INTEGER"))
+def _fits(kind: Kind, value: str, name: str, stored: pa.DataType) -> str:
+    """DuckDB SQL: whether the stored value fits, ``value`` being its TRY_CAST (as in json)."""
+    if pa.types.is_string(stored) or pa.types.is_large_string(stored):
+        return text_fits(kind, value, name)
+    there = f"{value} IS NOT NULL"
+    numeric = kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL)
+    if pa.types.is_boolean(stored) and numeric:
+        return "false"
+    if kind is Kind.INTEGER and (pa.types.is_floating(stored) or pa.types.is_decimal(stored)):
+        return f"({there} AND {value} = {name})"  # 1.5 is no integer
+    if kind is Kind.MOMENT and pa.types.is_temporal(stored):
+        return f"({there} AND isfinite({value}))"
+    return there
 
 
 def encode(data: pa.Table) -> bytes:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidegate.connectors import parquet_format
 from tidegate.errors import TrustError
+from tidegate.executor.engine import Engine
 from tidegate.types import Column
 from unit.connectors.files_kit import Run, id_of, source
 
@@ -49,3 +53,27 @@ def test_a_broken_file_is_named(tmp_path: Path, rows_max: int | None) -> None:
     run = Run(source(tmp_path, format="parquet"))
     with pytest.raises(TrustError, match=r"1.parquet' is not readable as parquet"):
         run.epoch(rows_max)
+
+
+def test_what_json_refuses_parquet_refuses() -> None:
+    schema = (Column("t", "TIMESTAMP"), Column("n", "BIGINT"))
+    good = {"t": "2026-01-01 10:00:00", "n": "7"}
+    bad = [{**good, "t": "infinity"}, {**good, "t": "epoch"}, {**good, "n": "1.5"}]
+    table = pa.Table.from_pylist([good, *bad])
+    exotic = table.append_column("half", pa.array(np.ones(4, np.float16)))
+    for stored in (table, exotic):
+        (part,) = parquet_format.read(_file(stored), "x", 0, None, schema, Engine())
+        assert part.decoded.good.tolist() == [True, False, False, False]
+    flags = pa.table({"n": [True, False]})
+    (part,) = parquet_format.read(_file(flags), "x", 0, None, schema[1:], Engine())
+    assert part.decoded.good.tolist() == [False, False]
+    floats = pa.table({"n": [1.0, 1.5]})
+    (part,) = parquet_format.read(_file(floats), "x", 0, None, schema[1:], Engine())
+    assert part.decoded.good.tolist() == [True, False]
+
+
+def _file(table: pa.Table) -> io.BytesIO:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    buffer.seek(0)
+    return buffer
