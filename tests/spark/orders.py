@@ -174,7 +174,8 @@ def problems_of(spec: JobSpec, wanted: Expected, directory: Path, checkpoint: Pa
 def staged_files(pattern: Path) -> Iterable[Path]:
     """Files under the (glob) directories ``pattern``."""
     root, parts = Path("/"), pattern.parts[1:]
-    return [path for path in root.glob("/".join(parts) + "/*") if path.is_file()]
+    found = root.glob("/".join(parts) + "/*")
+    return [path for path in found if path.is_file() and not path.name.startswith("claim-")]
 
 
 def reasons(expected: Expected) -> Sequence[str]:

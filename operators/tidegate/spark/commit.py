@@ -23,7 +23,7 @@ from tidegate.spark.wire import TO_LEDGER
 from tidegate.types import Counts, Status
 
 ENTRIES_KEPT = 200
-"""Entries older than this many epochs are removed; Spark keeps 100 offsets by default."""
+"""Entries older than this many epochs are removed: far more than the offsets that Spark keeps."""
 
 
 class Committer:

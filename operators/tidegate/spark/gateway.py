@@ -35,6 +35,13 @@ DEFAULTS = {
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
     "spark.sql.streaming.minBatchesToRetain": "20",
+    # Spark's own choice starts a `readlink` or `chmod` process for each file of a local checkpoint:
+    # a third of a small epoch. That this one's rename does not refuse an existing file matters to
+    # two drivers only, and the lease lets in one.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    ),
     f"{_STATE}.minDeltasForSnapshot": "10",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.metricsEnabled": "true",
@@ -79,7 +86,22 @@ def start_spark(
             + (f"; Spark's own words are in {log}" if log is not None else ""),
         ) from error
     context.setLogLevel("WARN")
+    _let_the_jvm_hang_up(context)
     return SparkSession(context)
+
+
+def _let_the_jvm_hang_up(context: SparkContext) -> None:
+    """Keeps PySpark from printing a trace when the JVM, on a signal, hangs up first."""
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is None:
+        return
+    report = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            report(request, address)
+
+    server.handle_error = handle_error
 
 
 def _reason(error: Exception) -> str:
