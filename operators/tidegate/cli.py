@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -143,17 +143,31 @@ def _print_ledger(document: dict[str, object]) -> None:
     rows = document["rows"]
     assert isinstance(rows, list)
     for row in rows:
-        lateness = row["lateness"]
-        late = "" if lateness is None else f"  {lateness / 1e6:g} s late"
-        place = f"{row['table']} {row['split']}@{row['offset']}"
+        place = _printable(f"{row['table']} {row['split']}@{row['offset']}")
         console.print(
-            f"[bold]{row['reason']:<11}[/] {escape(place)}  {row['event_time'] or ''}{late}  "
-            f"{escape(row['record'] or '')[:100]}",
+            f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
+            f"{escape(_printable(row['record'] or '')[:100])}",
             highlight=False,
+            soft_wrap=True,
         )
     counts = document["counts"]
     assert isinstance(counts, dict)
     console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
+
+
+def _lateness(row: dict[str, Any]) -> str:
+    """The row's time, and how far it was below its watermark, in the column's unit."""
+    time, lateness = row["event_time"], row["lateness"]
+    if time is None:
+        return ""
+    if lateness is None:
+        return f"{time}  "
+    return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
+
+
+def _printable(text: str) -> str:
+    """Text of users' rows without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

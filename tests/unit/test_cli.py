@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
 from spark_kit import SQL, add_rows, new_checkpoint
 from tidegate.cli import app
 from tidegate.spark.checkpoint import Entry
+from tidegate.types import LEDGER_SCHEMA
 
 COUNTS = {"read": 2, "used": 1, "filtered": 1, "late": 0, "quarantined": 0}
 
@@ -140,6 +143,23 @@ def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
     text = call("ledger", checkpoint.path)
     assert text.exit_code == 0
     assert text.stdout == "read 2  used 1  filtered 1  late 0  quarantined 0\n"
+
+
+def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    checkpoint.write_job({"job": "j"})
+    late = ("o", "o", "b", 7, 5_000_000, 7_500_000, 2_500_000, "TIMESTAMP", "f", "late")
+    number = ("o", "o", "c", 8, 5, 7, 2, "BIGINT", "f", "late", None)
+    rows = [(*late, b"\x1b[2J[red]" + b"x" * 200), number]
+    arrays = [
+        pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), LEDGER_SCHEMA, strict=True)
+    ]
+    table = pa.table(arrays, schema=LEDGER_SCHEMA)
+    pq.write_table(table, checkpoint.path / "ledger" / "part-0001-0000000001-0000.parquet")
+    first, second, account = call("ledger", checkpoint.path).stdout.splitlines()
+    assert first.startswith("late        o b@7  1970-01-01 00:00:05  2.5 s late  \\x1b[2J[red]xxx")
+    assert second.rstrip() == "late        o c@8  5  2 late"
+    assert account.startswith("read 0")
 
 
 def test_a_corrupt_entry_is_not_trusted(tmp_path: Path) -> None:

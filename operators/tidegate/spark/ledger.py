@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.spark.checkpoint import Checkpoint
+from tidegate.spark.wire import TO_LEDGER
 from tidegate.types import Column, Counts, decimal_scale
 
 _COLUMNS = (
@@ -36,13 +39,36 @@ def ledger_table(checkpoint: Checkpoint) -> Table:
 
 def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     """The document that ``tidegate ledger DIR --json`` prints (S7)."""
-    files = sorted((checkpoint.path / "ledger").glob("part-*.parquet"))
-    tables = [pq.read_table(path) for path in files]
-    rows = pa.concat_tables(tables).to_pylist() if tables else []
-    rows.sort(key=lambda row: (row["table"], row["account"], row["split"], row["offset"]))
     entry = checkpoint.entry(checkpoint.last_epoch())
     assert entry is not None
-    return {"rows": [_row(row) for row in rows], **counts_document(entry.counts)}
+    # The entry counts rows from the moment when it is written, and what it lists is published
+    # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
+    # is read twice, so the last word has the row's place, of which there is one in an account.
+    staged = [Path(file[0]) for file in entry.staged.get(str(TO_LEDGER), [])]
+    rows = {_place(row): row for path in staged for row in _read(path)}
+    for path in (checkpoint.path / "ledger").glob("part-*.parquet"):
+        rows.update((_place(row), row) for row in _read(path))
+    ordered = [_row(rows[place]) for place in sorted(rows)]
+    return {"rows": ordered, **counts_document(entry.counts)}
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of the ledger; none if it has been moved away."""
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return rows
+    except FileNotFoundError:
+        return []
+    except (pa.ArrowException, OSError) as error:
+        raise TrustError(
+            f"the ledger is corrupt: {path} cannot be read",
+            detail=str(error).splitlines()[0],
+            hint="restore the checkpoint from a backup",
+        ) from error
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str, str, int]:
+    return (row["table"], row["account"], row["split"], row["offset"])
 
 
 def counts_document(accounts: dict[str, dict[str, dict[str, int]]]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from spark_kit import new_checkpoint
 from tidegate.connectors.registry import sink_committer, sink_writer
+from tidegate.errors import TrustError
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.ledger import counts_document, ledger_table, read_ledger, show_time
 from tidegate.spark.wire import TO_LEDGER
@@ -32,10 +34,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_ledger(checkpoint)["rows"] == [], "what is not committed is not there"
     committer = sink_committer(table, staging)
     committer.bind(committer.prepare(True))
+    files = {str(TO_LEDGER): [list(astuple(file)) for file in staged]}
+    checkpoint.write_entry(Entry(1, 0, counts={"o": {"a": COUNTS, "b": COUNTS}}, staged=files))
+    unpublished = read_ledger(checkpoint)
     committer.publish(1, staged)
-    checkpoint.write_entry(Entry(1, 0, counts={"o": {"a": COUNTS, "b": COUNTS}}))
 
     document = read_ledger(checkpoint)
+    assert unpublished == document, "the rows that an entry counts are there, published or not"
     assert [(row["split"], row["offset"], row["reason"]) for row in document["rows"]] == [
         ("a", 1, "malformed"),
         ("b", 0, "late"),
@@ -54,6 +59,14 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     }
     assert document["counts"] == {name: 2 * count for name, count in COUNTS.items()}
     assert document["splits"] == {"a": COUNTS, "b": COUNTS}
+
+
+def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    broken = checkpoint.path / "ledger" / "part-0001-0000000001-0000.parquet"
+    broken.write_bytes(b"PAR1 and no more")
+    with pytest.raises(TrustError, match="part-0001"):
+        read_ledger(checkpoint)
 
 
 def test_splits_of_several_accounts_are_told_apart() -> None:
