@@ -27,20 +27,34 @@ RENEWAL_S = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lease. ``started`` tells a process from a later one with the same pid."""
+    """Who holds a lease. ``started`` tells a process from a later one with the same pid.
+
+    ``boot`` tells a machine from another one of the same name, as a pod's that moved has: what
+    runs there is not to be seen from here.
+    """
 
     host: str
+    boot: str
     pid: int
     started: str
 
     @classmethod
     def me(cls) -> Holder:
-        return cls(socket.gethostname(), os.getpid(), _process_start(os.getpid()))
+        return cls(socket.gethostname(), _boot(), os.getpid(), _process_start(os.getpid()))
 
     @property
     def is_dead(self) -> bool:
         """True only when it ran on this host and no longer does."""
-        return self.host == socket.gethostname() and _process_start(self.pid) != self.started
+        here = (self.host, self.boot) == (socket.gethostname(), _boot())
+        return here and _process_start(self.pid) != self.started
+
+
+def _boot() -> str:
+    """The kernel's name for this run of this machine; empty where it gives none."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
 
 
 def _process_start(pid: int) -> str:
@@ -107,7 +121,7 @@ class Lease:
         if not document:
             return ""
         try:
-            holder = Holder(document["host"], document["pid"], document["started"])
+            holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
         except (KeyError, TypeError) as error:
             raise TrustError(f"{path} names no holder of the checkpoint") from error
         age = self._clock.now_us() / 1e6 - path.stat().st_mtime

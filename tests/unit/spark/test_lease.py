@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -71,15 +72,19 @@ def test_a_later_process_with_the_same_pid_is_another(held: Lease, tmp_path: Pat
     other.release()
 
 
-def test_a_driver_on_another_host_is_waited_for(held: Lease, tmp_path: Path) -> None:
-    rewrite(tmp_path, 1, host="elsewhere", pid=1)
-    with pytest.raises(LeaseHeldError, match="process 1 on elsewhere"):
+@pytest.mark.parametrize("other", [{"host": "elsewhere"}, {"boot": "another", "started": "1"}])
+def test_a_driver_on_another_host_is_waited_for(
+    held: Lease, tmp_path: Path, other: dict[str, str]
+) -> None:
+    rewrite(tmp_path, 1, pid=1, **other)
+    host = other.get("host", socket.gethostname())
+    with pytest.raises(LeaseHeldError, match=f"process 1 on {host}"):
         Lease(tmp_path, SystemClock()).acquire()
     touched = (tmp_path / "000001.json").stat().st_mtime
     clock = ManualClock(int((touched + EXPIRY_S + 2) * 1e6))
-    other = Lease(tmp_path, clock)
-    assert "elsewhere, silent for 17 s" in other.acquire()
-    other.release()
+    follower = Lease(tmp_path, clock)
+    assert f"{host}, silent for 17 s" in follower.acquire()
+    follower.release()
 
 
 def test_takeover_forces_it(held: Lease, tmp_path: Path) -> None:
