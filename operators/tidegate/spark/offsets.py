@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.connectors.base import Position
+from tidegate.errors import TrustError
 from tidegate.types import Status
 
 INITIAL: dict[str, Any] = {"epoch": 0}
@@ -29,11 +30,19 @@ class Offset:
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> Offset:
-        tables = {
-            table: {split: (entry[0], Status(entry[1])) for split, entry in splits.items()}
-            for table, splits in document.get("tables", {}).items()
-        }
-        return cls(document["epoch"], document.get("time_us", 0), tables)
+        """Raises TrustError when the document is no offset of ours."""
+        try:
+            tables = {
+                table: {split: (entry[0], Status(entry[1])) for split, entry in splits.items()}
+                for table, splits in document.get("tables", {}).items()
+            }
+            return cls(document["epoch"], document.get("time_us", 0), tables)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TrustError(
+                "the checkpoint is corrupt: Spark's offset log holds an offset that is not ours",
+                detail=str(document)[:200],
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            ) from error
 
     def to_json(self) -> dict[str, Any]:
         if self.epoch == 0:

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from tidegate.errors import TrustError
 from tidegate.spark.offsets import INITIAL, Offset
 from tidegate.types import Status
 
@@ -33,3 +36,19 @@ def test_equal_offsets_are_equal_texts() -> None:
     one = Offset(1, 2, {"t": {"a": (1, Status.ACTIVE), "b": (2, Status.ACTIVE)}, "u": {}})
     other = Offset(1, 2, {"u": {}, "t": {"b": (2, Status.ACTIVE), "a": (1, Status.ACTIVE)}})
     assert json.dumps(one.to_json()) == json.dumps(other.to_json())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "null",
+        "[]",
+        '{"epoch": 1, "tables": 7}',
+        '{"epoch": 1, "tables": {"t": {"a": [1]}}}',
+        '{"epoch": 1, "tables": {"t": {"a": [1, 77]}}}',
+    ],
+)
+def test_what_is_no_offset_is_not_trusted(text: str) -> None:
+    with pytest.raises(TrustError, match="offset that is not ours"):
+        Offset.from_json(json.loads(text))
