@@ -67,7 +67,8 @@ def _line(node: Node) -> str:
             )
             return f"Aggregate by {', '.join(node.keys)} closing {node.closing_key}{calls}"
         case Sort():
-            return f"Sort {node.column} ties {', '.join(node.ties)}"
+            keys = "".join(f", {key.column} {key.sql}" for key in node.keys)
+            return f"Sort {node.column}{keys} ties {', '.join(node.ties)}"
         case Sink():
             columns = ", ".join(f"{column.name} {column.type}" for column in node.schema)
             return f"Sink {node.table.name} {node.table.connector}: {columns}"

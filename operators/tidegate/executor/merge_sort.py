@@ -1,8 +1,8 @@
 """MergeSort: one ordered stream out of the parallel sorts' (design §3, top-level ORDER BY).
 
 Contract. One instance in the job. Rows in are each sort's, ordered or not; rows out are one total
-order over the whole job, ascending by ``node.column``, then ``node.ties``, NULLs last, in chunks of
-at most `CHUNK_ROWS_MAX` rows, without the columns in ``drop``.
+order over the whole job, that of `Sort.order`, in chunks of at most `CHUNK_ROWS_MAX` rows, without
+the columns in ``drop``.
 
 The sorts emit below one global watermark, and the merger in front passes the minimum of theirs: a
 row below it has all its predecessors here. So rows wait until the watermark passes them, in memory
@@ -76,6 +76,5 @@ class MergeSort(Executor):
             if not below.all():
                 self._held = [data.filter(pa.array(~below))]
                 data = data.filter(pa.array(below))
-        order = (self._node.column, *self._node.ties)
-        for piece in sorted_slices(self._engine, data, order, CHUNK_ROWS_MAX):
+        for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
             yield Chunk(piece.select(self._kept))

@@ -1,4 +1,4 @@
-"""The order of rows: ascending by several columns, NULL the largest value (S12).
+"""The order of rows by several columns, each ascending or descending (S12 for NULL).
 
 DuckDB sorts, so that one definition of order (of text, NaN, decimals) holds everywhere; but only
 the columns that decide, with the row's number. The rows themselves are gathered in Arrow: that is a
@@ -15,33 +15,36 @@ import pyarrow as pa
 
 from tidegate.executor.columns import single_array
 from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import SortKey
 
 
-def sorted_by(engine: Engine, data: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """``data`` ascending by ``columns``, NULLs last."""
+def sorted_by(engine: Engine, data: pa.Table, keys: Sequence[SortKey]) -> pa.Table:
+    """``data`` in the order of ``keys``."""
     if data.num_rows < 2:
         return data
-    return data.take(_order(engine, data, columns))
+    return data.take(_order(engine, data, keys))
 
 
 def sorted_slices(
-    engine: Engine, data: pa.Table, columns: Sequence[str], rows_max: int
+    engine: Engine, data: pa.Table, keys: Sequence[SortKey], rows_max: int
 ) -> Iterator[pa.Table]:
-    """``data`` ascending by ``columns`` in pieces: only one piece is in memory a second time."""
+    """``data`` in the order of ``keys`` in pieces: only one piece is in memory a second time."""
     if data.num_rows < 2:
         if data.num_rows:
             yield data
         return
-    order = _order(engine, data, columns)
+    order = _order(engine, data, keys)
     for start in range(0, len(order), rows_max):
         yield data.take(order.slice(start, rows_max))
 
 
-def _order(engine: Engine, data: pa.Table, columns: Sequence[str]) -> pa.Array:
-    """The row numbers of ``data`` in ascending order of ``columns``."""
-    keys = [f"k{index}" for index in range(len(columns))]
+def _order(engine: Engine, data: pa.Table, keys: Sequence[SortKey]) -> pa.Array:
+    """The row numbers of ``data`` in the order of ``keys``."""
+    names = [f"k{index}" for index in range(len(keys))]
     rows = pa.array(np.arange(data.num_rows, dtype=np.int64))
-    narrow = data.select(list(columns)).rename_columns(keys).append_column("i", rows)
-    order = ", ".join(f"{key} ASC NULLS LAST" for key in keys)
+    narrow = (
+        data.select([key.column for key in keys]).rename_columns(names).append_column("i", rows)
+    )
+    order = ", ".join(f"{name} {key.sql}" for name, key in zip(names, keys, strict=True))
     result = engine.query(f"SELECT i FROM rows_ ORDER BY {order}", {"rows_": narrow})
     return single_array(result.column("i"))

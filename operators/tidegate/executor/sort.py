@@ -1,10 +1,11 @@
 """Sort: EMIT ON WINDOW CLOSE sort on one vnode (RFC "Sort (Stateful)", seed 001).
 
 Contract. Rows in any order in; when the watermark of ``column`` rises to w, the rows below w leave,
-ascending by ``column``, then by ``ties``, NULLs last (S12), all columns kept (the merge behind
-needs the ties, hidden ones included); then the watermark. At `END` all rows leave, those without a
-time last. Other columns' watermarks end here: rows that are held may be below them. The input's
-watermark must be global (behind a merger), else the parallel sorts' outputs could not be merged.
+ascending by ``column``, then by ``keys`` and ``ties`` (`Sort.order`), all columns kept (the merge
+behind needs the ties, hidden ones included); then the watermark. At `END` all rows leave, those
+without a time last. Other columns' watermarks end here: rows that are held may be below them. The
+input's watermark must be global (behind a merger), else the parallel sorts' outputs could not be
+merged.
 
 State. Rows of the epoch wait in memory; at the barrier what is left is appended to state as runs
 per bucket of time. A bucket is named by its start, a multiple of its width; the width is a power of
@@ -131,9 +132,8 @@ class Sort(Executor):
 
     def _ordered(self, tables: list[pa.Table]) -> Iterator[Chunk]:
         if tables:
-            order = (self._node.column, *self._node.ties)
             data = pa.concat_tables(tables)
-            for piece in sorted_slices(self._engine, data, order, CHUNK_ROWS_MAX):
+            for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
                 yield Chunk(piece)
 
     def _persist(self) -> None:

@@ -29,7 +29,7 @@ from tidegate.frontend.syntax import (
 from tidegate.frontend.syntax import Relation as SourceRef
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
-from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, column_expr
+from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT, Column
 
 Bind = Callable[[Scalar], Expr]
@@ -201,7 +201,6 @@ class QueryPlanner:
         extras: list[Output] = []
         columns: list[str] = []
         for item in query.order_by:
-            self._check_direction(item)
             value = bind(self._order_target(item, query))
             known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
             if known is None:
@@ -220,9 +219,13 @@ class QueryPlanner:
                 detail=f"{shown}: {derived.lost}",
                 hint=_sortable_hint(node),
             )
-        rest = dict.fromkeys((*columns[1:], *(tie for tie in ties if tie != columns[0])))
-        rest.pop(columns[0], None)
-        sort = Sort(below.node.schema, below.node, columns[0], tuple(rest))
+        self._check_direction(first)
+        time, further = columns[0], dict[str, SortKey]()
+        for column, item in zip(columns[1:], query.order_by[1:], strict=True):
+            if column != time:  # a column that came before decides nothing more
+                further.setdefault(column, SortKey(column, item.descending, item.nulls_first))
+        rest = tuple(tie for tie in ties if tie != time and tie not in further)
+        sort = Sort(below.node.schema, below.node, time, rest, tuple(further.values()))
         return replace(below, node=sort)
 
     def _ties(
@@ -247,13 +250,14 @@ class QueryPlanner:
             ties.append(known.column)
         return tuple(ties)
 
-    def _check_direction(self, item: OrderItem) -> None:
-        if item.descending or item.nulls_first:
+    def _check_direction(self, time: OrderItem) -> None:
+        if time.descending or time.nulls_first:
+            shown = self._source.snippet(time.value.span)
             raise UnsupportedError(
-                f"ORDER BY … {'DESC' if item.descending else 'NULLS FIRST'} cannot be done on a"
-                " stream: rows leave as time passes",
-                self._source.position(item.span),
-                hint="order ascending, NULLs last",
+                f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
+                " a stream: rows leave as time passes",
+                self._source.position(time.span),
+                hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
             )
 
     def _order_target(self, item: OrderItem, query: Query) -> Scalar:

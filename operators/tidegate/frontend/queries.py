@@ -233,9 +233,11 @@ def _order_by(cursor: Cursor) -> tuple[OrderItem, ...]:
         descending = cursor.accept("DESC")
         if not descending:
             cursor.accept("ASC")
-        nulls_first = cursor.accept("NULLS", "FIRST")
-        if not nulls_first:
-            cursor.accept("NULLS", "LAST")
+        nulls_first = descending
+        if cursor.accept("NULLS"):
+            nulls_first = cursor.at("FIRST")
+            if not cursor.accept("FIRST") and not cursor.accept("LAST"):
+                raise cursor.expected("FIRST or LAST after NULLS")
         items.append(OrderItem(value, descending, nulls_first, start.to(cursor.previous_span)))
         if not cursor.accept(","):
             return tuple(items)

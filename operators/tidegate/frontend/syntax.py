@@ -112,6 +112,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class OrderItem:
+    """``value [ASC | DESC] [NULLS FIRST | LAST]``; NULL is the largest value unless they say."""
+
     value: Scalar
     descending: bool
     nulls_first: bool

@@ -183,9 +183,9 @@ def _name(node: nodes.Node) -> str:
             by = f"by {', '.join(node.aggregate.keys)}"
             return f"Aggregate {calls} {by}, on window close" if calls else f"Aggregate {by}"
         case physical.SortRuns():
-            return f"Sort by {node.sort.column}, on window close"
+            return f"Sort by {_order(node.sort)}, on window close"
         case physical.MergeRuns():
-            return f"MergeSort by {node.sort.column}"
+            return f"MergeSort by {_order(node.sort)}"
     return type(node).__name__
 
 
@@ -199,6 +199,16 @@ def _call(call: nodes.AggregateCall) -> str:
     distinct = "DISTINCT " if call.distinct else ""
     where = f" FILTER {call.where}" if call.where else ""
     return f"{call.function}({distinct}{call.argument or '*'}){where} AS {call.output.name}"
+
+
+def _order(node: nodes.Sort) -> str:
+    """What the query orders by; NULLS only where they are not in their usual place."""
+    parts = [node.column]
+    for key in node.keys:
+        unusual = key.nulls_first != key.descending
+        nulls = f" NULLS {'FIRST' if key.nulls_first else 'LAST'}" if unusual else ""
+        parts.append(key.column + " DESC" * key.descending + nulls)
+    return ", ".join(parts)
 
 
 def _size(node: nodes.Tumble) -> str:

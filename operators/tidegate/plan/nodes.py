@@ -188,15 +188,37 @@ class Aggregate(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column to sort by, in either direction, with its NULLs at either end."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+    @property
+    def sql(self) -> str:
+        """The key behind its column in SQL: ``DESC NULLS LAST``."""
+        direction = "DESC" if self.descending else "ASC"
+        return f"{direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
+@dataclass(frozen=True, slots=True)
 class Sort(Unary):
-    """EMIT ON WINDOW CLOSE sort: rows ascending by ``column``, then by ``ties``.
+    """EMIT ON WINDOW CLOSE sort: rows ascending by ``column``, then by ``keys``, then ``ties``.
 
     Below the watermark all rows are known, so they leave in order; the output's order is total
-    over the whole job (parallel sorts, one last merge). ``ties`` are hidden or visible columns.
+    over the whole job (parallel sorts, one last merge). ``keys`` are what the query orders by
+    besides; ``ties``, ascending, are hidden or visible columns.
     """
 
     column: str
     ties: tuple[str, ...]
+    keys: tuple[SortKey, ...] = ()
+
+    @property
+    def order(self) -> tuple[SortKey, ...]:
+        """All that decides, in order."""
+        return (SortKey(self.column), *self.keys, *(SortKey(tie) for tie in self.ties))
 
 
 @dataclass(frozen=True, slots=True)

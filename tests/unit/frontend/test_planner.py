@@ -46,9 +46,20 @@ def test_sort_of_source_rows_drops_a_key_that_is_not_selected() -> None:
         == f"""\
 Sink print print: id BIGINT
 Project id = "id"
-Sort order_time ties price, __split, __offset
+Sort order_time, price ASC NULLS LAST ties __split, __offset
 Project id = "id", order_time = "order_time", price = "price"
 {_ORDERS}"""
+    )
+
+
+def test_keys_behind_the_time_have_their_own_direction() -> None:
+    text = plan(
+        "SELECT id, order_time FROM orders ORDER BY order_time ASC NULLS LAST, price DESC,"
+        " id DESC NULLS LAST, customer_id NULLS FIRST, id EMIT ON WINDOW CLOSE"
+    )
+    assert (
+        "Sort order_time, price DESC NULLS FIRST, id DESC NULLS LAST, customer_id ASC NULLS FIRST"
+        " ties __split, __offset\n" in text
     )
 
 
