@@ -22,11 +22,7 @@ from tidegate.frontend.syntax import (
     OrderItem,
     Query,
     Scalar,
-    SubqueryRef,
-    TumbleRef,
-    WatermarkRef,
 )
-from tidegate.frontend.syntax import Relation as SourceRef
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
@@ -81,8 +77,10 @@ class QueryPlanner:
             ]
         outputs = _with_unique_columns(outputs)
         if query.order_by:
-            return self._sorted(query, node, outputs, bind, keys)
-        return _projected(node, outputs)
+            result = self._sorted(query, node, outputs, bind, keys)
+        else:
+            result = _projected(node, outputs)
+        return replace(result, final=relation.final)
 
     def check_table(self, entry: CreateTable) -> None:
         """Computed columns and watermarks of a table, whether it is read or not."""
@@ -122,7 +120,7 @@ class QueryPlanner:
     def _grouped(
         self, binder: Binder, query: Query, env: Environment
     ) -> tuple[Node, Bind, tuple[str, ...]]:
-        if not env.emit and not _final_windows(query.source):
+        if not env.emit and not binder.scope.relation.final:
             span = query.group_span or _head(query)
             raise UnsupportedError(
                 "results that change are not there yet",
@@ -290,18 +288,6 @@ class QueryPlanner:
     def _binder(self, relation: Relation) -> Binder:
         scope = Scope(self._source, relation, self._checker)
         return Binder(self._source, scope, self._checker)
-
-
-def _final_windows(relation: SourceRef | None) -> bool:
-    """Whether rows come from windows in Flink's form, whose groups are emitted when they close."""
-    match relation:
-        case TumbleRef():
-            return relation.final
-        case WatermarkRef():
-            return _final_windows(relation.input)
-        case SubqueryRef():
-            return not relation.query.group_by and _final_windows(relation.query.source)
-    return False
 
 
 def _sortable_hint(node: Node) -> str:

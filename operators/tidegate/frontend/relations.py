@@ -267,7 +267,7 @@ class RelationPlanner:
             *relation.fields,
             *(Field((column.name,), column.name, column.type) for column in windows),
         )
-        return replace(relation, node=node, fields=fields)
+        return replace(relation, node=node, fields=fields, final=syntax.final or relation.final)
 
     def _time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column that ``scalar`` names; a projected one for a nested field or more."""

@@ -32,11 +32,16 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A planned table: its node, the fields that can be named, and the names it goes by."""
+    """A planned table: its node, the fields that can be named, and the name it goes by.
+
+    ``final``: its rows come from windows in Flink's form, whose groups are emitted when they close
+    without a word about it.
+    """
 
     node: Node
     fields: tuple[Field, ...]
     alias: str = ""
+    final: bool = False
 
     def named(self, alias: Name | None) -> Relation:
         return self if alias is None else replace(self, alias=alias.text)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from frontend_kit import plan
+from tidegate.errors import UnsupportedError
 
 _ORDERS = """\
 WatermarkFilter orders.order_time (orders): "order_time" - INTERVAL '5' SECOND
@@ -107,12 +110,50 @@ def test_views_and_ctes_are_inlined() -> None:
     assert plan("SELECT * FROM (SELECT id FROM orders WHERE id > 3) AS v") == direct
 
 
+@pytest.mark.parametrize(
+    ("before", "source"),
+    [
+        ("", "{}"),
+        ("WITH w AS ({}) ", "w"),
+        ("WITH v AS ({}), w AS (SELECT * FROM v WHERE true) ", "w"),
+        ("CREATE VIEW w AS {};", "w"),
+        ("", "(SELECT * FROM ({}) AS v) AS w"),
+    ],
+)
+def test_flinks_windows_are_final_wherever_they_stand(before: str, source: str) -> None:
+    windows = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
+    form = windows if before + source == "{}" else f"SELECT * FROM {windows}"
+    text = plan(
+        f"{before.format(form)} SELECT window_start, window_end, count(*) AS n"
+        f" FROM {source.format(form)} GROUP BY window_start, window_end"
+    )
+    assert "Aggregate by window_start, window_end closing window_end, n = count(*)" in text
+
+
+def test_windows_of_flinks_windows_are_final() -> None:
+    text = plan(
+        "WITH w AS (SELECT window_start, window_end, id, count(*) AS n FROM TABLE("
+        "TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
+        " GROUP BY window_start, window_end, id)"
+        " SELECT window_start, window_end, max(n) AS m FROM w GROUP BY window_start, window_end"
+    )
+    assert text.count("Aggregate by window_start, window_end") == 2
+
+
 def test_emit_of_the_statement_reaches_into_views() -> None:
     text = plan(
         "CREATE VIEW v AS SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time,"
         " INTERVAL '1' HOUR) GROUP BY window_end; CREATE SINK s FROM v EMIT ON WINDOW CLOSE"
     )
     assert "Aggregate by window_end closing window_end" in text
+
+
+def test_risingwaves_windows_are_final_only_with_a_word() -> None:
+    with pytest.raises(UnsupportedError, match="results that change"):
+        plan(
+            "WITH w AS (SELECT * FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR))"
+            " SELECT window_start, count(*) FROM w GROUP BY window_start"
+        )
 
 
 def test_names_of_columns() -> None:
