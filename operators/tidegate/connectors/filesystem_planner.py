@@ -1,10 +1,11 @@
 """Driver side of the `filesystem` source: which files there are, and how far an epoch reads.
 
 Bounded (no ``source.monitor-interval``): the first listing of a run is the input, a split is
-finished at its end. Monitored: every `splits` lists again, a split is never finished, and a line
-without its newline at the very end of a split is taken once its file has stood still from one
-listing to the next (it may still be being written). ``available_now`` fixes a monitored listing
-too, and takes such a line, without calling the split finished.
+finished at its end, and its last line may lack the newline. Monitored: every `splits` lists again,
+a split is never finished, and the end of a split that lacks its newline is left for later, since a
+writer may be in the middle of the line and nothing says for how long. It is taken when the newline
+comes, or when a file behind it says that this one is complete. ``available_now`` fixes a monitored
+listing too, and leaves such an end to the next run.
 
 Files are added, in name order; the last of a split may grow. Anything else would lose rows or read
 them twice and is a TrustError that names the file.
@@ -43,14 +44,13 @@ class FilesystemPlanner:
         filesystem, _ = open_location(self._path)
         self._measure = _measure(table.format, filesystem)
         self._listing: Listing | None = None
-        self._before: Listing | None = None  # the listing before: tells which files stand still
         self._turn = 0
 
     def splits(self) -> Sequence[str]:
         if self._listing is None or not self._fixed:
             now = list_splits(self._path, self._each_file)
             self._check_unchanged(now)
-            self._before, self._listing = self._listing, now
+            self._listing = now
         return list(self._listing.splits)
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
@@ -102,12 +102,9 @@ class FilesystemPlanner:
 
     def _end(self, split: str, file: DataFile) -> int:
         """Up to where ``file`` may be read now."""
-        if self._fixed or file != self._files(split)[-1] or self._stands_still(split, file):
-            return self._measure.end(file)
-        return self._measure.whole_end(file)
-
-    def _stands_still(self, split: str, file: DataFile) -> bool:
-        return self._before is not None and file in self._before.splits.get(split, ())
+        if self._monitored and file == self._files(split)[-1]:
+            return self._measure.whole_end(file)
+        return self._measure.end(file)
 
     def _ahead(self, split: str, begin: FilePosition) -> Iterator[tuple[DataFile, int, int, int]]:
         """What lies behind ``begin``: each file, its number from 1, and from where to where."""
@@ -140,9 +137,15 @@ class FilesystemPlanner:
         return end, found
 
     def _finished(self, split: str, end: FilePosition) -> bool:
+        if self._monitored and not self._each_file:
+            return False
         # A file that is a split of its own is complete when it appears (design §4), so at its end
-        # it must not hold back the others, even while its directory is watched.
-        return (not self._monitored or self._each_file) and not self._remains(split, end)
+        # it must not hold back the others, even while its directory is watched. A last line
+        # without its newline says that it is not complete, and that its rows are yet to come.
+        complete = not self._monitored or all(
+            self._measure.end(file) == self._end(split, file) for file in self._files(split)[-1:]
+        )
+        return complete and not self._remains(split, end)
 
     def _check_position(self, split: str, begin: FilePosition) -> None:
         """Raises TrustError when ``begin`` no longer means what it meant when it was written."""

@@ -121,14 +121,51 @@ def test_a_line_still_being_written_waits(tmp_path: Path) -> None:
     assert run.malformed["a"] == []
 
 
-def test_a_last_line_without_its_newline_is_taken_once_its_file_stands_still(
-    tmp_path: Path,
+@pytest.mark.parametrize("format_", ["json", "csv"])
+@pytest.mark.parametrize("available_now", [False, True])
+@pytest.mark.parametrize("rows_max", [None, 1])
+def test_a_last_line_without_its_newline_is_left_however_long_it_takes(
+    tmp_path: Path, format_: str, available_now: bool, rows_max: int | None
 ) -> None:
-    write(tmp_path / "a" / "1.json", '{"id":1}', end="")
+    row = {"json": '{{"id":{0},"name":"n{0}"}}', "csv": "{0},n{0}"}[format_]
+    path = write(tmp_path / "a" / "1.x", row.format(1) + "\n" + row.format(22), end="")
+    run = Run(monitored(tmp_path, format=format_), available_now)
+    assert run.epoch(rows_max) == 1
+    assert [run.epoch(rows_max) for _ in range(5)] == [0] * 5
+    assert not run.planner.has_more(run.positions)
+    assert run.finished == set()
+    path.write_bytes(path.read_bytes() + b"\n" + row.format(3).encode() + b"\n")
+    again = Run(monitored(tmp_path, format=format_), available_now)
+    again.positions, again.offsets = run.positions, run.offsets
+    again.to_end(rows_max)
+    assert again.rows["a"] == [(1, {"id": 22, "name": "n22"}), (2, {"id": 3, "name": "n3"})]
+    assert again.malformed["a"] == []
+
+
+def test_a_file_that_is_not_the_last_any_more_is_complete(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", '{"id":1}\n{"id":2}', end="")
     run = Run(monitored(tmp_path))
-    assert run.epoch() == 0
     assert run.epoch() == 1
+    write(tmp_path / "a" / "2.json", '{"id":3}\n{"id":4}', end="")
+    assert run.epoch() == 2
+    assert run.rows["a"] == [(n, {"id": n + 1, "name": None}) for n in range(3)]
     assert run.epoch() == 0
+
+
+def test_a_bounded_split_ends_with_its_last_line_newline_or_not(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.csv", "1,x\n2,y", end="")
+    run = Run(source(tmp_path, format="csv"))
+    assert run.epoch() == 2
+    assert run.finished == {"a"}
+    assert id_of(run.rows["a"]) == [1, 2]
+
+
+def test_a_watched_file_of_its_own_is_finished_when_its_last_line_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "1.json", '{"id":1}\n{"id":2}', end="")
+    run = Run(monitored(tmp_path, source_split="file"))
+    assert (run.epoch(), run.finished) == (1, set())
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert (run.epoch(), run.finished) == (1, {"1.json"})
 
 
 @pytest.mark.parametrize("restarted", [False, True])
