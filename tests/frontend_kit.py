@@ -56,7 +56,8 @@ def _line(node: Node) -> str:
         case Filter():
             return f"Filter {node.predicate.sql}"
         case Tumble():
-            return f"Tumble {node.time_column} size {node.size} offset {node.offset}"
+            time = " with window_time" * node.with_time
+            return f"Tumble {node.time_column} size {node.size} offset {node.offset}{time}"
         case Aggregate():
             calls = "".join(
                 f", {call.output.name} = {call.function}({'distinct ' * call.distinct}"

@@ -1,7 +1,8 @@
 """Tumble: adds ``window_start`` and ``window_end`` of tumbling windows to each row.
 
 Contract. Rows in, the same rows out with two more columns of the time column's type, placed behind
-the visible columns. Window ``[start, start + size)``; starts are congruent to ``offset`` modulo
+the visible columns; with a third, ``window_time``, a millisecond before the end, where the node
+says so. Window ``[start, start + size)``; starts are congruent to ``offset`` modulo
 ``size`` counted from the Unix epoch, also before it (floor, not truncation). Integer arithmetic in
 the column's own unit, on the column's memory: no engine call. A NULL time has NULL windows. A
 window that leaves int64 is held at its ends (`END` - 1: below the watermark of a finished stream
@@ -9,7 +10,7 @@ only).
 
 Watermarks (S4): ``W(t)`` gives ``W(t)``, ``W(window_start) = tumble_start(w)``,
 ``W(window_end) = tumble_end(w)``; with 30 minutes 10:40 gives 10:40, 10:30 and 11:00 (RFC
-"Watermark derivation").
+"Watermark derivation"). ``window_time`` moves with ``window_end``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from tidegate.types import END, Chunk, Message, Watermark
 
 START = "window_start"
 STOP = "window_end"
+TIME = "window_time"
+_MILLISECOND_US = 1_000
 
 
 class Tumble(Executor):
@@ -37,6 +40,7 @@ class Tumble(Executor):
         self._time = node.time_column
         self._size = node.size
         self._offset = node.offset % node.size
+        self._with_time = node.with_time
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         data = chunk.data
@@ -44,6 +48,8 @@ class Tumble(Executor):
         times, valid = event_times(column)
         starts, ends = self._windows(times)
         place = sum(not is_hidden(name) for name in data.column_names)
+        if self._with_time:
+            data = data.add_column(place, TIME, times_column(_last(ends), valid, column.type))
         data = data.add_column(place, STOP, times_column(ends, valid, column.type))
         data = data.add_column(place, START, times_column(starts, valid, column.type))
         names = [column.name for column in self.schema]
@@ -56,12 +62,14 @@ class Tumble(Executor):
             return
         value = watermark.value
         if value is None or value == END:
-            start = stop = value
+            start = stop = last = value
         else:
             starts, ends = self._windows(np.array([value], dtype=np.int64))
-            start, stop = int(starts[0]), int(ends[0])
+            start, stop, last = int(starts[0]), int(ends[0]), int(_last(ends)[0])
         yield Watermark(START, start, watermark.status)
         yield Watermark(STOP, stop, watermark.status)
+        if self._with_time:
+            yield Watermark(TIME, last, watermark.status)
 
     def _windows(self, times: Int64s) -> tuple[Int64s, Int64s]:
         """Start and end of the window of each time."""
@@ -74,3 +82,8 @@ class Tumble(Executor):
         starts = np.where(fits, times - past, INT64_MIN + 1)
         ends = np.where(starts > END - 1 - self._size, END - 1, starts + self._size)
         return starts, ends
+
+
+def _last(ends: Int64s) -> Int64s:
+    """The last millisecond of windows, by their ends."""
+    return np.maximum(ends, INT64_MIN + 1 + _MILLISECOND_US) - _MILLISECOND_US

@@ -18,6 +18,7 @@ from tidegate.frontend.scalar import Binder, identifier_path, plan_column
 from tidegate.frontend.scope import matches, unused
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import Item, Query, Scalar
+from tidegate.frontend.windows import without_unused_time
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.nodes import (
     Aggregate,
@@ -280,7 +281,7 @@ class Aggregation:
             first = node.schema[0]
             columns = ((first.name, column_expr(first)),)
         schema = tuple(Column(name, expr.type) for name, expr in columns)
-        return Project(schema, node, columns)
+        return without_unused_time(Project(schema, node, columns))
 
     def _with_keys(self, tree: exp.Expr) -> exp.Expr:
         for index, key in enumerate(self._keys):

@@ -24,6 +24,7 @@ from tidegate.frontend.syntax import (
     Scalar,
 )
 from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.windows import without_unused_time
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT, Column
@@ -330,4 +331,4 @@ def _projected(node: Node, outputs: list[Output]) -> Relation:
     if schema == node.schema and plain:
         return Relation(node, fields)
     columns = tuple((output.column, output.value) for output in outputs)
-    return Relation(Project(schema, node, columns), fields)
+    return Relation(without_unused_time(Project(schema, node, columns)), fields)

@@ -39,6 +39,12 @@ _LATER_CLAUSES: Final = {
 }
 _JOINS: Final = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "JOIN")
 _LATER_WINDOWS: Final = ("HOP", "SESSION", "CUMULATE")
+_TUMBLE_NAMES: Final = ("DATA", "TIMECOL", "SIZE", "OFFSET")
+_TUMBLE_EXAMPLES: Final = {
+    "DATA": "TABLE t",
+    "TIMECOL": "DESCRIPTOR(t)",
+    "SIZE": "INTERVAL '10' MINUTE",
+}
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
 
@@ -143,6 +149,8 @@ def _function(cursor: Cursor, start: Span) -> Relation:
         )
     cursor.take()
     cursor.expect("(")
+    if word == "TUMBLE" and cursor.word(1) == "=>":
+        return _named_tumble(cursor, start)
     source = parse_relation(cursor)
     cursor.expect(",", why=f"and the time column of {word}")
     final = cursor.at("DESCRIPTOR")
@@ -159,6 +167,46 @@ def _function(cursor: Cursor, start: Span) -> Relation:
     if word == "TUMBLE":
         return TumbleRef(source, column, argument, offset, final, alias, span)
     return WatermarkRef(source, column, argument, alias, span)
+
+
+def _named_tumble(cursor: Cursor, start: Span) -> TumbleRef:
+    """Flink's ``TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(c), SIZE => …)``, in any order."""
+    source: Relation | None = None
+    scalars: dict[str, Scalar] = {}
+    while True:
+        name = cursor.word()
+        if name not in _TUMBLE_NAMES or cursor.word(1) != "=>":
+            raise cursor.expected("DATA =>, TIMECOL =>, SIZE => or OFFSET =>")
+        if name in scalars or (name == "DATA" and source is not None):
+            raise SqlSyntaxError(
+                f"{name} is given twice",
+                cursor.source.position(cursor.span),
+                hint="keep one of them",
+            )
+        cursor.expect(name, "=>")
+        if name == "DATA":
+            source = parse_relation(cursor)
+        elif name == "TIMECOL":
+            scalars[name] = _time_column(cursor)
+        else:
+            scalars[name] = parse_scalar(cursor, f"the {name.lower()} of the windows")
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", why="at the end of TUMBLE(…)")
+    call = start.to(cursor.previous_span)
+    missing = [name for name in _TUMBLE_NAMES[1:3] if name not in scalars]
+    if source is None or missing:
+        name = "DATA" if source is None else missing[0]
+        raise SqlSyntaxError(
+            f"TUMBLE has no {name}",
+            cursor.source.position(call),
+            hint=f"add {name} => {_TUMBLE_EXAMPLES[name]}",
+        )
+    alias = _alias(cursor)
+    return TumbleRef(
+        source, scalars["TIMECOL"], scalars["SIZE"], scalars.get("OFFSET"), True, alias,
+        start.to(cursor.previous_span),
+    )  # fmt: skip
 
 
 def _time_column(cursor: Cursor) -> Scalar:

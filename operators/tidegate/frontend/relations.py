@@ -41,7 +41,7 @@ from tidegate.frontend.times import (
     unit_us_of,
 )
 from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, derive
+from tidegate.plan.derivation import derive, window_columns
 from tidegate.plan.nodes import (
     Aggregate,
     Expr,
@@ -244,7 +244,9 @@ class RelationPlanner:
 
     def _tumble(self, syntax: TumbleRef, env: Environment) -> Relation:
         relation, time = self._time_column(self.plan(syntax.input, env), syntax.column)
-        relation, time = self._without_windows(relation, time)
+        with_time = syntax.final and time.type.startswith("TIMESTAMP")
+        names = window_columns(with_time)
+        relation, time = self._without_windows(relation, time, names)
         binder = self._binder(relation)
         derived = derive(relation.node)[time.name]
         unit_us = derived.unit_us
@@ -261,8 +263,8 @@ class RelationPlanner:
         if syntax.offset is not None:
             offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
         below = relation.node
-        windows = (Column(WINDOW_START, time.type), Column(WINDOW_END, time.type))
-        node = Tumble((*below.schema, *windows), below, time.name, size, offset)
+        windows = tuple(Column(name, time.type) for name in names)
+        node = Tumble((*below.schema, *windows), below, time.name, size, offset, with_time)
         fields = (
             *relation.fields,
             *(Field((column.name,), column.name, column.type) for column in windows),
@@ -296,12 +298,12 @@ class RelationPlanner:
         fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
         return replace(relation, node=node, fields=fields), column
 
-    def _without_windows(self, relation: Relation, time: Column) -> tuple[Relation, Column]:
+    def _without_windows(
+        self, relation: Relation, time: Column, names: tuple[str, ...]
+    ) -> tuple[Relation, Column]:
         """Windows over windows: the new columns take the names, the old ones get a number."""
         taken = [column.name for column in relation.node.schema]
-        renamed: dict[str, str] = {
-            name: unused(name, taken) for name in (WINDOW_START, WINDOW_END) if name in taken
-        }
+        renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
         if not renamed:
             return relation, time
         columns = tuple(

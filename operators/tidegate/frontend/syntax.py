@@ -73,8 +73,9 @@ class SubqueryRef:
 class TumbleRef:
     """``TUMBLE(input, column, size[, offset])``.
 
-    ``final``: the column stands in DESCRIPTOR(…). That is Flink's form, in which groups of windows
-    are emitted when they close, without a word about it.
+    ``final``: the column stands in DESCRIPTOR(…), or arguments have names. That is Flink's form, in
+    which groups of windows are emitted when they close, without a word about it, and rows have a
+    ``window_time`` besides.
     """
 
     input: Relation

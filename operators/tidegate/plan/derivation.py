@@ -37,6 +37,9 @@ from tidegate.types import is_event_time_type
 
 WINDOW_START: Final = "window_start"
 WINDOW_END: Final = "window_end"
+WINDOW_TIME: Final = "window_time"
+MILLISECOND_US: Final = 1_000
+"""How far ``window_time`` lies before the end of its window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,8 @@ class Derived:
     With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
     functions on the way, outermost first (empty: the column itself); ``unit_us`` is the
     microseconds in one unit of the column (0: not a time); ``window`` is the tumbling window of
-    which the column is the start or the end, with its distance from the start. Without one:
-    ``lost`` says why.
+    which the column is the start, the end or the time, with its distance from the start. Without
+    one: ``lost`` says why.
     """
 
     filter_id: str = ""
@@ -118,13 +121,14 @@ def watermark_columns(node: Node) -> tuple[str, ...]:
 
 
 def closing_key(keys: tuple[str, ...], derived: Columns) -> str | None:
-    """The key whose watermark closes groups: a window's end, then its start, then any other."""
+    """The key that closes groups: a window's end, then its time, then its start, then any other."""
 
     def rank(key: str) -> int:
         window = derived[key].window
         if window is None:
-            return 2
-        return 0 if window[1] else 1
+            return 3
+        node, distance = window
+        return 0 if distance == node.size else 1 if distance else 2
 
     candidates = [key for key in keys if derived[key].has_watermark]
     return min(candidates, key=rank, default=None)
@@ -154,10 +158,21 @@ def _unit(derived: Derived, expr: Expr) -> int:
 def _of_tumble(node: Tumble, below: Columns) -> dict[str, Derived]:
     time = below[node.time_column]
     if time.lost:
-        return {**below, WINDOW_START: time, WINDOW_END: time}
+        return {**below, **dict.fromkeys(window_columns(node.with_time), time)}
     start = replace(time, how=("tumble_start(·)", *time.how), window=(node, 0))
     end = replace(time, how=("tumble_end(·)", *time.how), window=(node, node.size))
-    return {**below, WINDOW_START: start, WINDOW_END: end}
+    result = {**below, WINDOW_START: start, WINDOW_END: end}
+    if node.with_time:
+        distance = node.size - MILLISECOND_US
+        result[WINDOW_TIME] = replace(
+            time, how=("tumble_time(·)", *time.how), window=(node, distance)
+        )
+    return result
+
+
+def window_columns(with_time: bool) -> tuple[str, ...]:
+    """The columns that a `Tumble` adds."""
+    return (WINDOW_START, WINDOW_END, WINDOW_TIME) if with_time else (WINDOW_START, WINDOW_END)
 
 
 def _of_input(node: Input) -> dict[str, Derived]:

@@ -173,7 +173,8 @@ def _name(node: nodes.Node) -> str:
         case nodes.Filter():
             return f"Filter {node.predicate.text or node.predicate.sql}"
         case nodes.Tumble():
-            return f"Tumble {node.time_column} by {_size(node)}"
+            time = ", with window_time" * node.with_time
+            return f"Tumble {node.time_column} by {_size(node)}{time}"
         case physical.Tally():
             return f"Tally rows used of account {node.account}"
         case physical.PartialAggregate():

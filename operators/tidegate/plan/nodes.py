@@ -149,12 +149,14 @@ class Tumble(Unary):
     """Adds ``window_start`` and ``window_end`` of the type of ``time_column``, in its unit.
 
     A window is ``[start, start + size)``; starts are congruent to ``offset`` modulo ``size``
-    counted from the Unix epoch.
+    counted from the Unix epoch. ``with_time`` adds ``window_time`` too, the last millisecond of the
+    window (Flink), of a timestamp.
     """
 
     time_column: str
     size: int
     offset: int = 0
+    with_time: bool = False
 
 
 @dataclass(frozen=True, slots=True)

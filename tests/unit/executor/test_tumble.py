@@ -77,6 +77,26 @@ def test_watermark_at_a_boundary_closes_the_window_before() -> None:
     ]
 
 
+def test_window_time_is_a_millisecond_before_the_end() -> None:
+    below = leaf("t TIMESTAMP")
+    windows = schema("window_start TIMESTAMP, window_end TIMESTAMP, window_time TIMESTAMP")
+    node = TumbleNode((*below.schema, *windows), below, "t", 30 * MINUTE, with_time=True)
+    text = Text("t TIMESTAMP, window_start TIMESTAMP, window_end TIMESTAMP, window_time TIMESTAMP")
+    (chunk,) = Tumble(node).process(Text("t TIMESTAMP").chunk("10:40; .; 11:00"))
+    assert text.show(chunk) == (
+        "chunk: 10:40 10:30 11:00 10:59:59.999000; . . . .; 11:00 11:00 11:30 11:29:59.999000"
+    )
+    assert text.run(Tumble(node), "watermark t 11:00") == [
+        "watermark t 11:00",
+        "watermark window_start 11:00",
+        "watermark window_end 11:30",
+        "watermark window_time 11:29:59.999000",
+    ]
+    assert text.run(Tumble(node), "watermark t end finished")[-1] == (
+        "watermark window_time end finished"
+    )
+
+
 @pytest.mark.parametrize("value", ["none", "end finished"])
 def test_no_watermark_and_the_end_stay(value: str) -> None:
     names = ("t", "window_start", "window_end")

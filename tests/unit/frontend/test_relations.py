@@ -22,6 +22,8 @@ Scan events, event.log_ts = struct_extract("event", 'log_ts')"""
         "TUMBLE(plain, plain.t, INTERVAL '3600' SECONDS) AS w",
         "TUMBLE((SELECT * FROM plain), t, '1 hour')",
         "TUMBLE(plain p, p.t, INTERVAL '1' HOUR, INTERVAL '0' SECOND)",
+        "TABLE(TUMBLE(DATA => TABLE plain, TIMECOL => DESCRIPTOR(t), SIZE => INTERVAL '1' HOUR))",
+        "TUMBLE(SIZE => '1 hour', OFFSET => '2 hours', TIMECOL => t, DATA => (TABLE plain)) AS w",
     ],
 )
 def test_forms_of_tumble(source: str) -> None:

@@ -93,6 +93,15 @@ def test_where_a_watermark_comes_from() -> None:
     assert derived.window[1] == 3_600_000_000
 
 
+def test_the_time_of_flinks_windows_outlives_groups() -> None:
+    derived = _derived(
+        "SELECT window_time, window_end, count(*) AS n FROM TABLE(TUMBLE(TABLE orders,"
+        " DESCRIPTOR(order_time), INTERVAL '1' HOUR)) GROUP BY window_time, window_end"
+    )
+    assert derived["window_time"] == "tumble_time(order_time)"
+    assert derived["window_end"] == "tumble_end(order_time)"
+
+
 def test_closing_keys() -> None:
     (sink,) = job("SELECT * FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)").sinks
     derived = derive(sink)
@@ -100,3 +109,8 @@ def test_closing_keys() -> None:
     assert closing_key(("order_time", "window_start"), derived) == "window_start"
     assert closing_key(("id", "order_time"), derived) == "order_time"
     assert closing_key(("id", "price"), derived) is None
+    flink = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
+    (sink,) = job(f"SELECT * FROM {flink}").sinks
+    keys = ("id", "order_time", "window_start", "window_time", "window_end")
+    assert closing_key(keys, derive(sink)) == "window_end"
+    assert closing_key(keys[:-1], derive(sink)) == "window_time"
