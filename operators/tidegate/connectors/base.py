@@ -51,6 +51,10 @@ class SourcePlanner(Protocol):
         what others leave over. Every split that has rows left gets at least one row in time.
         """
 
+    def check_gone(self, split: str, position: Position) -> None:
+        """Raises TrustError when ``split``, which `splits` does not name any more, was left
+        before its end, as far as its position tells."""
+
     def has_more(self, start: Mapping[str, Position]) -> bool:
         """Whether any split has rows after ``start`` (as of the last `splits()`)."""
 

@@ -205,6 +205,9 @@ class DatagenPlanner:
     def has_more(self, start: Mapping[str, Position]) -> bool:
         return any(self._end(split, _number(at)) > _number(at) for split, at in start.items())
 
+    def check_gone(self, split: str, position: Position) -> None:
+        del split, position  # what made rows is a number in the options
+
     def unread(self, start: Mapping[str, Position]) -> list[str]:
         del start
         return []

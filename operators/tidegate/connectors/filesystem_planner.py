@@ -7,8 +7,7 @@ writer may be in the middle of the line and nothing says for how long. It is tak
 comes, or when a file behind it says that this one is complete. ``available_now`` fixes a monitored
 listing too, and leaves such an end to the next run.
 
-Files are added, in name order; the last of a split may grow. Anything else would lose rows or read
-them twice and is a TrustError that names the file.
+What else happens to the files is judged by `tidegate.connectors.continuity`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.continuity import Continuity, shown
 from tidegate.connectors.files import DataFile, Listing, list_splits, open_location
 from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
@@ -25,8 +25,6 @@ from tidegate.connectors.positions import FilePosition, file_position
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-
-_CHANGED = "files of a source may be added behind those already read, never changed"
 
 
 class FilesystemPlanner:
@@ -43,14 +41,14 @@ class FilesystemPlanner:
         self._fixed = available_now or not self._monitored
         filesystem, _ = open_location(self._path)
         self._measure = _measure(table.format, filesystem)
+        self._continuity = Continuity(table.name, self._measure, grows=table.format != "parquet")
         self._listing: Listing | None = None
         self._turn = 0
 
     def splits(self) -> Sequence[str]:
         if self._listing is None or not self._fixed:
-            now = list_splits(self._path, self._each_file)
-            self._check_unchanged(now)
-            self._listing = now
+            self._listing = list_splits(self._path, self._each_file)
+            self._continuity.look(self._listing)
         return list(self._listing.splits)
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
@@ -74,6 +72,9 @@ class FilesystemPlanner:
             for split, end in ends.items()
         }
 
+    def check_gone(self, split: str, position: Position) -> None:
+        self._continuity.check(split, file_position(position))
+
     def has_more(self, start: Mapping[str, Position]) -> bool:
         return any(
             self._remains(split, file_position(position)) for split, position in start.items()
@@ -86,7 +87,7 @@ class FilesystemPlanner:
             begin = file_position(start.get(split))
             intruder = _youngest_intruder(files, begin)
             found += [
-                _shown(split, file)
+                shown(split, file.name)
                 for file in files
                 if file.name > begin.file
                 or file is intruder
@@ -123,7 +124,7 @@ class FilesystemPlanner:
         """A plan to the end of what is there; its rows are bounded by the places passed."""
         end, places = begin, 0
         for file, number, place, until in self._ahead(split, begin):
-            end, places = FilePosition(file.name, until, number), places + until - place
+            end, places = self._position(file, until, number), places + until - place
         return SplitPlan(end.json, self._finished(split, end), places)
 
     def _advance(self, split: str, begin: FilePosition, rows: int) -> tuple[FilePosition, int]:
@@ -131,10 +132,13 @@ class FilesystemPlanner:
         end, found = begin, 0
         for file, number, place, until in self._ahead(split, begin):
             reached, more = self._measure.advance(file, place, until, rows - found)
-            end, found = FilePosition(file.name, reached, number), found + more
+            end, found = self._position(file, reached, number), found + more
             if found >= rows:
                 break
         return end, found
+
+    def _position(self, file: DataFile, place: int, number: int) -> FilePosition:
+        return FilePosition(file.name, place, number, self._measure.end(file), file.mtime_ns)
 
     def _finished(self, split: str, end: FilePosition) -> bool:
         if self._monitored and not self._each_file:
@@ -149,38 +153,18 @@ class FilesystemPlanner:
 
     def _check_position(self, split: str, begin: FilePosition) -> None:
         """Raises TrustError when ``begin`` no longer means what it meant when it was written."""
-        if not begin.file:
-            return
+        self._continuity.check(split, begin)
         files = self._files(split)
         intruder = _youngest_intruder(files, begin)
         if intruder is not None:
             raise TrustError(
-                f"file '{_shown(split, intruder)}' of table '{self._table.name}' appeared before "
-                f"'{begin.file}', which has been read already",
+                f"file '{shown(split, intruder.name)}' of table '{self._table.name}' appeared "
+                f"before '{begin.file}', which has been read already",
                 hint="give new files names that sort behind; rename this one",
             )
         for file in files:
             if file.name < begin.file:
                 self._measure.forget(file)
-            if file.name == begin.file and self._measure.end(file) < begin.place:
-                raise TrustError(
-                    f"file '{_shown(split, file)}' of table '{self._table.name}' has shrunk: "
-                    f"{begin.place} have been read of it, {self._measure.end(file)} are left",
-                    hint=_CHANGED,
-                )
-
-    def _check_unchanged(self, now: Listing) -> None:
-        """Raises TrustError when a file that is not its split's last one changed its size."""
-        for split, files in (self._listing.splits if self._listing else {}).items():
-            sizes = {file.name: file.size for file in now.splits.get(split, ())}
-            for file in files:
-                size = sizes.get(file.name, file.size)
-                if size < file.size or (size != file.size and file is not files[-1]):
-                    raise TrustError(
-                        f"file '{_shown(split, file)}' of table '{self._table.name}' changed: "
-                        f"{file.size} bytes before, {size} now",
-                        hint=_CHANGED,
-                    )
 
 
 def _measure(format_: str, filesystem: Any) -> Measure:
@@ -198,7 +182,3 @@ def _youngest_intruder(files: tuple[DataFile, ...], begin: FilePosition) -> Data
         return None
     others = [file for file in before if file.name != begin.file]
     return max(others, key=lambda file: file.mtime_ns)
-
-
-def _shown(split: str, file: DataFile) -> str:
-    return file.name if split in (".", file.name) else f"{split}/{file.name}"

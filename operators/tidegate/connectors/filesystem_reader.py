@@ -89,8 +89,11 @@ class FilesystemReader:
             if start.file <= file.name <= end.file
         ]
         names = {file.name for file in found}
-        for name in (end.file, start.file):
-            if name and name not in names:
+        needed = [end.file]
+        if start.place < start.end:  # what was read to its end may be removed
+            needed.append(start.file)
+        for name in needed:
+            if name not in names:
                 raise TrustError(
                     f"file '{name}' of split '{split}' of table '{self._table.name}' is gone",
                     hint="an epoch that has not been committed still needs it: put it back",

@@ -88,12 +88,13 @@ class Planner:
                 split: (plan.end, absent if plan.finished else Status.ACTIVE)
                 for split, plan in plans.items()
             }
-            lost = [s for s in before if s not in after and before[s][1] is Status.ACTIVE]
-            if lost and self._bounded[table]:
-                raise TrustError(
-                    f"split '{lost[0]}' of table '{table}' is gone before all of it was read",
-                    hint="put it back, or start anew with another --checkpoint",
-                )
+            for split in before.keys() - after.keys():
+                source.check_gone(split, before[split][0])
+                if self._bounded[table] and before[split][1] is Status.ACTIVE:
+                    raise TrustError(
+                        f"split '{split}' of table '{table}' is gone before all of it was read",
+                        hint="put it back, or start anew with another --checkpoint",
+                    )
             # A split that is gone stays where it ended and holds nobody back, like a finished one.
             gone = {split: (entry[0], absent) for split, entry in before.items()}
             end.tables[table] = {**gone, **after}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
@@ -212,3 +215,117 @@ def test_a_file_that_grew_behind_the_reader_stops_the_job(tmp_path: Path) -> Non
     write(path, *ids(0, 4))
     with pytest.raises(TrustError, match=r"'a/1.json' .* changed"):
         run.epoch()
+
+
+def begun(tmp_path: Path, restarted: bool) -> Run:
+    """A run that has read two of five rows of ``a/1.json``."""
+    write(tmp_path / "a" / "1.json", *ids(0, 5))
+    run = Run(monitored(tmp_path))
+    run.epoch(2)
+    return again(run) if restarted else run
+
+
+def again(run: Run) -> Run:
+    """The same job, started anew from its checkpoint."""
+    other = Run(run.table)
+    other.positions, other.offsets = run.positions, run.offsets
+    return other
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_file_that_is_removed_half_read_stops_the_job(
+    tmp_path: Path, restarted: bool, others: int
+) -> None:
+    run = begun(tmp_path, restarted)
+    (tmp_path / "a" / "1.json").unlink()
+    for number in range(others):
+        write(tmp_path / "a" / f"2{number}.json", *ids(5, 1))
+    message = r"file 'a/1.json' of split 'a' of table 'orders' is gone before all of it was read"
+    with pytest.raises(TrustError, match=message):
+        run.epoch()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_line_that_waits_for_its_newline_is_not_given_up(tmp_path: Path, restarted: bool) -> None:
+    path = write(tmp_path / "a" / "1.json", '{"id":1}\n{"id":2', end="")
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 1
+    path.unlink()
+    with pytest.raises(TrustError, match=r"'a/1.json' .* is gone before all of it was read"):
+        (again(run) if restarted else run).epoch()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("rows", [[0, 0, 0, 0, 0], [0, 0, 0, 0], [0]])
+def test_a_file_that_is_replaced_half_read_stops_the_job(
+    tmp_path: Path, restarted: bool, rows: list[int]
+) -> None:
+    run = begun(tmp_path, restarted)
+    write(tmp_path / "a" / "1.json", *(row for first in rows for row in ids(first, 1)))
+    os.utime(tmp_path / "a" / "1.json", ns=(0, 12345))
+    with pytest.raises(TrustError, match=r"file 'a/1.json' of split 'a' .*(changed|replaced|shr)"):
+        run.epoch()
+
+
+def test_a_parquet_file_that_is_replaced_half_read_stops_the_job(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    pq.write_table(pa.table({"id": range(5)}), tmp_path / "a" / "1.parquet")
+    run = Run(monitored(tmp_path, format="parquet"))
+    run.epoch(2)
+    pq.write_table(pa.table({"id": range(7)}), tmp_path / "a" / "1.parquet")
+    with pytest.raises(TrustError, match=r"file 'a/1.parquet' of split 'a' .* was replaced"):
+        again(run).epoch()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_file_that_was_read_may_be_touched_removed_or_go_on(
+    tmp_path: Path, restarted: bool
+) -> None:
+    path = write(tmp_path / "a" / "1.json", *ids(0, 3))
+    run = Run(monitored(tmp_path))
+    run.epoch()
+    os.utime(path, ns=(0, 12345))
+    run = again(run) if restarted else run
+    assert run.epoch() == 0
+    write(path, *ids(0, 5))
+    run = again(run) if restarted else run
+    assert run.epoch() == 2
+    path.unlink()
+    run = again(run) if restarted else run
+    assert run.epoch() == 0
+    write(tmp_path / "a" / "2.json", *ids(5, 1))
+    run = again(run) if restarted else run
+    assert run.epoch() == 1
+    assert run.offsets["a"] == 6
+
+
+def test_a_file_that_was_seen_and_not_yet_begun_may_not_be_removed(tmp_path: Path) -> None:
+    run = begun(tmp_path, restarted=False)
+    path = write(tmp_path / "a" / "2.json", *ids(5, 1))
+    run.epoch(1)
+    path.unlink()
+    with pytest.raises(TrustError, match=r"file 'a/2.json' of split 'a' .* is gone before"):
+        run.epoch()
+
+
+@pytest.mark.parametrize("each_file", [False, True])
+@pytest.mark.parametrize("rows", [2, 5])
+def test_a_split_that_is_gone_must_have_been_read(
+    tmp_path: Path, each_file: bool, rows: int
+) -> None:
+    path = write(tmp_path / "a" / "1.json", *ids(0, 5))
+    write(tmp_path / "b" / "1.json")
+    options = {"source_split": "file"} if each_file else {}
+    run = Run(monitored(tmp_path, **options))
+    run.epoch(rows)
+    path.unlink()
+    path.parent.rmdir()
+    split = "a/1.json" if each_file else "a"
+    run = again(run)
+    assert split not in run.planner.splits()
+    if rows == 5:
+        run.planner.check_gone(split, run.positions[split])
+        return
+    with pytest.raises(TrustError, match=r"'a/1.json' .* is gone before all of it was read"):
+        run.planner.check_gone(split, run.positions[split])

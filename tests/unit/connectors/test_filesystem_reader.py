@@ -132,6 +132,8 @@ def test_a_file_that_is_gone_or_shorter_is_named(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(TrustError, match=r"cannot read file .*1.json"):
         list(reader.read("a", ["1.json", 1, 1], ["1.json", 5, 1], 0))
+    with pytest.raises(TrustError, match=r"'1.json' of split 'a' .* is gone"):
+        list(reader.read("a", ["1.json", 1, 1, 9, 0], ["2.json", 5, 2, 5, 0], 0))
 
 
 def test_a_line_that_went_on_after_it_was_read_is_noticed(tmp_path: Path) -> None:

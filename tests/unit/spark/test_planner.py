@@ -62,6 +62,18 @@ def test_an_unbounded_table_without_rows_has_no_further_epoch(tmp_path: Path) ->
     assert sorted(end.tables["orders"]) == ["a", "b"]
 
 
+@pytest.mark.parametrize("monitored", [False, True])
+def test_a_split_that_is_gone_half_read_stops_the_job(tmp_path: Path, monitored: bool) -> None:
+    path = add_rows(tmp_path, "a", "0.json", (1, 1), (2, 2))
+    add_rows(tmp_path, "b", "0.json")
+    job = job_in(tmp_path, rows_max=1, monitored=monitored)
+    first = Planner(job, ManualClock(1)).next_offset(Offset())
+    path.unlink()
+    path.parent.rmdir()
+    with pytest.raises(TrustError, match=r"'a/0.json' of split 'a' .* is gone before all of it"):
+        Planner(job, ManualClock(1)).next_offset(first)
+
+
 def test_tasks_share_the_splits(tmp_path: Path) -> None:
     for split in ("a", "b", "c"):
         add_rows(tmp_path, split, "0.json", (1, 1), (2, 2))

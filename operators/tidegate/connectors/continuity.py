@@ -1,0 +1,106 @@
+"""Whether the files of a source still are what they were when they were read (design §4).
+
+Files are added behind those already read, and the last of a split may grow. A file may be removed
+once all of it was read. Anything else would lose rows, read them twice or out of order, and is a
+TrustError that names the file and its split.
+
+What was read is told by a split's position, which outlives the process, and more closely by the
+listing before, which does not: it also knows files that were seen and not yet begun.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidegate.connectors.files import DataFile, Listing
+from tidegate.connectors.line_count import Measure
+from tidegate.connectors.positions import FilePosition
+from tidegate.errors import TrustError
+
+_CHANGED: Final = "files of a source may be added behind those already read, never changed"
+_PUT_BACK: Final = "put it back as it was, or start anew with another --checkpoint"
+
+
+def shown(split: str, name: str) -> str:
+    """A file as the user knows it: its path below the table's."""
+    if split == name or split.endswith(f"/{name}"):  # a file that is a split of its own
+        return split
+    return name if split == "." else f"{split}/{name}"
+
+
+class Continuity:
+    """Compares each listing of one table with the listing before it, and with positions.
+
+    ``grows``: a file of this format may grow (text), or is complete when it appears (parquet).
+    """
+
+    def __init__(self, table: str, measure: Measure, *, grows: bool) -> None:
+        self._table = table
+        self._measure = measure
+        self._grows = grows
+        self._before: Listing | None = None
+        self._now: Listing | None = None
+
+    def look(self, now: Listing) -> None:
+        """Takes a new listing. Raises TrustError when a file shrank, or one that is not its
+        split's last one grew."""
+        self._before, self._now = self._now, now
+        for split, files in (self._before.splits if self._before else {}).items():
+            sizes = {file.name: file.size for file in now.splits.get(split, ())}
+            for file in files:
+                size = sizes.get(file.name, file.size)
+                if size < file.size or (size != file.size and file is not files[-1]):
+                    raise self._error(
+                        split, file.name, f"changed: {file.size} bytes before, {size} now", _CHANGED
+                    )
+
+    def check(self, split: str, begin: FilePosition) -> None:
+        """Raises TrustError when ``begin`` no longer means what it meant when it was written.
+
+        A split that is in no listing any more is fine when all that is known of it was read.
+        """
+        files = {file.name: file for file in self._files(self._now, split)}
+        for file in self._files(self._before, split):
+            ahead = file.name == begin.file and self._measure.end(file) > begin.place
+            if file.name not in files and (ahead or file.name > begin.file):
+                raise self._error(split, file.name, "is gone before all of it was read", _PUT_BACK)
+        if not begin.file:
+            return
+        if begin.file in files:
+            self._check_begun(split, files[begin.file], begin)
+        elif begin.place < begin.end:
+            read = f"{begin.place} of {begin.end}"
+            raise self._error(
+                split, begin.file, f"is gone before all of it was read ({read})", _PUT_BACK
+            )
+
+    def _check_begun(self, split: str, file: DataFile, begin: FilePosition) -> None:
+        """The file in which ``begin`` lies is still there: as it was, or with more behind it."""
+        end = self._measure.end(file)
+        if end < begin.end:
+            raise self._error(
+                split,
+                file.name,
+                f"has shrunk from {begin.end} to {end}; {begin.place} have been read of it",
+                _CHANGED,
+            )
+        # An append changes size and time, so a new time alone is a new file. Of one that was read
+        # to its end nothing is needed any more: touching it does no harm.
+        rewritten = file.mtime_ns != begin.mtime_ns and (end == begin.end or not self._grows)
+        if begin.place < begin.end and rewritten:
+            raise self._error(
+                split,
+                file.name,
+                f"was replaced after {begin.place} of {begin.end} had been read of it",
+                _PUT_BACK,
+            )
+
+    @staticmethod
+    def _files(listing: Listing | None, split: str) -> tuple[DataFile, ...]:
+        return listing.splits.get(split, ()) if listing else ()
+
+    def _error(self, split: str, name: str, what: str, hint: str) -> TrustError:
+        return TrustError(
+            f"file '{shown(split, name)}' of split '{split}' of table '{self._table}' {what}",
+            hint=hint,
+        )

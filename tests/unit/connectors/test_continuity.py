@@ -1,0 +1,83 @@
+"""Which changes of a split's files are growth, and which would lose rows."""
+
+from __future__ import annotations
+
+import pytest
+from pyarrow import fs
+
+from tidegate.connectors.continuity import Continuity, shown
+from tidegate.connectors.files import DataFile, Listing
+from tidegate.connectors.line_count import TextMeasure
+from tidegate.connectors.positions import FilePosition
+from tidegate.errors import TrustError
+
+HALF = FilePosition("2", 5, 2, 9, 1)
+WHOLE = FilePosition("2", 9, 2, 9, 1)
+
+
+def listed(*files: tuple[str, int, int]) -> Listing:
+    """One split of files: name, size, time."""
+    return Listing({"s": tuple(DataFile(name, name, size, time) for name, size, time in files)})
+
+
+def looked(*listings: Listing) -> Continuity:
+    continuity = Continuity("t", TextMeasure(fs.LocalFileSystem()), grows=True)
+    for listing in listings:
+        continuity.look(listing)
+    return continuity
+
+
+SEEN = listed(("1", 4, 1), ("2", 9, 1))
+
+
+@pytest.mark.parametrize(
+    ("now", "half", "whole"),
+    [
+        (SEEN, "", ""),
+        (listed(("2", 9, 1)), "", ""),
+        (listed(("2", 12, 3)), "", ""),
+        (listed(("2", 9, 3)), "was replaced after 5 of 9", ""),
+        (listed(("2", 7, 3)), "has shrunk from 9 to 7; 5", "has shrunk from 9 to 7; 9"),
+        (listed(("1", 4, 1), ("3", 1, 1)), r"is gone before all of it was read \(5 of 9\)", ""),
+        (Listing({}), r"is gone before all of it was read \(5 of 9\)", ""),
+    ],
+)
+def test_a_position_against_the_first_listing(now: Listing, half: str, whole: str) -> None:
+    for position, message in ((HALF, half), (WHOLE, whole)):
+        if not message:
+            looked(now).check("s", position)
+            continue
+        with pytest.raises(TrustError, match=f"file 's/2' of split 's' of table 't' {message}"):
+            looked(now).check("s", position)
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (SEEN, listed(("1", 5, 2), ("2", 9, 1))),
+        (SEEN, listed(("1", 4, 1), ("2", 8, 2))),
+        (SEEN, listed(("1", 3, 1), ("2", 9, 1))),
+    ],
+)
+def test_a_listing_against_the_one_before(before: Listing, now: Listing) -> None:
+    with pytest.raises(TrustError, match=r"file 's/[12]' of split 's' of table 't' changed"):
+        looked(before, now)
+
+
+def test_a_listing_against_the_one_before_finds_growth_and_removal() -> None:
+    looked(SEEN, listed(("2", 11, 2), ("3", 1, 2))).check("s", WHOLE)
+    looked(SEEN, Listing({})).check("s", WHOLE)
+
+
+def test_what_was_seen_behind_the_position_must_stay() -> None:
+    grown = listed(("2", 11, 2), ("3", 1, 2))
+    with pytest.raises(TrustError, match=r"file 's/2' .* is gone"):
+        looked(grown, listed(("3", 1, 2))).check("s", WHOLE)
+    with pytest.raises(TrustError, match=r"file 's/3' .* is gone"):
+        looked(grown, listed(("2", 11, 2))).check("s", WHOLE)
+
+
+def test_files_are_shown_by_their_path() -> None:
+    assert shown(".", "x.json") == "x.json"
+    assert shown("a/b", "x.json") == "a/b/x.json"
+    assert shown("a/x.json", "x.json") == shown("a", "x.json") == "a/x.json"
