@@ -49,6 +49,8 @@ class Engine:
             self._connection.register(name, table)
         try:
             result: pa.Table = self._connection.sql(sql).to_arrow_table()
+        except UnicodeDecodeError:  # a message that quotes the row, cut within a character
+            raise duckdb.Error("the statement failed; DuckDB's message is not UTF-8") from None
         finally:
             for name in names:
                 self._connection.unregister(name)

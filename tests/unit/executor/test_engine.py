@@ -26,6 +26,16 @@ def test_tables_leave_also_when_the_query_fails() -> None:
         engine.query("SELECT v FROM d")
 
 
+@pytest.mark.parametrize("shift", [0, 1])
+def test_an_error_that_quotes_half_a_character_is_an_error_like_others(shift: int) -> None:
+    row = '{"a":1,"a":2,"z":"' + "x" * shift + "é" * 40 + '"}'
+    with pytest.raises(duckdb.Error):
+        Engine().query(
+            """SELECT json_transform_strict(line, '{"a":"INTEGER"}') FROM d""",
+            {"d": pa.table({"line": [row]})},
+        )
+
+
 def test_the_epoch_time_is_what_it_was_set_to() -> None:
     engine = Engine()
     engine.set_epoch_time(1_500_000)
