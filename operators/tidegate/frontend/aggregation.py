@@ -14,12 +14,12 @@ from sqlglot import exp
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.executor.aggregates import result_type
 from tidegate.frontend.functions import AGGREGATES
-from tidegate.frontend.scalar import Binder, identifier_path, plan_column
+from tidegate.frontend.scalar import Binder, argument_span, identifier_path, plan_column
 from tidegate.frontend.scope import matches, unused
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import Item, Query, Scalar
-from tidegate.frontend.windows import without_unused_time
-from tidegate.plan.derivation import closing_key, derive
+from tidegate.frontend.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START, closing_key, derive
 from tidegate.plan.nodes import (
     Aggregate,
     AggregateCall,
@@ -66,18 +66,26 @@ def has_aggregate(query: Query) -> bool:
 
 
 class Aggregation:
-    """One grouped query. `register` all scalars, `build`, then `bind` them over the result."""
+    """One grouped query. `register` all scalars, `build`, then `bind` them over the result.
 
-    def __init__(self, binder: Binder, query: Query) -> None:
+    With a ``window`` in GROUP BY, the binder's node already has the columns of that window.
+    """
+
+    def __init__(self, binder: Binder, query: Query, window: GroupWindow | None = None) -> None:
         self._binder = binder
         self._query = query
+        self._window = window
         self._below: dict[str, Expr] = {}  # the projection below the aggregate
         self._keys: list[_Key] = []
         self._calls: list[_Call] = []
         self._trees: dict[int, exp.Expr] = {}
         self._names: dict[str, str] = {}  # marker → column above the aggregate
         for scalar in query.group_by:
-            self._add_key(scalar)
+            if window is not None and scalar is window.key:
+                self._add_window_key(WINDOW_START)
+                self._add_window_key(WINDOW_END)
+            else:
+                self._add_key(scalar)
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -142,6 +150,12 @@ class Aggregation:
         self._names[f"{_KEY}{len(self._keys)}"] = name
         self._keys.append(_Key(tree, name))
 
+    def _add_window_key(self, name: str) -> None:
+        if all(name != key.name for key in self._keys):
+            self._below[name] = column_expr(self._binder.scope.relation.node.column_of(name))
+            self._names[f"{_KEY}{len(self._keys)}"] = name
+            self._keys.append(_Key(plan_column(name), name))
+
     def _key_target(self, scalar: Scalar) -> tuple[Scalar, str]:
         """What a group key means: an ordinal, a column, an alias of the SELECT list, or itself."""
         items = self._query.items
@@ -175,6 +189,8 @@ class Aggregation:
 
     def _special(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         function = node.name.lower()
+        if function in GROUP_WINDOW_CALLS and self._window is not None:
+            return self._of_window(node, self._window, span)
         if function not in AGGREGATES:
             return None
         argument, distinct, order = self._arguments(node, span)
@@ -193,6 +209,26 @@ class Aggregation:
             self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", type_))
             self._calls.append(call)
         return plan_column(f"{_CALL}{self._calls.index(call)}")
+
+    def _of_window(self, node: exp.Anonymous, window: GroupWindow, span: Span) -> exp.Expr:
+        """TUMBLE_START, TUMBLE_END or TUMBLE_ROWTIME: a column of the window in GROUP BY."""
+        source, name = self._binder.source, GROUP_WINDOW_CALLS[node.name.lower()]
+        key = source.snippet(window.key.span)
+        if not window.is_of(node):
+            raise BindError(
+                f"{node.name} has other arguments than {key} in GROUP BY",
+                source.position(span),
+                hint=f"write {node.name}{key[len('TUMBLE') :]}",
+            )
+        schema = self._binder.scope.relation.node.schema
+        if all(column.name != name for column in schema):
+            raise BindError(
+                f"{node.name} takes a window over a TIMESTAMP",
+                source.position(span),
+                hint="write TUMBLE_END",
+            )
+        self._add_window_key(name)
+        return plan_column(name)
 
     def _arguments(self, node: exp.Anonymous, span: Span) -> tuple[Expr | None, bool, Expr | None]:
         """Argument, DISTINCT and the column that FIRST_VALUE and LAST_VALUE choose by."""
@@ -215,7 +251,7 @@ class Aggregation:
         if isinstance(argument, exp.Order):
             order = self._order(function.lower(), argument.expressions, span)
             argument = argument.this
-        return self._binder.bind(Scalar(argument, _inner(argument, span))), distinct, order
+        return self._binder.bind(Scalar(argument, argument_span(argument, span))), distinct, order
 
     def _order(self, function: str, ordered: list[exp.Expr], span: Span) -> Expr:
         place = self._binder.source.position(span)
@@ -232,7 +268,7 @@ class Aggregation:
                 place,
                 hint=f"use {other} for the other end",
             )
-        return self._binder.bind(Scalar(ordered[0].this, _inner(ordered[0].this, span)))
+        return self._binder.bind(Scalar(ordered[0].this, argument_span(ordered[0].this, span)))
 
     def _result_type(self, function: str, argument: Expr | None, distinct: bool, span: Span) -> str:
         node = self._binder.scope.relation.node
@@ -256,7 +292,7 @@ class Aggregation:
     def _where(self, node: exp.Expr | None, span: Span) -> str | None:
         if node is None:
             return None
-        expr = self._binder.bind(Scalar(node, _inner(node, span)))
+        expr = self._binder.bind(Scalar(node, argument_span(node, span)))
         if expr.type != "BOOLEAN":
             raise BindError(
                 f"the FILTER condition is {expr.type}, expected BOOLEAN",
@@ -347,12 +383,3 @@ def _time_column(node: Node) -> tuple[str, str] | None:
         if isinstance(part, Tumble):
             column = part.time_column
     return (table, column) if table and column else None
-
-
-def _inner(node: exp.Expr, default: Span) -> Span:
-    """The place of an argument, from its leftmost to its rightmost known part."""
-    places = [part.meta for part in node.walk() if "start" in part.meta]
-    if not places:
-        return default
-    start = min(meta["start"] for meta in places)
-    return Span(start, max(meta["end"] for meta in places) + 1)

@@ -24,12 +24,19 @@ LATER: Final = {
     "system_watermark": "declare the watermark as an expression of the time column",
     "system_rowtime": "take the time from a column",
     "system_proctime": "write PROCTIME()",
-    "tumble_start": "write FROM TUMBLE(table, column, size) and window_start",
-    "tumble_end": "write FROM TUMBLE(table, column, size) and window_end",
-    "tumble": "write FROM TUMBLE(table, column, size) and GROUP BY window_start",
-    "hop": "write FROM TUMBLE(table, column, size)",
-    "session": "write FROM TUMBLE(table, column, size)",
+    "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
+} | {
+    f"{window}{suffix}": "use TUMBLE(column, size)"
+    for window in ("hop", "session")
+    for suffix in ("", "_start", "_end", "_rowtime", "_proctime")
 }
+MISPLACED: Final = {
+    "tumble": "write FROM TUMBLE(table, column, size), or GROUP BY TUMBLE(column, size)",
+} | dict.fromkeys(
+    ("tumble_start", "tumble_end", "tumble_rowtime"),
+    "it stands in SELECT or HAVING of a query with GROUP BY TUMBLE(column, size)",
+)
+"""Parts of a window that stand where there is none."""
 _REFUSED: Final = re.compile(
     r"read_.*|parquet_.*|glob|sniff_csv|getenv|get_env.*|current_.*|getvariable|setval|nextval"
     r"|currval|setseed|random|rand|uuid.*|gen_random_uuid|sleep.*|pg_.*|has_.*|inet_.*"

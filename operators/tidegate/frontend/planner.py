@@ -24,7 +24,7 @@ from tidegate.frontend.syntax import (
     Scalar,
 )
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.frontend.windows import without_unused_time
+from tidegate.frontend.windows import GroupWindow, group_window, without_unused_time
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT, Column
@@ -69,7 +69,11 @@ class QueryPlanner:
         binder = self._binder(relation)
         keys: tuple[str, ...] | None = None
         if query.group_by or query.having or has_aggregate(query):
-            node, bind, keys = self._grouped(binder, query, env)
+            window = group_window(self._source, query)
+            if window is not None:
+                relation = self._relations.windows.grouped(relation, window)
+                binder = self._binder(relation)
+            node, bind, keys = self._grouped(binder, query, env, window)
             outputs = [self._computed(item, bind) for item in query.items]
         else:
             node, bind = relation.node, binder.bind
@@ -119,7 +123,7 @@ class QueryPlanner:
         return Filter(relation.node.schema, relation.node, predicate)
 
     def _grouped(
-        self, binder: Binder, query: Query, env: Environment
+        self, binder: Binder, query: Query, env: Environment, window: GroupWindow | None
     ) -> tuple[Node, Bind, tuple[str, ...]]:
         if not env.emit and not binder.scope.relation.final:
             span = query.group_span or _head(query)
@@ -129,7 +133,7 @@ class QueryPlanner:
                 hint="add EMIT ON WINDOW CLOSE at the end of the query:"
                 " each group is emitted once, when it is final",
             )
-        aggregation = Aggregation(binder, query)
+        aggregation = Aggregation(binder, query, window)
         scalars = [self._value(item) for item in query.items]
         scalars += [query.having] if query.having else []
         scalars += [self._order_target(item, query) for item in query.order_by]

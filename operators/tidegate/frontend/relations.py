@@ -10,7 +10,7 @@ from sqlglot import exp
 from tidegate.connectors.registry import resolved
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.catalog import Catalog, connect, refuse_hidden
-from tidegate.frontend.scalar import Binder, identifier_path
+from tidegate.frontend.scalar import Binder
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
@@ -34,24 +34,19 @@ from tidegate.frontend.syntax import (
 from tidegate.frontend.times import (
     UNIT_OPTION,
     UNITS_US,
-    bind_size,
     bind_strategy,
-    require_event_time,
     skew_us_max_of,
     unit_us_of,
 )
 from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
-from tidegate.plan.derivation import derive, window_columns
+from tidegate.frontend.windows import WindowPlanner
 from tidegate.plan.nodes import (
     Aggregate,
     Expr,
-    Project,
     Scan,
     Sort,
     Table,
-    Tumble,
     WatermarkFilter,
-    column_expr,
 )
 from tidegate.types import Column
 
@@ -86,6 +81,7 @@ class RelationPlanner:
         self._checker = checker
         self._hints = hints
         self._queries = queries
+        self.windows = WindowPlanner(source, checker)
         self._read: dict[str, Relation] = {}
 
     def plan(self, syntax: RelationSyntax, env: Environment) -> Relation:
@@ -96,7 +92,8 @@ class RelationPlanner:
             case SubqueryRef():
                 return replace(self._queries.plan(syntax.query, env), alias="").named(syntax.alias)
             case TumbleRef():
-                return self._tumble(syntax, env).named(syntax.alias)
+                below = self.plan(syntax.input, env)
+                return self.windows.tumbled(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
 
@@ -231,8 +228,8 @@ class RelationPlanner:
     def _filtered(
         self, relation: Relation, column: Scalar, strategy: Scalar, table: Table
     ) -> Relation:
-        relation, time = self._time_column(relation, column)
-        binder = self._binder(relation)
+        relation, time = self.windows.time_column(relation, column)
+        binder = Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
         unit_us = unit_us_of(time, table)
         expr = bind_strategy(binder, strategy, time, unit_us)
         below = relation.node
@@ -241,90 +238,6 @@ class RelationPlanner:
             skew_us_max_of(table), unit_us,
         )  # fmt: skip
         return replace(relation, node=node)
-
-    def _tumble(self, syntax: TumbleRef, env: Environment) -> Relation:
-        relation, time = self._time_column(self.plan(syntax.input, env), syntax.column)
-        with_time = syntax.final and time.type.startswith("TIMESTAMP")
-        names = window_columns(with_time)
-        relation, time = self._without_windows(relation, time, names)
-        binder = self._binder(relation)
-        derived = derive(relation.node)[time.name]
-        unit_us = derived.unit_us
-        if derived.lost:
-            scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
-            unit_us = unit_us_of(time, scan.table) if scan else 1
-        size = bind_size(binder, syntax.size, time, unit_us, "size")
-        if size <= 0:
-            raise BindError(
-                "the size of the windows must be more than 0",
-                self._source.position(syntax.size.span),
-            )
-        offset = 0
-        if syntax.offset is not None:
-            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
-        below = relation.node
-        windows = tuple(Column(name, time.type) for name in names)
-        node = Tumble((*below.schema, *windows), below, time.name, size, offset, with_time)
-        fields = (
-            *relation.fields,
-            *(Field((column.name,), column.name, column.type) for column in windows),
-        )
-        return replace(relation, node=node, fields=fields, final=syntax.final or relation.final)
-
-    def _time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
-        """The plan column that ``scalar`` names; a projected one for a nested field or more."""
-        binder = self._binder(relation)
-        shown = self._source.snippet(scalar.span)
-        path = identifier_path(scalar.node)
-        schema = relation.node.schema
-        if path is not None:
-            found = binder.scope.find(path)
-            name = ".".join((*found.field.path, *found.inside))
-            if not found.inside:
-                column = relation.node.column_of(found.field.column)
-                require_event_time(binder, column, shown, scalar.span)
-                return relation, column
-            field_path = (*found.field.path, *found.inside)
-        else:
-            name, field_path = shown, (shown,)
-            if any(column.name == name for column in schema):
-                return relation, relation.node.column_of(name)
-        expr = binder.bind(scalar)
-        name = unused(name, [column.name for column in schema])
-        column = Column(name, expr.type)
-        require_event_time(binder, column, shown, scalar.span)
-        columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
-        node = Project((*schema, column), relation.node, columns)
-        fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
-        return replace(relation, node=node, fields=fields), column
-
-    def _without_windows(
-        self, relation: Relation, time: Column, names: tuple[str, ...]
-    ) -> tuple[Relation, Column]:
-        """Windows over windows: the new columns take the names, the old ones get a number."""
-        taken = [column.name for column in relation.node.schema]
-        renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
-        if not renamed:
-            return relation, time
-        columns = tuple(
-            (renamed.get(known.name, known.name), column_expr(known))
-            for known in relation.node.schema
-        )
-        schema = tuple(Column(name, expr.type) for name, expr in columns)
-        fields = tuple(
-            replace(
-                field,
-                path=tuple(renamed.get(part, part) for part in field.path),
-                column=renamed.get(field.column, field.column),
-            )
-            for field in relation.fields
-        )
-        node = Project(schema, relation.node, columns)
-        time = Column(renamed.get(time.name, time.name), time.type)
-        return replace(relation, node=node, fields=fields), time
-
-    def _binder(self, relation: Relation) -> Binder:
-        return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
 
 
 def physical_columns(

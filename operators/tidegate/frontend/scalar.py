@@ -50,6 +50,15 @@ def identifier_path(node: exp.Expr) -> tuple[Name, ...] | None:
     return None
 
 
+def argument_span(node: exp.Expr, default: Span) -> Span:
+    """The place of an argument, from its leftmost to its rightmost known part."""
+    places = [part.meta for part in node.walk() if "start" in part.meta]
+    if not places:
+        return default
+    start = min(meta["start"] for meta in places)
+    return Span(start, max(meta["end"] for meta in places) + 1)
+
+
 def plan_column(name: str) -> exp.Column:
     """A reference to a plan column."""
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
@@ -182,6 +191,12 @@ class Binder:
                 f"{node.name} is not there yet",
                 self.source.position(span),
                 hint=functions.LATER[name],
+            )
+        if name in functions.MISPLACED:
+            raise BindError(
+                f"{node.name} cannot stand here",
+                self.source.position(span),
+                hint=functions.MISPLACED[name],
             )
         if name in functions.PROC_TIME and not node.expressions:
             return functions.proc_time()

@@ -59,3 +59,45 @@ def test_windows_of_windows_take_the_time_too() -> None:
         " INTERVAL '1' DAY))"
     )
     assert "Tumble window_time#2 size 86400000000 offset 0 with window_time" in text
+
+
+def test_a_window_in_group_by_is_the_window_in_from() -> None:
+    legacy = plan(
+        "SELECT TUMBLE_START(order_time, INTERVAL '1' HOUR) AS s, id, count(*) AS n FROM orders"
+        " WHERE id > 3 GROUP BY TUMBLE(ORDER_TIME, INTERVAL '1' HOUR), id"
+        " HAVING TUMBLE_END(order_time, INTERVAL '1' HOUR) > max(order_time)"
+    )
+    assert legacy == plan(
+        "SELECT window_start AS s, id, count(*) AS n"
+        " FROM TUMBLE((SELECT * FROM orders WHERE id > 3), order_time, INTERVAL '1' HOUR)"
+        " GROUP BY window_start, window_end, id HAVING window_end > max(order_time)"
+        " EMIT ON WINDOW CLOSE"
+    )
+
+
+def test_the_time_of_a_window_in_group_by() -> None:
+    text = plan(
+        "SELECT max(n) AS n FROM TUMBLE((SELECT TUMBLE_ROWTIME(event.log_ts, '1 day', '2 hours')"
+        " AS t, count(*) AS n FROM events GROUP BY TUMBLE(event.log_ts, '1 day', '2 hours')),"
+        " t, INTERVAL '7' DAY) GROUP BY window_end"
+    )
+    assert "Tumble event.log_ts size 86400000000 offset 7200000000 with window_time" in text
+    assert "Aggregate by window_start, window_end, window_time closing window_end, n" in text
+
+
+def test_names_and_sorting_of_windows_in_group_by() -> None:
+    text = plan(
+        "SELECT count(*), tumble_end(order_time, INTERVAL '1' HOUR) FROM orders"
+        " GROUP BY TUMBLE(order_time, INTERVAL '1' HOUR)"
+        " ORDER BY TUMBLE_END(order_time, INTERVAL '1' HOUR) EMIT ON WINDOW CLOSE"
+    )
+    assert text.startswith("Sink print print: count BIGINT, tumble_end TIMESTAMP\n")
+    assert "Sort tumble_end ties window_start" in text
+
+
+def test_columns_named_like_a_windows_keep_their_meaning() -> None:
+    text = plan(
+        "CREATE TABLE w (window_start BIGINT, t TIMESTAMP, WATERMARK FOR t AS t) WITH (connector ="
+        " 'datagen'); SELECT max(window_start) AS m FROM w GROUP BY TUMBLE(t, INTERVAL '1' DAY)"
+    )
+    assert "m = max(window_start#2)" in text
