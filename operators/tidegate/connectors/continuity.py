@@ -10,11 +10,12 @@ listing before, which does not: it also knows files that were seen and not yet b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tidegate.connectors.files import DataFile, Listing
 from tidegate.connectors.line_count import Measure
-from tidegate.connectors.positions import FilePosition
+from tidegate.connectors.positions import FilePosition, name_hash
 from tidegate.errors import TrustError
 
 _CHANGED: Final = "files of a source may be added behind those already read, never changed"
@@ -26,6 +27,31 @@ def shown(split: str, name: str) -> str:
     if split == name or split.endswith(f"/{name}"):  # a file that is a split of its own
         return split
     return name if split == "." else f"{split}/{name}"
+
+
+def intruder(
+    files: Sequence[DataFile], begin: FilePosition, before: Sequence[DataFile] | None = None
+) -> DataFile | None:
+    """One of ``files`` that appeared among those already read, or None.
+
+    ``before`` is the listing before, when there is one: it knows all names. A position knows the
+    last of them, and how many were older; where there are too many older ones, the youngest is
+    taken for the intruder.
+    """
+    read = [file for file in files if file.name <= begin.file]
+    if before is not None:
+        names = {file.name for file in before}
+        return next((file for file in read if file.name not in names), None)
+    known = set(begin.hashes)
+    is_known = [name_hash(file.name) in known for file in read]
+    first = is_known.index(True) if any(is_known) else len(read)
+    if not all(is_known[first:]):
+        return read[is_known.index(False, first)]
+    if first <= begin.older:
+        return None
+    return max(
+        (file for file in read[:first] if file.name != begin.file), key=lambda file: file.mtime_ns
+    )
 
 
 class Continuity:
@@ -66,6 +92,16 @@ class Continuity:
                 raise self._error(split, file.name, "is gone before all of it was read", _PUT_BACK)
         if not begin.file:
             return
+        known = self._before is not None and split in self._before.splits
+        before = self._files(self._before, split) if known else None
+        found = intruder(tuple(files.values()), begin, before)
+        if found is not None:
+            raise self._error(
+                split,
+                found.name,
+                f"appeared before '{begin.file}', which has been read already",
+                "give new files names that sort behind; rename this one",
+            )
         if begin.file in files:
             self._check_begun(split, files[begin.file], begin)
         elif begin.place < begin.end:

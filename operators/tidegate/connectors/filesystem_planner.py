@@ -17,13 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tidegate.connectors.base import Position, SplitPlan
-from tidegate.connectors.continuity import Continuity, shown
+from tidegate.connectors.continuity import Continuity, intruder, shown
 from tidegate.connectors.files import DataFile, Listing, list_splits, open_location
 from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
-from tidegate.connectors.positions import FilePosition, file_position
+from tidegate.connectors.positions import FilePosition, file_position, joined_hashes
 from tidegate.connectors.shares import share_rows
-from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 
 
@@ -85,12 +84,12 @@ class FilesystemPlanner:
         found: list[str] = []
         for split, files in list_splits(self._path, self._each_file).splits.items():
             begin = file_position(start.get(split))
-            intruder = _youngest_intruder(files, begin)
+            stranger = intruder(files, begin)
             found += [
                 shown(split, file.name)
                 for file in files
                 if file.name > begin.file
-                or file is intruder
+                or file is stranger
                 or (file.name == begin.file and self._measure.end(file) > begin.place)
             ]
         return found
@@ -122,23 +121,27 @@ class FilesystemPlanner:
 
     def _all(self, split: str, begin: FilePosition) -> SplitPlan:
         """A plan to the end of what is there; its rows are bounded by the places passed."""
-        end, places = begin, 0
+        last, places = None, 0
         for file, number, place, until in self._ahead(split, begin):
-            end, places = self._position(file, until, number), places + until - place
+            last, places = (file, until, number), places + until - place
+        end = self._position(split, *last) if last else begin
         return SplitPlan(end.json, self._finished(split, end), places)
 
     def _advance(self, split: str, begin: FilePosition, rows: int) -> tuple[FilePosition, int]:
         """The position up to ``rows`` rows behind ``begin``, and how many rows that is."""
-        end, found = begin, 0
+        last, found = None, 0
         for file, number, place, until in self._ahead(split, begin):
             reached, more = self._measure.advance(file, place, until, rows - found)
-            end, found = self._position(file, reached, number), found + more
+            last, found = (file, reached, number), found + more
             if found >= rows:
                 break
-        return end, found
+        return self._position(split, *last) if last else begin, found
 
-    def _position(self, file: DataFile, place: int, number: int) -> FilePosition:
-        return FilePosition(file.name, place, number, self._measure.end(file), file.mtime_ns)
+    def _position(self, split: str, file: DataFile, place: int, number: int) -> FilePosition:
+        """The position at ``place`` in ``file``, the split's file of that ``number`` from 1."""
+        names = [known.name for known in self._files(split)[:number]]
+        end = self._measure.end(file)
+        return FilePosition(file.name, place, number, end, file.mtime_ns, joined_hashes(names))
 
     def _finished(self, split: str, end: FilePosition) -> bool:
         if self._monitored and not self._each_file:
@@ -154,31 +157,10 @@ class FilesystemPlanner:
     def _check_position(self, split: str, begin: FilePosition) -> None:
         """Raises TrustError when ``begin`` no longer means what it meant when it was written."""
         self._continuity.check(split, begin)
-        files = self._files(split)
-        intruder = _youngest_intruder(files, begin)
-        if intruder is not None:
-            raise TrustError(
-                f"file '{shown(split, intruder.name)}' of table '{self._table.name}' appeared "
-                f"before '{begin.file}', which has been read already",
-                hint="give new files names that sort behind; rename this one",
-            )
-        for file in files:
+        for file in self._files(split):
             if file.name < begin.file:
                 self._measure.forget(file)
 
 
 def _measure(format_: str, filesystem: Any) -> Measure:
     return ParquetMeasure(filesystem) if format_ == "parquet" else TextMeasure(filesystem)
-
-
-def _youngest_intruder(files: tuple[DataFile, ...], begin: FilePosition) -> DataFile | None:
-    """A file that appeared among those already read, or None.
-
-    Files that were read and then removed are fine, so more files than were counted is the sign;
-    the youngest of them is named.
-    """
-    before = [file for file in files if file.name <= begin.file]
-    if not begin.files or len(before) <= begin.files:
-        return None
-    others = [file for file in before if file.name != begin.file]
-    return max(others, key=lambda file: file.mtime_ns)

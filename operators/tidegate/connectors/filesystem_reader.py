@@ -17,7 +17,7 @@ from tidegate.connectors import csv_format, json_format, lines, parquet_format
 from tidegate.connectors.base import Position, SourceChunk
 from tidegate.connectors.files import DataFile, file_path, open_location, split_files
 from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
-from tidegate.connectors.positions import FilePosition, file_position
+from tidegate.connectors.positions import FilePosition, file_position, name_hash
 from tidegate.errors import TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
@@ -92,12 +92,23 @@ class FilesystemReader:
         needed = [end.file]
         if start.place < start.end:  # what was read to its end may be removed
             needed.append(start.file)
-        for name in needed:
-            if name not in names:
-                raise TrustError(
-                    f"file '{name}' of split '{split}' of table '{self._table.name}' is gone",
-                    hint="an epoch that has not been committed still needs it: put it back",
-                )
+        of = f"of split '{split}' of table '{self._table.name}'"
+        gone = [f"file '{name}' {of}" for name in needed if name not in names]
+        if not {name_hash(name) for name in names}.issuperset(end.behind(start)):
+            gone.append(f"a file {of}, with a name between '{start.file}' and '{end.file}',")
+        if gone:
+            raise TrustError(
+                f"{gone[0]} is gone",
+                hint="an epoch that has not been committed still needs it: put it back",
+            )
+        if not end.older:
+            planned = set(end.hashes)
+            for name in sorted(names):
+                if name_hash(name) not in planned:
+                    raise TrustError(
+                        f"file '{name}' {of} appeared before '{end.file}', which is being read",
+                        hint="give new files names that sort behind; rename this one",
+                    )
         return [(file, start.place if file.name == start.file else 0) for file in found]
 
     def _read_file(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pyarrow import fs
 
-from tidegate.connectors.continuity import Continuity, shown
+from tidegate.connectors.continuity import Continuity, intruder, shown
 from tidegate.connectors.files import DataFile, Listing
 from tidegate.connectors.line_count import TextMeasure
-from tidegate.connectors.positions import FilePosition
+from tidegate.connectors.positions import FilePosition, joined_hashes
 from tidegate.errors import TrustError
 
 HALF = FilePosition("2", 5, 2, 9, 1)
@@ -75,6 +75,43 @@ def test_what_was_seen_behind_the_position_must_stay() -> None:
         looked(grown, listed(("3", 1, 2))).check("s", WHOLE)
     with pytest.raises(TrustError, match=r"file 's/3' .* is gone"):
         looked(grown, listed(("2", 11, 2))).check("s", WHOLE)
+
+
+def files(*names: str) -> tuple[DataFile, ...]:
+    return listed(*((name, 1, number) for number, name in enumerate(names))).splits["s"]
+
+
+def position(*names: str, older: int = 0) -> FilePosition:
+    return FilePosition(names[-1], 1, older + len(names), 1, 0, joined_hashes(names))
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        ("d e f", ""),
+        ("d f", ""),
+        ("f", ""),
+        ("a b d e f", ""),  # as many as there were
+        ("f g", ""),
+        ("d e ee f", "ee"),
+        ("e ee", "ee"),
+        ("b d dd g", "dd"),
+        ("a c b d f", "b"),  # one too many: the youngest
+    ],
+)
+def test_what_appeared_among_files_read(now: str, found: str) -> None:
+    stranger = intruder(files(*now.split()), position("d", "e", "f", older=2))
+    assert (stranger.name if stranger else "") == found
+
+
+def test_the_listing_before_knows_all_names() -> None:
+    begin = position("d", "e", "f", older=2)
+    before = files("b", "d", "f", "h")
+    assert intruder(files("d", "f", "g", "h"), begin, before) is None
+    for name in ("a", "c", "e"):  # e was removed, and is another file now
+        stranger = intruder(files("b", *name, "d", "f"), begin, before)
+        assert stranger is not None
+        assert stranger.name == name
 
 
 def test_files_are_shown_by_their_path() -> None:

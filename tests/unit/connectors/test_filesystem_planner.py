@@ -185,6 +185,44 @@ def test_a_file_that_sorts_before_one_already_read_stops_the_job(
         again.epoch()
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("removed", [["1.json"], ["3.json"], ["1.json", "3.json"], ["5.json"]])
+@pytest.mark.parametrize("name", ["0.json", "2.json", "4.json"])
+def test_an_intruder_is_noticed_whatever_was_removed(
+    tmp_path: Path, restarted: bool, removed: list[str], name: str
+) -> None:
+    for number in (1, 3, 5):
+        write(tmp_path / "a" / f"{number}.json", *ids(number, 1))
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 3
+    for old in removed:
+        (tmp_path / "a" / old).unlink()
+    run = again(run) if restarted else run
+    assert run.epoch() == 0
+    write(tmp_path / "a" / name, *ids(7, 1))
+    run = again(run) if restarted else run
+    message = rf"file 'a/{name}' of split 'a' .* appeared before '5.json'"
+    with pytest.raises(TrustError, match=message):
+        run.epoch()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_files_that_were_read_may_be_removed_while_others_are_added(
+    tmp_path: Path, restarted: bool
+) -> None:
+    run = Run(monitored(tmp_path))
+    (tmp_path / "a").mkdir()
+    for number in range(10, 30):
+        write(tmp_path / "a" / f"{number}.json", *ids(number, 2))
+        if number % 3 == 0:
+            (tmp_path / "a" / f"{number - 2}.json").unlink(missing_ok=True)
+        if number % 7 == 0:
+            (tmp_path / "a" / f"{number - 1}.json").unlink(missing_ok=True)
+        run = again(run) if restarted else run
+        assert run.epoch() == 2
+    assert run.offsets["a"] == 40
+
+
 def test_files_that_were_read_may_be_removed(tmp_path: Path) -> None:
     old = write(tmp_path / "a" / "1.json", *ids(0, 3))
     write(tmp_path / "a" / "2.json", *ids(3, 1))

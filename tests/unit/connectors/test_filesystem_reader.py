@@ -136,6 +136,28 @@ def test_a_file_that_is_gone_or_shorter_is_named(tmp_path: Path) -> None:
         list(reader.read("a", ["1.json", 1, 1, 9, 0], ["2.json", 5, 2, 5, 0], 0))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_what_happens_between_plan_and_reading_is_named(tmp_path: Path, begun: bool) -> None:
+    table = monitored(tmp_path)
+    run = Run(table)
+    for number in (1, 3, 5, 7):
+        write(tmp_path / "a" / f"{number}.json", *ids(number, 1))
+        if begun and number == 1:
+            run.epoch()
+    (split,) = run.planner.splits()
+    start = run.positions.get(split)
+    end = run.planner.plan({split: start}, None)[split].end
+    reader = FilesystemReader(table, ENGINE)
+    assert sum(chunk.data.num_rows for chunk in reader.read("a", start, end, 0)) == 4 - begun
+    extra = write(tmp_path / "a" / "4.json", *ids(4, 1))
+    with pytest.raises(TrustError, match=r"'4.json' of split 'a' .* appeared before '7.json'"):
+        list(reader.read("a", start, end, 0))
+    extra.unlink()
+    (tmp_path / "a" / "3.json").unlink()
+    with pytest.raises(TrustError, match=r"a file of split 'a' .* and '7.json', is gone"):
+        list(reader.read("a", start, end, 0))
+
+
 def test_a_line_that_went_on_after_it_was_read_is_noticed(tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "1.json", '{"id":1}')
     run = Run(monitored(tmp_path), available_now=True)
