@@ -146,6 +146,7 @@ def _with_intervals(tokens: list[Token]) -> list[Token]:
             token.token_type is TokenType.STRING
             and result
             and result[-1].token_type in (TokenType.DASH, TokenType.PLUS)
+            and (len(result) < 2 or result[-2].token_type is not TokenType.INTERVAL)
             and index + 1 < len(tokens)
             and tokens[index + 1].text.upper() in _INTERVAL_UNITS
             and tokens[index + 1].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)

@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
-from tidegate.frontend import functions
+from tidegate.frontend import functions, intervals
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import order_of
 from tidegate.frontend.scope import Scope
@@ -136,6 +136,8 @@ class Binder:
             replaced = special(_with_filter(node), span)
             if replaced is not None:
                 return replaced
+        if isinstance(node, exp.Interval):
+            return self._interval(node, span, special)
         self._refuse(node, span)
         copy = type(node)()
         for key, value in node.args.items():
@@ -145,6 +147,16 @@ class Binder:
         if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
             return self._exact_epoch(copy, span)
         return copy
+
+    def _interval(self, node: exp.Interval, span: Span, special: Special | None) -> exp.Expr:
+        amount = node.this
+        if isinstance(amount, exp.Expr) and amount.find(exp.Column, exp.Anonymous):
+            node = node.copy()
+            node.set("this", self._resolve(amount, span, special))
+        try:
+            return intervals.normal(node, self.checker)
+        except intervals.IntervalError as error:
+            raise BindError(str(error), self.source.position(span), hint=error.hint) from None
 
     def _argument(self, value: object, span: Span, special: Special | None) -> object:
         if isinstance(value, list):

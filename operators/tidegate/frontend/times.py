@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
+from tidegate.frontend import intervals
 from tidegate.frontend.functions import cast, sql_of
 from tidegate.frontend.scalar import Binder, plan_column
 from tidegate.frontend.scope import article
@@ -86,8 +87,7 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     given = binder.type_of(node, size.span)
     sql = sql_of(node)
     if given == "VARCHAR" and size.node.is_string:
-        given = "INTERVAL"
-        _constant_interval(binder, node, size)
+        node, given = _text_interval(binder, size), "INTERVAL"
     if given == "INTERVAL":
         us = _fixed_us(binder, _constant_interval(binder, node, size), size, what)
         return _in_units(binder, us, unit_us, column, size)
@@ -157,6 +157,14 @@ def _from_milliseconds(node: exp.Expr, given: str, wanted: str) -> exp.Expr:
         us = cast(exp.Anonymous(this="ceil", expressions=[product]), "BIGINT")
     maker = "make_timestamp" if wanted == "TIMESTAMP" else "make_timestamptz"
     return exp.Anonymous(this=maker, expressions=[us])
+
+
+def _text_interval(binder: Binder, scalar: Scalar) -> exp.Expr:
+    try:
+        return intervals.text_of(scalar.node.name, binder.checker)
+    except intervals.IntervalError as error:
+        place = binder.source.position(scalar.span)
+        raise BindError(str(error), place, hint=error.hint) from None
 
 
 def _constant_interval(binder: Binder, node: exp.Expr, scalar: Scalar) -> Interval:
