@@ -23,6 +23,7 @@ from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
 from tidegate.connectors.positions import FilePosition, file_position, joined_hashes
 from tidegate.connectors.shares import share_rows
+from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
 
 
@@ -46,7 +47,7 @@ class FilesystemPlanner:
 
     def splits(self) -> Sequence[str]:
         if self._listing is None or not self._fixed:
-            self._listing = list_splits(self._path, self._each_file)
+            self._listing = self._list()
             self._continuity.look(self._listing)
         return list(self._listing.splits)
 
@@ -93,6 +94,13 @@ class FilesystemPlanner:
                 or (file.name == begin.file and self._measure.end(file) > begin.place)
             ]
         return found
+
+    def _list(self) -> Listing:
+        try:
+            return list_splits(self._path, self._each_file)
+        except OptionsError as error:
+            message = f"table '{self._table.name}': {error.message}"
+            raise OptionsError(message, detail=error.detail, hint=error.hint) from None
 
     def _files(self, split: str) -> tuple[DataFile, ...]:
         if self._listing is None:

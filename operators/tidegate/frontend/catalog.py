@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Final, Literal
 
 from tidegate.connectors.options import OptionProblem, connector_name, validate_options
-from tidegate.errors import BindError
+from tidegate.errors import BindError, Position
 from tidegate.frontend.scope import matches, unknown
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
@@ -27,16 +27,21 @@ from tidegate.frontend.syntax import (
 from tidegate.types import HIDDEN_PREFIX
 
 Role = Literal["source", "sink"]
+_PATHS: Final = ("path", "posix_fs.root")
 _UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A table's connector and checked options in one role."""
+    """A table's connector and checked options in one role.
+
+    ``place`` is where its ``path`` is given; all of its options when it has none.
+    """
 
     connector: str
     format: str
     options: tuple[tuple[str, str], ...]
+    place: Position
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Catalog:
     source: Source
     tables: list[CreateTable] = field(default_factory=list)
     views: list[CreateView] = field(default_factory=list)
+    places: dict[str, Position] = field(default_factory=dict)
+    """`Connection.place` of each table that is read."""
 
     @property
     def _entries(self) -> list[CreateTable | CreateView]:
@@ -125,7 +132,8 @@ def connect(
         raise BindError(
             problem.message, source.position(span), detail=problem.detail, hint=problem.hint
         ) from None
-    return Connection(connector, dict(pairs).get("format", ""), pairs)
+    place = next((spans[key] for key in spans if key in _PATHS), options.span)
+    return Connection(connector, dict(pairs).get("format", ""), pairs, source.position(place))
 
 
 def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:

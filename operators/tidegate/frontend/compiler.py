@@ -69,7 +69,8 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> Job:
         )
     name = chosen.get("pipeline.name") or PurePath(source.file).stem or "job"
     planned = tuple(assign_accounts(sinks.planned))
-    return Job(name, planned, tuple(sorted(chosen.items())))
+    places = tuple(sorted(catalog.places.items()))
+    return Job(name, planned, tuple(sorted(chosen.items())), places)
 
 
 def _checker(source: Source, statements: list[Statement], chosen: Mapping[str, str]) -> TypeChecker:

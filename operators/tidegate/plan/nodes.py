@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tidegate.errors import Position
 from tidegate.types import Column, Schema, column_named
 
 PROC_TIME_SQL = "getvariable('epoch_time')"
@@ -232,11 +233,16 @@ class Sink(Unary):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All statements of a file: one Spark query, each source read once, any number of sinks."""
+    """All statements of a file: one Spark query, each source read once, any number of sinks.
+
+    ``places`` says of each source table where the file says what it reads (its ``path`` option, or
+    all of its options), for errors that show only when somebody looks there.
+    """
 
     name: str
     sinks: tuple[Sink, ...]
     settings: tuple[tuple[str, str], ...] = ()
+    places: tuple[tuple[str, Position], ...] = ()
 
 
 def time_zone(job: Job) -> str:

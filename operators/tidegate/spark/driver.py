@@ -18,7 +18,7 @@ import tidegate
 from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter
 from tidegate.connectors.registry import sink_committer, source_planner
-from tidegate.errors import OptionsError, TrustError
+from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
@@ -130,9 +130,14 @@ def _run(
 
 
 def _list_sources(plan: Plan, options: RunOptions) -> None:
-    """Looks at every source once, so that a missing path is told at once."""
+    """Looks at every source once, so that a missing path is told at once, with its place."""
+    places = dict(plan.job.places)
     for table in plan.tables:
-        source_planner(table, options.available_now).splits()
+        try:
+            source_planner(table, options.available_now).splits()
+        except OptionsError as error:
+            place = places.get(table.name)
+            raise BindError(error.message, place, detail=error.detail, hint=error.hint) from None
 
 
 def _committers(plan: Plan, checkpoint: Checkpoint) -> dict[int, SinkCommitter]:

@@ -11,7 +11,7 @@ import pytest
 
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.line_count import TextMeasure
-from tidegate.errors import TrustError
+from tidegate.errors import OptionsError, TrustError
 from unit.connectors.files_kit import Run, id_of, ids, monitored, source, write
 
 
@@ -221,6 +221,11 @@ def test_files_that_were_read_may_be_removed_while_others_are_added(
         run = again(run) if restarted else run
         assert run.epoch() == 2
     assert run.offsets["a"] == 40
+
+
+def test_a_missing_path_is_an_error_of_its_table(tmp_path: Path) -> None:
+    with pytest.raises(OptionsError, match=r"table 'orders': nothing found at path '.*/nowhere'"):
+        Run(source(tmp_path / "nowhere")).planner.splits()
 
 
 def test_files_that_were_read_may_be_removed(tmp_path: Path) -> None:

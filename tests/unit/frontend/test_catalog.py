@@ -31,6 +31,17 @@ def test_encode_is_the_format_and_hints_win() -> None:
     assert dict(connect(source, "t", _entry().options, hints, "source").options)["path"] == "y"
 
 
+def test_a_job_knows_where_its_sources_say_what_they_read() -> None:
+    compiled = job("SELECT p.id FROM plain p; SELECT id FROM orders /*+ OPTIONS('path' = 'y') */")
+    assert [(name, place.line) for name, place in compiled.places] == [("orders", 2), ("plain", 1)]
+    (orders, plain) = (place for _, place in compiled.places)
+    assert orders.source_line[orders.column - 1 :].startswith("'y'")
+    assert plain.source_line[plain.column - 1 :].startswith("'p'")
+    generated = "CREATE TABLE g (id INT) WITH (connector = 'datagen'); SELECT id FROM g"
+    ((_, place),) = job(generated).places
+    assert place.source_line[place.column - 1 :].startswith("WITH")
+
+
 def test_a_name_is_declared_once() -> None:
     catalog = Catalog(Source("f.sql", _SQL))
     catalog.declare(_entry())

@@ -9,7 +9,14 @@ import pytest
 
 from spark_kit import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
-from tidegate.errors import LeaseHeldError, OptionsError, SinkError, TidegateError, TrustError
+from tidegate.errors import (
+    BindError,
+    LeaseHeldError,
+    OptionsError,
+    SinkError,
+    TidegateError,
+    TrustError,
+)
 from tidegate.plan.fragments import Plan
 from tidegate.spark import driver
 from tidegate.spark.checkpoint import Entry
@@ -76,7 +83,16 @@ def test_the_first_run_writes_down_what_the_job_is(job: Path) -> None:
 
 
 def test_what_is_missing_is_told_before_anything_is_written(tmp_path: Path) -> None:
-    refused(tmp_path, OptionsError, str(tmp_path / "in"))
+    with pytest.raises(BindError) as caught:
+        run(tmp_path)
+    assert caught.value.exit_code == 2
+    line = f"WITH (connector = 'filesystem', path = '{tmp_path}/in') FORMAT PLAIN ENCODE JSON;"
+    assert caught.value.render().splitlines() == [
+        f"job.sql:3:40: table 'orders': nothing found at path '{tmp_path}/in'",
+        f"  {line}",
+        "  " + " " * line.index("'/") + "^" * len(f"'{tmp_path}/in'"),
+        "hint: 'path' must be an existing directory, file or glob",
+    ]
     assert not (tmp_path / "checkpoint/job.json").exists()
     assert not (tmp_path / "out").exists()
 
