@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
-from tidegate.frontend import functions, intervals
+from tidegate.frontend import functions, intervals, misfits
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import order_of
 from tidegate.frontend.scope import Scope
@@ -289,10 +289,11 @@ class Binder:
             except TypeCheckError as error:
                 if not isinstance(part, exp.If | exp.Ordered | exp.Distinct | exp.Lambda):
                     return self._misfit(part, span, schema, str(error))
-        text = self.source.snippet(span)
-        return BindError(
-            f"the types in '{text}' do not fit", self.source.position(span), detail=message
-        )
+        text, place = self.source.snippet(span), self.source.position(span)
+        reason, hint = misfits.explained(node, self.checker, schema)
+        if reason:
+            return BindError(f"the types in '{text}' do not fit: {reason}", place, hint=hint)
+        return BindError(f"the types in '{text}' do not fit", place, detail=message)
 
 
 def _near_function(name: str, known: frozenset[str]) -> str:
