@@ -13,21 +13,23 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.executor.aggregates import result_type
+from tidegate.frontend.closing import closing_key_of
 from tidegate.frontend.functions import AGGREGATES
 from tidegate.frontend.scalar import Binder, argument_span, identifier_path, plan_column
 from tidegate.frontend.scope import matches, unused
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import Item, Query, Scalar
 from tidegate.frontend.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, closing_key, derive
+from tidegate.plan.derivation import (
+    WINDOW_END,
+    WINDOW_START,
+)
 from tidegate.plan.nodes import (
     Aggregate,
     AggregateCall,
     Expr,
     Node,
     Project,
-    Scan,
-    Tumble,
     column_expr,
 )
 from tidegate.types import Column
@@ -127,7 +129,9 @@ class Aggregation:
             *(below.column_of(key) for key in keys),
             *(call.output for call in calls),
         )
-        return Aggregate(schema, below, keys, tuple(calls), self._closing_key(below, keys))
+        span = self._query.group_span or _head(self._query)
+        closing = closing_key_of(below, keys, self._binder.source.position(span))
+        return Aggregate(schema, below, keys, tuple(calls), closing)
 
     def bind(self, scalar: Scalar, node: Node) -> Expr:
         """``scalar`` (registered before) over ``node``, which has the aggregate's columns."""
@@ -340,46 +344,6 @@ class Aggregation:
                     return item.alias.text
         return ""
 
-    def _closing_key(self, below: Node, keys: tuple[str, ...]) -> str:
-        derived = derive(below)
-        closing = closing_key(keys, derived)
-        if closing is not None:
-            return closing
-        query, source = self._query, self._binder.source
-        start = query.span.start
-        place = source.position(query.group_span or Span(start, start + len("SELECT")))
-        if not keys:
-            raise UnsupportedError(
-                "an aggregate over the whole stream never closes",
-                place,
-                hint="group by window_start, window_end of FROM TUMBLE(table, column, size)",
-            )
-        lost = "; ".join(f"{key}: {derived[key].lost}" for key in keys)
-        time = _time_column(below)
-        if time is None:
-            hint = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
-        elif not any(derived[key].lost for key in keys if key.startswith("window_")):
-            hint = "add window_end to GROUP BY"
-        else:
-            table, column = time
-            hint = (
-                f"'{column}' needs a watermark: add WATERMARK FOR {column} AS {column} - INTERVAL"
-                f" '5' SECOND to CREATE TABLE {table}"
-            )
-        raise BindError(
-            "no key of GROUP BY has a watermark, so no group would ever close",
-            place,
-            detail=lost,
-            hint=hint,
-        )
 
-
-def _time_column(node: Node) -> tuple[str, str] | None:
-    """Table and time column of the nearest window below."""
-    table, column = "", ""
-    for part in node.walk():
-        if isinstance(part, Scan):
-            table = part.table.name
-        if isinstance(part, Tumble):
-            column = part.time_column
-    return (table, column) if table and column else None
+def _head(query: Query) -> Span:
+    return Span(query.span.start, query.span.start + len("SELECT"))

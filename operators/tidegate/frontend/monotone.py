@@ -19,6 +19,7 @@ from tidegate.frontend.typecheck import (
     TypeCheckError,
     is_numeric,
 )
+from tidegate.plan.derivation import PROCESSING_TIME
 from tidegate.types import Schema
 
 _RISING: Final = frozenset(
@@ -50,7 +51,7 @@ def order_of(node: exp.Expr, checker: TypeChecker, schema: Schema) -> Order:
     order = _Analysis(checker, schema).order(node)
     if order.is_constant:
         clock = any(call.name == "getvariable" for call in node.find_all(exp.Anonymous))
-        return Order(None, "it is the processing time" if clock else "it is a constant")
+        return Order(None, PROCESSING_TIME if clock else "it is a constant")
     return order
 
 

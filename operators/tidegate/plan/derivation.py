@@ -75,6 +75,8 @@ class Derived:
 
 
 NONE: Final = Derived(lost="no watermark is declared on it")
+PROCESSING_TIME: Final = "it is the processing time"
+"""Why a column that is the clock has no watermark of its own accord."""
 
 
 Columns: TypeAlias = Mapping[str, Derived]
@@ -88,7 +90,8 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
     """
     match node:
         case Scan():
-            return {column.name: NONE for column in node.schema}
+            still = {n: Derived(lost=expr.lost) for n, expr in node.computed if not expr.columns}
+            return {column.name: NONE for column in node.schema} | still
         case Input():
             return dict(ports[node.port]) if ports else _of_input(node)
         case WatermarkFilter():

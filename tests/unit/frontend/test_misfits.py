@@ -10,7 +10,7 @@ from tidegate.errors import BindError
     ("text", "said", "hint"),
     [
         ("id - INTERVAL '5' SECOND", "an INTERVAL cannot be taken from a BIGINT",
-         "write id - 5000 where it counts milliseconds; or compute a time: TO_TIMESTAMP_LTZ(id, 3)"),
+         "write id - 5000 where it counts milliseconds; or compute a time: TO_TIMESTAMP_LTZ(id"),
         ("id + 1 + INTERVAL '1 hour'", "an INTERVAL cannot be added to a BIGINT",
          "write … + 3600000 where"),
         ("price - INTERVAL '1' MONTH", "an INTERVAL cannot be taken from a DECIMAL(28,10)",

@@ -85,6 +85,19 @@ def test_a_sort_keeps_its_own_column() -> None:
     assert derived["next"] == "none: rows leave in the order of order_time"
 
 
+def test_a_computed_clock_says_so() -> None:
+    (sink,) = job(
+        "CREATE TABLE x (id BIGINT, pt AS PROCTIME(), one AS 1) WITH (connector = 'datagen');"
+        " SELECT * FROM x"
+    ).sinks
+    said = {name: derived.lost for name, derived in derive(sink).items()}
+    assert said == {
+        "id": "no watermark is declared on it",
+        "pt": "it is the processing time",
+        "one": "it is a constant",
+    }
+
+
 def test_where_a_watermark_comes_from() -> None:
     (sink,) = job("SELECT window_end FROM TUMBLE(events, event.log_ts, INTERVAL '1' HOUR)").sinks
     derived = derive(sink)["window_end"]

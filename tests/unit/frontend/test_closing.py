@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import pytest
+
+from frontend_kit import plan
+from tidegate.errors import SqlError, UnsupportedError
+
+_CLOCK = "CREATE TABLE x (ts BIGINT, pt AS PROCTIME()) WITH (connector = 'datagen'); "
+_WINDOW = "TUMBLE(pt, INTERVAL '1' MINUTE)"
+_FORM = "TABLE(TUMBLE(TABLE x, DESCRIPTOR(pt), INTERVAL '1' MINUTE))"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"{_CLOCK}SELECT count(*) FROM {_FORM} GROUP BY window_start, window_end",
+        f"{_CLOCK}SELECT count(*) FROM x GROUP BY {_WINDOW}",
+        f"{_CLOCK}SELECT count(*) FROM x GROUP BY pt EMIT ON WINDOW CLOSE",
+    ],
+)
+def test_groups_by_the_processing_time_are_refused_with_a_way_out(query: str) -> None:
+    with pytest.raises(UnsupportedError, match="groups by the processing time") as caught:
+        plan(query)
+    assert caught.value.position is not None
+    assert "it is the processing time" in caught.value.detail
+    assert "add WATERMARK FOR pt AS pt to CREATE TABLE x" in caught.value.hint
+    assert "Aggregate" in plan(query.replace("PROCTIME()", "PROCTIME(), WATERMARK FOR pt AS pt"))
+
+
+def test_a_clock_of_the_query_has_no_table() -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        plan(
+            "SELECT count(*) FROM TUMBLE((SELECT now() AS pt FROM orders), pt, INTERVAL '1' DAY)"
+            " GROUP BY window_end EMIT ON WINDOW CLOSE"
+        )
+    assert caught.value.hint == "group by windows of an event time"
+
+
+def test_windows_of_the_processing_time_need_no_watermark_without_groups() -> None:
+    assert "Tumble pt" in plan(f"{_CLOCK}SELECT window_end, ts FROM {_FORM}")
+
+
+@pytest.mark.parametrize(
+    ("keys", "hint"),
+    [
+        ("", "group by window_start"),
+        ("GROUP BY id", "add window_end to GROUP BY"),
+    ],
+)
+def test_keys_that_never_close(keys: str, hint: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        plan(
+            f"SELECT count(*) FROM TUMBLE(orders, order_time, INTERVAL '1' DAY) {keys}"
+            " EMIT ON WINDOW CLOSE"
+        )
+    assert hint in caught.value.hint
