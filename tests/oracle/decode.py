@@ -107,6 +107,13 @@ def read_split(table: Table, split: str, files: Sequence[bytes]) -> Iterator[Row
             offset += 1
 
 
+def ended_lines(files: Sequence[bytes]) -> Sequence[bytes]:
+    """What a watched split has so far: a line at its very end is none before its newline."""
+    if not files:
+        return files
+    return [*files[:-1], files[-1][: files[-1].rfind(b"\n") + 1]]
+
+
 def _read_line(table: Table, line: bytes) -> Values:
     document = _parse(line)
     if not isinstance(document, dict):

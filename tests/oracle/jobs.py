@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from oracle.account import HOUR_US, Counts, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.compare import diff_counts, diff_ledger, diff_output
-from oracle.decode import Column, Table, Values, micros, value_at
+from oracle.decode import Column, Table, Values, ended_lines, micros, value_at
 from oracle.query import Expression, Output, Pass, Select, Sort, Tumble
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
 from oracle.vocabulary import (
@@ -108,10 +108,13 @@ def expected(spec: JobSpec, *, now_us: int = NOW_US) -> Expected:
     counts = Counts()
     splits = {split: Counts() for split in sorted(spec.splits)}
     accounts = {}
+    data = spec.splits
+    if not spec.bounded:
+        data = {split: ended_lines(files) for split, files in data.items()}
     for account in spec.accounts:
         judgement = judge(
             spec.table,
-            spec.splits,
+            data,
             account.watermarks,
             now_us=now_us,
             wheres=[query.where for _, query in account.queries],

@@ -11,7 +11,7 @@ from oracle import (
     Column,
     Table,
 )
-from oracle.decode import NESTING_MAX, BadRow, Row, read_split, value_at
+from oracle.decode import NESTING_MAX, BadRow, Row, ended_lines, read_split, value_at
 
 MALFORMED = object()
 
@@ -97,6 +97,13 @@ def test_decode_of_a_value(type_: str, text: str, value: Any) -> None:
 def test_malformed_lines(line: bytes) -> None:
     (row,) = read_split(Table("t", (Column("x", "VARCHAR"),)), "s", [line])
     assert row == BadRow("s", 0, line)
+
+
+def test_a_watched_split_ends_with_its_last_newline() -> None:
+    assert ended_lines([]) == []
+    assert ended_lines([b"a", b"b\nc"]) == [b"a", b"b\n"]
+    assert ended_lines([b"a\n", b"b"]) == [b"a\n", b""]
+    assert ended_lines([b"a", b"b\r\n"]) == [b"a", b"b\r\n"]
 
 
 def test_lines_offsets_and_fields() -> None:
