@@ -8,9 +8,10 @@ from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.dialect import parse_scalar
+from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_options
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import ColumnDef, CreateTable, Options, Text, WatermarkDef
+from tidegate.frontend.syntax import ColumnDef, CreateTable, Options, WatermarkDef
 
 _LATER: Final = {
     "LIKE": ("CREATE TABLE … LIKE is not there yet", "repeat the columns"),
@@ -19,7 +20,6 @@ _LATER: Final = {
     "PARTITIONED": ("PARTITIONED BY is not there yet", "leave it out"),
     "PARTITION BY": ("PARTITION BY is not there yet", "leave it out"),
 }
-_ENCODINGS: Final = ("JSON", "CSV", "PARQUET")
 
 
 def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
@@ -57,38 +57,13 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     return CreateTable(name, tuple(columns), tuple(watermarks), options, if_not_exists, span)
 
 
-def take_encode(cursor: Cursor) -> Text | None:
-    """``FORMAT PLAIN ENCODE JSON``: the encoding, in lower case."""
-    if not cursor.accept("FORMAT"):
-        return None
-    if cursor.at_any("UPSERT", "DEBEZIUM", "MAXWELL", "CANAL", "NATIVE"):
-        raise UnsupportedError(
-            f"FORMAT {cursor.word()} is not there yet",
-            cursor.source.position(cursor.span),
-            hint="write FORMAT PLAIN",
-        )
-    cursor.expect("PLAIN", why="after FORMAT")
-    cursor.expect("ENCODE", why="and JSON, CSV or PARQUET")
-    if not cursor.at_any(*_ENCODINGS):
-        raise cursor.expected("JSON, CSV or PARQUET after ENCODE")
-    encode = cursor.take().text.lower()
-    span = cursor.previous_span
-    if cursor.at("("):
-        raise UnsupportedError(
-            "options of ENCODE are not there yet",
-            cursor.source.position(cursor.span),
-            hint=f"give them in WITH, such as '{encode}.ignore-parse-errors'",
-        )
-    return Text(encode, span)
-
-
 def _options(cursor: Cursor, head: Span) -> Options:
     start = cursor.span
     items = parse_options(cursor) if cursor.accept("WITH") else ()
-    encode = take_encode(cursor)
+    encode, encoded = take_encode(cursor)
     if cursor.span == start:
         return Options((), head, None)
-    return Options(items, start.to(cursor.previous_span), encode)
+    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
 
 
 def _column(cursor: Cursor) -> ColumnDef:

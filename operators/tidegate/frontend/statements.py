@@ -10,8 +10,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
 from tidegate.frontend.cursor import Cursor
-from tidegate.frontend.ddl import parse_create_table, take_encode
+from tidegate.frontend.ddl import parse_create_table
 from tidegate.frontend.dialect import tokenize
+from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_hints
 from tidegate.frontend.queries import at_query, parse_query, take_emit
 from tidegate.frontend.source import Source, Span
@@ -176,10 +177,10 @@ def _sink_options(cursor: Cursor) -> Options | None:
     items: tuple[Option, ...] = ()
     if cursor.accept("WITH"):
         items = parse_options(cursor)
-    encode = take_encode(cursor)
+    encode, encoded = take_encode(cursor)
     if cursor.span == start:
         return None
-    return Options(items, start.to(cursor.previous_span), encode)
+    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
 
 
 def _all_of(cursor: Cursor) -> Query:
