@@ -17,13 +17,14 @@ from tidegate.plan.nodes import (
 )
 
 _FILES = "WITH (connector = 'filesystem', path = 'p', format = 'json');"
+_OUT = _FILES.replace("'p'", "'o'")
 TABLES = (
     "CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL, customer_id BIGINT,"
     f" WATERMARK FOR order_time AS order_time - INTERVAL '5' SECOND) {_FILES}"
     f" CREATE TABLE plain (customer_name STRING, t TIMESTAMP, id BIGINT, z TIMESTAMPTZ) {_FILES}"
     " CREATE TABLE events (event ROW<log_ts TIMESTAMP(3), message STRING, type INT>,"
     f" WATERMARK FOR event.log_ts AS event.log_ts - '5' SECOND) {_FILES}"
-    f" CREATE TABLE target (id BIGINT, t TIMESTAMP, price DECIMAL) {_FILES}\n"
+    f" CREATE TABLE target (id BIGINT, t TIMESTAMP, price DECIMAL) {_OUT}\n"
 )
 """The tables of all cases, on one line: a case begins in line 2."""
 

@@ -22,7 +22,7 @@ from pyarrow import fs
 from tidegate.errors import OptionsError
 
 _WILDCARDS: Final = ("*", "?", "[")
-_S3_SCHEMES: Final = ("s3a://", "s3n://")
+S3_SCHEMES: Final = ("s3a://", "s3n://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def absolute(path: str) -> str:
 def open_location(path: str) -> tuple[Any, str]:
     """The file system and the path within it. Raises OptionsError on an unknown scheme."""
     uri = path
-    for scheme in _S3_SCHEMES:
+    for scheme in S3_SCHEMES:
         if uri.startswith(scheme):
             uri = "s3://" + uri.removeprefix(scheme)
     if "://" not in uri:
@@ -76,7 +76,7 @@ def list_splits(path: str, each_file: bool) -> Listing:
             return Listing({info.base_name: (found,)})
         if info.type == fs.FileType.Directory:
             return _splits(*_walk(filesystem, root, ()), each_file)
-        base, pattern = _fixed_prefix(root)
+        base, pattern = fixed_prefix(root)
         if pattern and filesystem.get_file_info(base).type == fs.FileType.Directory:
             files, directories = _walk(filesystem, base, pattern)
             if files or directories:
@@ -97,7 +97,7 @@ def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
         return list_splits(path, each_file).splits.get(split, ())
     pattern: tuple[str, ...] = ()
     if kind == fs.FileType.NotFound:
-        root, pattern = _fixed_prefix(root)
+        root, pattern = fixed_prefix(root)
     steps = () if split == "." else tuple(split.split("/"))
     selector = fs.FileSelector("/".join((root, *steps)), allow_not_found=True)
     found = [
@@ -105,7 +105,7 @@ def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
         for info in filesystem.get_file_info(selector)
         if info.type == fs.FileType.File
         and not _hidden((info.base_name,))
-        and (not pattern or _matches_below((*steps, info.base_name), pattern))
+        and (not pattern or matches_below((*steps, info.base_name), pattern))
     ]
     return tuple(sorted(found, key=lambda file: file.name))
 
@@ -117,7 +117,7 @@ def file_path(path: str, split: str, name: str, each_file: bool) -> tuple[Any, s
     if info.type == fs.FileType.File:
         return filesystem, root
     if info.type == fs.FileType.NotFound:
-        root, _ = _fixed_prefix(root)
+        root, _ = fixed_prefix(root)
     if each_file:
         return filesystem, f"{root}/{split}"
     return filesystem, f"{root}/{name}" if split == "." else f"{root}/{split}/{name}"
@@ -136,7 +136,7 @@ def _walk(
     prefix = base.rstrip("/") + "/"
     for info in filesystem.get_file_info(fs.FileSelector(base, recursive=True)):
         parts = tuple(info.path.removeprefix(prefix).split("/"))
-        if _hidden(parts) or (pattern and not _matches_below(parts, pattern)):
+        if _hidden(parts) or (pattern and not matches_below(parts, pattern)):
             continue
         if info.type == fs.FileType.File:
             files[parts] = DataFile(info.base_name, info.path, info.size, info.mtime_ns or 0)
@@ -159,7 +159,7 @@ def _splits(
     return Listing({name: tuple(splits[name]) for name in sorted(splits)})
 
 
-def _fixed_prefix(path: str) -> tuple[str, tuple[str, ...]]:
+def fixed_prefix(path: str) -> tuple[str, tuple[str, ...]]:
     """``path`` cut before its first component with a wildcard."""
     parts = path.split("/")
     for index, part in enumerate(parts):
@@ -168,7 +168,7 @@ def _fixed_prefix(path: str) -> tuple[str, tuple[str, ...]]:
     return path, ()
 
 
-def _matches_below(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+def matches_below(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     """Whether ``parts``, or a directory above it, matches ``pattern``."""
     return any(_matches(parts[:count], pattern) for count in range(1, len(parts) + 1))
 

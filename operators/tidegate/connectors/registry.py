@@ -14,6 +14,7 @@ from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.options import connector_name
+from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
@@ -69,6 +70,13 @@ def is_bounded(table: Table) -> bool:
     if table.connector == "datagen":
         return bool(table.option("number-of-rows"))
     return not table.option("source.monitor-interval")
+
+
+def feeds(sink: Table, source: Table) -> bool:
+    """Whether ``source`` would read what ``sink`` writes."""
+    if not sink.connector == source.connector == "filesystem":
+        return False
+    return overlaps(sink.option("path"), sink.format, source.option("path"))
 
 
 def resolved(table: Table) -> Table:

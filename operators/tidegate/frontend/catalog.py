@@ -35,13 +35,14 @@ _UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
 class Connection:
     """A table's connector and checked options in one role.
 
-    ``place`` is where its ``path`` is given; all of its options when it has none.
+    ``place`` is where its ``path`` is given; all of its options when it has none; None when it has
+    no options.
     """
 
     connector: str
     format: str
     options: tuple[tuple[str, str], ...]
-    place: Position
+    place: Position | None
 
 
 @dataclass

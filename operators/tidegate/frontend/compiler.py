@@ -67,6 +67,7 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> Job:
             source.position(Span(0, 1)),
             hint="add INSERT INTO table SELECT …, CREATE SINK or SELECT",
         )
+    sinks.check_paths()
     name = chosen.get("pipeline.name") or PurePath(source.file).stem or "job"
     planned = tuple(assign_accounts(sinks.planned))
     places = tuple(sorted(catalog.places.items()))

@@ -133,7 +133,8 @@ class RelationPlanner:
         what = f"table '{entry.name.text}'"
         hints = self._hints.get(entry.name.text.lower(), ())
         connection = connect(self._source, what, entry.options, hints, "source")
-        self._catalog.places[entry.name.text] = connection.place
+        if connection.place:
+            self._catalog.places[entry.name.text] = connection.place
         physical = physical_columns(self._source, entry, self._checker)
         return self._with_watermarks(
             entry,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidegate.connectors.registry import resolved
-from tidegate.errors import BindError, UnsupportedError, did_you_mean
-from tidegate.frontend.catalog import Catalog, connect
+from tidegate.connectors.registry import feeds, resolved
+from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.relations import Environment, physical_columns
 from tidegate.frontend.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import CreateSink, CreateTable, Insert, Name, Option, Query, Select
 from tidegate.frontend.typecheck import TypeChecker, is_numeric
-from tidegate.plan.nodes import Expr, Node, Project, Sink, Table, column_expr
+from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr
 from tidegate.types import Column, Schema
 
 
@@ -30,6 +30,8 @@ class SinkPlanner:
         self._queries = queries
         self._written: dict[str, int] = {}  # table in lower case → line
         self.planned: list[Sink] = []
+        self.places: list[Position | None] = []
+        """Of each planned sink: where the file says where it writes; None for what prints."""
 
     def check_columns(self, entry: CreateTable) -> None:
         """What is wrong with a declaration shows at once, even if nothing uses the table."""
@@ -75,6 +77,7 @@ class SinkPlanner:
         }
         pairs = tuple((column.name, values[column.name]) for column in schema)
         self.planned.append(Sink(schema, _projected(relation.node, schema, pairs), table))
+        self.places.append(connection.place)
 
     def _create(self, statement: CreateSink) -> None:
         options = statement.options
@@ -84,20 +87,13 @@ class SinkPlanner:
             return
         relation = self._queries.plan(statement.query, Environment(), top=True)
         connection = connect(self._source, f"sink '{name}'", options, (), "sink")
-        self._add(relation, name, connection.connector, connection.format, connection.options)
+        self._add(relation, name, connection)
 
     def _print(self, query: Query, name: str) -> None:
         relation = self._queries.plan(query, Environment(), top=True)
-        self._add(relation, name, "print", "", ())
+        self._add(relation, name, Connection("print", "", (), None))
 
-    def _add(
-        self,
-        relation: Relation,
-        name: str,
-        connector: str,
-        format_: str,
-        options: tuple[tuple[str, str], ...],
-    ) -> None:
+    def _add(self, relation: Relation, name: str, connection: Connection) -> None:
         taken = [sink.table.name for sink in self.planned] + self._catalog.names
         names: list[str] = []
         columns = []
@@ -106,8 +102,23 @@ class SinkPlanner:
             names.append(column.name)
             columns.append((column.name, column_expr(Column(field.column, field.type))))
         schema = tuple(Column(column, expr.type) for column, expr in columns)
+        connector, format_, options = connection.connector, connection.format, connection.options
         table = resolved(Table(unused(name, taken), schema, connector, format_, options))
         self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
+        self.places.append(connection.place)
+
+    def check_paths(self) -> None:
+        """Raises BindError when a sink writes where the job reads."""
+        scans = (node for sink in self.planned for node in sink.walk() if isinstance(node, Scan))
+        for source in dict.fromkeys(scan.table for scan in scans):
+            for sink, place in zip(self.planned, self.places, strict=True):
+                if feeds(sink.table, source):
+                    raise BindError(
+                        f"'{sink.table.name}' would write into what table '{source.name}' reads:"
+                        f" '{source.option('path')}'",
+                        place,
+                        hint="give it a path that is neither the source's nor above or below it",
+                    )
 
     def _refuse_second(self, entry: CreateTable, name: Name) -> None:
         key = entry.name.text.lower()

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.connectors.registry import (
+    feeds,
     is_bounded,
     resolved,
     sink_committer,
@@ -21,6 +22,13 @@ from unit.connectors.files_kit import COLUMNS, ENGINE, ids, monitored, sink, sou
 
 BLACKHOLE = Table("b", COLUMNS, "blackhole", "json")
 PRINT = Table("p", COLUMNS, "print", "json")
+
+
+def test_only_files_feed_files(tmp_path: Path) -> None:
+    assert feeds(sink(tmp_path / "a"), source(tmp_path))
+    assert not feeds(sink(tmp_path / "a"), source(tmp_path / "b"))
+    assert not feeds(PRINT, source(tmp_path))
+    assert not feeds(sink(tmp_path / "a"), Table("d", COLUMNS, "datagen", ""))
 
 
 def test_roles(tmp_path: Path) -> None:

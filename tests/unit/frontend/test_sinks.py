@@ -1,6 +1,57 @@
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from frontend_kit import job, lines, plan
+from tidegate.errors import BindError
+
+_JSON = "FORMAT PLAIN ENCODE JSON"
+
+
+def refusal(sql: str) -> str:
+    with pytest.raises(BindError) as caught:
+        job(sql)
+    return caught.value.render()
+
+
+def test_a_job_does_not_read_what_it_writes() -> None:
+    sink = (
+        f"CREATE SINK s AS SELECT id FROM plain WITH (connector = 'filesystem', path = 'p') {_JSON}"
+    )
+    path = f"{Path.cwd()}/p"
+    column = sink.index("'p'") + 1
+    assert refusal(sink).splitlines() == [
+        f"f.sql:2:{column}: 's' would write into what table 'plain' reads: '{path}'",
+        f"  {sink}",
+        " " * (column + 1) + "^^^",
+        "hint: give it a path that is neither the source's nor above or below it",
+    ]
+    for other in (".", "./p/deep/er", f"file://{path}"):
+        text = refusal(sink.replace("'p'", f"'{other}'"))
+        assert text.startswith(f"f.sql:2:{column}: 's' would write into what table 'plain' reads")
+    assert job(sink.replace("'p'", "'pp'")).sinks
+
+
+def test_a_table_that_is_read_and_written_is_refused_where_its_path_is() -> None:
+    text = refusal("INSERT INTO plain (id) SELECT id FROM plain")
+    assert text.startswith("f.sql:1:")
+    assert "'plain' would write into what table 'plain' reads" in text
+    hint = "/*+ OPTIONS('path' = 'o') */"
+    text = refusal(f"INSERT INTO target (id) SELECT id FROM plain {hint}")
+    assert "'target' would write into what table 'plain' reads" in text
+
+
+def test_a_glob_is_refused_when_it_matches_what_is_written() -> None:
+    table = "CREATE TABLE g (id BIGINT) WITH (connector = 'filesystem', path = '{}') " + _JSON
+    sink = (
+        f"CREATE SINK s AS SELECT id FROM g WITH (connector = 'filesystem', path = 'd/x') {_JSON}"
+    )
+    for glob in ("d/*", "d/*/part-*", "**/*.json"):
+        assert "would write into what table 'g' reads" in refusal(f"{table.format(glob)}; {sink}")
+    assert job(f"{table.format('d/*/*.csv')}; {sink}").sinks
+    assert job(f"{table.format('d/[yz]')}; {sink}").sinks
 
 
 def test_insert_casts_by_position_in_the_querys_own_projection() -> None:

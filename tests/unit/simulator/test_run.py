@@ -16,10 +16,11 @@ def test_rows_by_sink_ledger_and_total(tmp_path: Path) -> None:
         (tmp_path / split).mkdir()
         (tmp_path / split / "1.json").write_text(lines)
     files = f"WITH (connector = 'filesystem', path = '{tmp_path}') FORMAT PLAIN ENCODE JSON;"
+    shown = "WITH (connector = 'print');"
     sql = (
         f"CREATE SOURCE ticks (t BIGINT, WATERMARK FOR t AS t) {files}"
-        f" CREATE SINK good AS SELECT t FROM ticks ORDER BY t EMIT ON WINDOW CLOSE {files}"
-        f" CREATE SINK large AS SELECT t FROM ticks WHERE t > 4 {files}"
+        f" CREATE SINK good AS SELECT t FROM ticks ORDER BY t EMIT ON WINDOW CLOSE {shown}"
+        f" CREATE SINK large AS SELECT t FROM ticks WHERE t > 4 {shown}"
     )
     choices = Choices(None, 10, actors_live_on=False, crash_probability=0.0)
     run = simulate(cut(compile_sql(sql, "f.sql", {}), 2), 1, ENGINE, choices)

@@ -29,10 +29,11 @@ def plan(tmp_path: Path) -> Plan:
         lines = "".join(f'{{"t": {time}}}\n' for time in times)
         (tmp_path / split / "1.json").write_text(lines)
     files = f"WITH (connector = 'filesystem', path = '{tmp_path}') FORMAT PLAIN ENCODE JSON;"
+    shown = "WITH (connector = 'print');"
     sql = (
         f"CREATE SOURCE ticks (t BIGINT, WATERMARK FOR t AS t - 2) {files}"
         " CREATE SINK n AS SELECT window_end, count(*) AS n FROM TUMBLE(ticks, t, 10)"
-        f" GROUP BY window_end EMIT ON WINDOW CLOSE {files}"
+        f" GROUP BY window_end EMIT ON WINDOW CLOSE {shown}"
     )
     return cut(compile_sql(sql, "f.sql", {}), 3)
 
