@@ -18,9 +18,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 
 class TidegateError(Exception):
@@ -129,10 +129,51 @@ class TrustError(TidegateError):
     exit_code = 4
 
 
+_LISTED_MAX: Final = 20
+_SIGNS: Final = ".-_"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or lists the known ones when none is near."""
+    """A hint that names the nearest known word, or lists the known ones when none is near.
+
+    Near is a slip of the keyboard: one edit in four letters (a swap of neighbours is one), or a
+    part that was left out at a sign (``monitor-interval`` for ``source.monitor-interval``). Farther
+    words would lead astray.
+    """
     names = sorted(known)
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean '{near[0]}'?"
-    return f"known: {', '.join(names)}" if names else ""
+    ranks = ((_distance(word.lower(), name.lower()), name) for name in names)
+    near = min(((rank, name) for rank, name in ranks if rank is not None), default=None)
+    if near is not None:
+        return f"did you mean '{near[1]}'?"
+    if not names:
+        return ""
+    more = f" and {len(names) - _LISTED_MAX} more" if len(names) > _LISTED_MAX else ""
+    return f"known: {', '.join(names[:_LISTED_MAX])}{more}"
+
+
+def _distance(word: str, name: str) -> tuple[int, int, int] | None:
+    """How far ``name`` is from ``word``: slips before left-out parts; None if too far."""
+    allowed = max(1, len(word) // 4) if len(word) > 2 else 0
+    if abs(len(word) - len(name)) <= allowed and (edits := _edits(word, name)) <= allowed:
+        return 0, edits, abs(len(word) - len(name))
+    short, long = sorted((word, name), key=len)
+    if len(short) < 4 or len(short) == len(long):
+        return None
+    ends = long.endswith(short) and long[-len(short) - 1] in _SIGNS
+    starts = long.startswith(short) and long[len(short)] in _SIGNS
+    return (1, 0, len(long) - len(short)) if ends or starts else None
+
+
+def _edits(word: str, name: str) -> int:
+    """Letters put in, left out, changed, or swapped with their neighbour."""
+    before, last = list[int](), list(range(len(name) + 1))
+    for row, letter in enumerate(word, 1):
+        line = [row]
+        for column, other in enumerate(name, 1):
+            edits = min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != other))
+            swapped = row > 1 and column > 1 and letter == name[column - 2]
+            if swapped and other == word[row - 2]:
+                edits = min(edits, before[column - 2] + 1)
+            line.append(edits)
+        before, last = last, line
+    return last[-1]

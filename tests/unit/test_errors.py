@@ -76,3 +76,31 @@ def test_did_you_mean() -> None:
     assert did_you_mean("prise", ["price", "id"]) == "did you mean 'price'?"
     assert did_you_mean("xyz", ["price", "id"]) == "known: id, price"
     assert did_you_mean("xyz", []) == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "near"),
+    [
+        ("ordres", ["orders", "order_time"], "orders"),
+        ("FORM", ["FROM", "FOR"], "FROM"),
+        ("id", ["ID", "if"], "ID"),
+        ("monitor-interval", ["source.monitor-interval"], "source.monitor-interval"),
+        ("customer", ["customer_id", "customers"], "customers"),
+        ("customer", ["customer_id", "customer_name"], "customer_id"),
+        ("csv.field-delimeter", ["csv.field-delimiter", "csv.quote-character"],
+         "csv.field-delimiter"),
+        ("window_time", ["window_end", "window_start"], ""),
+        ("foo", ["floor", "for"], "for"),
+        ("x", ["y", "xy"], ""),
+        ("date_format", ["date_part", "date_trunc"], ""),
+        ("datetime", ["date", "time"], ""),
+    ],
+)  # fmt: skip
+def test_only_a_slip_is_near(word: str, known: list[str], near: str) -> None:
+    hint = did_you_mean(word, known)
+    assert hint == (f"did you mean '{near}'?" if near else f"known: {', '.join(sorted(known))}")
+
+
+def test_long_lists_are_cut() -> None:
+    hint = did_you_mean("nothing", [f"c{number:02}" for number in range(30)])
+    assert hint.endswith("c18, c19 and 10 more")
