@@ -155,7 +155,7 @@ def _distance(word: str, name: str) -> tuple[int, int, int] | None:
     """How far ``name`` is from ``word``: slips before left-out parts; None if too far."""
     allowed = max(1, len(word) // 4) if len(word) > 2 else 0
     if abs(len(word) - len(name)) <= allowed and (edits := _edits(word, name)) <= allowed:
-        return 0, edits, abs(len(word) - len(name))
+        return 0, edits, int(sorted(word) != sorted(name))  # letters that swapped come first
     short, long = sorted((word, name), key=len)
     if len(short) < 4 or len(short) == len(long):
         return None
