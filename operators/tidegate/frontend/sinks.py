@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tidegate.connectors.registry import feeds, resolved
-from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.relations import Environment, physical_columns
@@ -19,7 +19,11 @@ from tidegate.types import Column, Schema
 
 
 class SinkPlanner:
-    """Plans the writing statements of a file, in order; ``planned`` are their sinks."""
+    """Plans the writing statements of a file, in order; ``planned`` are their sinks.
+
+    Several may write into one table: each is a sink of its own, and the sinks of one path keep
+    apart. The second is called ``table#2``.
+    """
 
     def __init__(
         self, source: Source, catalog: Catalog, checker: TypeChecker, queries: QueryPlanner
@@ -28,7 +32,6 @@ class SinkPlanner:
         self._source = source
         self._catalog = catalog
         self._queries = queries
-        self._written: dict[str, int] = {}  # table in lower case → line
         self.planned: list[Sink] = []
         self.places: list[Position | None] = []
         """Of each planned sink: where the file says where it writes; None for what prints."""
@@ -54,7 +57,6 @@ class SinkPlanner:
         self, name: Name, columns: tuple[Name, ...], query: Query, hints: tuple[Option, ...]
     ) -> None:
         entry = self._catalog.find_table(name)
-        self._refuse_second(entry, name)
         what = f"table '{entry.name.text}'"
         connection = connect(self._source, what, entry.options, hints, "sink")
         schema = physical_columns(self._source, entry, self._checker)
@@ -62,7 +64,11 @@ class SinkPlanner:
         relation = self._queries.plan(query, Environment(), top=True)
         table = resolved(
             Table(
-                entry.name.text, schema, connection.connector, connection.format, connection.options
+                unused(entry.name.text, [sink.table.name for sink in self.planned]),
+                schema,
+                connection.connector,
+                connection.format,
+                connection.options,
             )
         )
         self._match_count(relation, targets, entry, query)
@@ -119,17 +125,6 @@ class SinkPlanner:
                         place,
                         hint="give it a path that is neither the source's nor above or below it",
                     )
-
-    def _refuse_second(self, entry: CreateTable, name: Name) -> None:
-        key = entry.name.text.lower()
-        if key in self._written:
-            raise UnsupportedError(
-                f"two statements that write into '{entry.name.text}' are not there yet"
-                f" (the other is in line {self._written[key]})",
-                self._source.position(name.span),
-                hint="declare a second table with a path of its own",
-            )
-        self._written[key] = self._source.position(name.span).line
 
     def _targets(
         self, entry: CreateTable, schema: Schema, columns: tuple[Name, ...]

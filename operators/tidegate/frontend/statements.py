@@ -34,10 +34,6 @@ from tidegate.frontend.syntax import (
 
 _LATER: Final = {
     "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
-    "BEGIN": (
-        "STATEMENT SET is not there yet",
-        "leave BEGIN and END out: all statements of a file are one job",
-    ),
     "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
     "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
     "ALTER": ("ALTER is not there yet", "change the CREATE TABLE statement"),
@@ -54,8 +50,44 @@ _STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH")
 
 
 def parse_file(source: Source) -> list[Statement]:
-    """All statements of a file. Raises SqlSyntaxError or UnsupportedError."""
-    return [_parse_statement(Cursor(source, tokens)) for tokens in _split(tokenize(source))]
+    """All statements of a file. Raises SqlSyntaxError or UnsupportedError.
+
+    A statement set of Flink's is the list of its inserts: all statements of a file are one job.
+    """
+    statements: list[Statement] = []
+    set_: Span | None = None  # where the statement set that is open begins
+    for tokens in _split(tokenize(source)):
+        cursor = Cursor(source, tokens)
+        if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
+            set_ = _begin_set(cursor, set_)
+        elif cursor.at("END"):
+            if set_ is None:
+                raise cursor.expected("a statement", hint="there is no BEGIN STATEMENT SET")
+            cursor.take()
+            _expect_end(cursor)
+            set_ = None
+            continue
+        if cursor.at_end:
+            continue
+        if set_ is not None and not cursor.at("INSERT"):
+            raise cursor.expected("INSERT INTO or END in a statement set")
+        statements.append(_parse_statement(cursor))
+    if set_ is not None:
+        raise SqlSyntaxError(
+            "this statement set has no END", source.position(set_), hint="add END; behind it"
+        )
+    return statements
+
+
+def _begin_set(cursor: Cursor, open_: Span | None) -> Span:
+    """``BEGIN STATEMENT SET``, or ``EXECUTE STATEMENT SET BEGIN``, which an insert may follow."""
+    if open_ is not None:
+        raise cursor.expected("INSERT INTO or END in a statement set")
+    if cursor.accept("EXECUTE"):
+        return cursor.expect("STATEMENT", "SET", "BEGIN", why="after EXECUTE")
+    span = cursor.expect("BEGIN", "STATEMENT", "SET")
+    _expect_end(cursor)
+    return span
 
 
 def _split(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -77,11 +109,15 @@ def _parse_statement(cursor: Cursor) -> Statement:
         raise SqlSyntaxError(
             "this statement is nested too deeply", cursor.source.position(cursor.span)
         ) from None
+    _expect_end(cursor)
+    return statement
+
+
+def _expect_end(cursor: Cursor) -> None:
     if not cursor.at_end:
         near = did_you_mean(cursor.word(), _CLAUSES)
         hint = near if near.startswith("did") else "statements are separated by a semicolon"
         raise cursor.expected("the end of the statement", hint=hint)
-    return statement
 
 
 def _dispatch(cursor: Cursor) -> Statement:

@@ -106,3 +106,12 @@ def test_one_source_is_one_subtree() -> None:
     first, second = job("SELECT id FROM orders; SELECT price FROM orders").sinks
     assert list(first.walk())[:2] == list(second.walk())[:2]
     assert lines(first)[-1] == "Scan orders"
+
+
+def test_two_statements_may_write_into_one_table() -> None:
+    sinks = job(
+        "INSERT INTO target (id) SELECT id FROM plain; CREATE SINK INTO target AS SELECT id, t,"
+        " NULL FROM plain"
+    ).sinks
+    assert [sink.table.name for sink in sinks] == ["target", "target#2"]
+    assert len({sink.table.options for sink in sinks}) == 1
