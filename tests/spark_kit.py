@@ -22,9 +22,12 @@ WITH (connector = 'filesystem', path = '{0}/out') FORMAT PLAIN ENCODE JSON;
 """
 
 
-def plan_in(directory: Path, *, pushdown: bool = True, monitored: bool = False) -> Plan:
+def plan_in(
+    directory: Path, *, pushdown: bool = True, monitored: bool = False, each_file: bool = False
+) -> Plan:
     """A job that counts rows by window, from ``in/`` to ``out/``."""
     options = ", 'source.monitor-interval' = '1 s'" if monitored else ""
+    options += ", 'source.split' = 'file'" if each_file else ""
     sql = SQL.format(directory.as_posix(), options)
     return cut(compile_sql(sql, "job.sql", {}), vnodes=4, pushdown=pushdown)
 

@@ -14,6 +14,7 @@ from dataclasses import astuple
 from typing import Any
 
 from tidegate.connectors.base import SinkCommitter, StagedFile
+from tidegate.connectors.registry import is_bounded
 from tidegate.errors import InvariantError, LeaseHeldError
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
@@ -189,9 +190,9 @@ def _balance(entry: Entry) -> None:
 
 
 def is_finished(plan: Plan, entry: Entry) -> bool:
-    """Whether every split of every table has ended."""
+    """Whether every split of every table has ended; a bounded table may have had none."""
     return all(
-        entry.statuses.get(table.name)
+        (entry.statuses.get(table.name) or (is_bounded(table) and table.name in entry.statuses))
         and all(s == Status.FINISHED for s in entry.statuses[table.name].values())
         for table in plan.tables
     )

@@ -98,7 +98,8 @@ class Planner:
             # A split that is gone stays where it ended and holds nobody back, like a finished one.
             gone = {split: (entry[0], absent) for split, entry in before.items()}
             end.tables[table] = {**gone, **after}
-            changed = changed or end.tables[table] != before
+            # A table without any split ends, or begins, in the first epoch as others do.
+            changed = changed or end.tables[table] != start.tables.get(table)
         return end if changed else start
 
     def tasks(self, start: Offset, end: Offset) -> list[ReaderTask]:

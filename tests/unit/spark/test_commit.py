@@ -157,3 +157,12 @@ def test_a_job_is_finished_when_all_splits_are(world: World) -> None:
     assert not is_finished(world.plan, world.committer.commit([source_report(1, 1, used=1)]))
     ended = world.committer.commit([source_report(2, 1, Status.FINISHED, used=1)])
     assert is_finished(world.plan, ended)
+
+
+@pytest.mark.parametrize("monitored", [False, True])
+def test_a_table_without_splits_has_ended_when_it_is_bounded(
+    tmp_path: Path, monitored: bool
+) -> None:
+    plan = plan_in(tmp_path, monitored=monitored)
+    assert is_finished(plan, Entry(1, 1, statuses={"orders": {}})) is not monitored
+    assert not is_finished(plan, Entry(1, 1))

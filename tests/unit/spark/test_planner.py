@@ -120,6 +120,23 @@ def test_a_table_without_splits_still_has_a_task(tmp_path: Path) -> None:
     assert split.status is Status.IDLE
 
 
+@pytest.mark.parametrize("monitored", [False, True])
+def test_tables_without_splits_have_one_epoch(tmp_path: Path, monitored: bool) -> None:
+    (tmp_path / "in").mkdir()
+    job = job_in(tmp_path, monitored=monitored, each_file=True)
+    planner = Planner(job, ManualClock(9))
+    (end,) = offsets_of(planner, Offset())
+    assert (end.epoch, end.tables) == (1, {"orders": {}})
+    (task,) = planner.tasks(Offset(), end)
+    (split,) = task.fragments[0].splits
+    assert (split.split, split.status) == (NO_SPLIT, job_status(monitored))
+
+
+def job_status(monitored: bool) -> Status:
+    """New splits of an unbounded table may still join: its end is never reached."""
+    return Status.IDLE if monitored else Status.FINISHED
+
+
 def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 1), (2, 2))
     planner = Planner(job_in(tmp_path, rows_max=1), ManualClock(9))
