@@ -133,15 +133,15 @@ _LISTED_MAX: Final = 20
 _SIGNS: Final = ".-_"
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], *, parts: bool = True) -> str:
     """A hint that names the nearest known word, or lists the known ones when none is near.
 
     Near is a slip of the keyboard: one edit in four letters (a swap of neighbours is one), or a
-    part that was left out at a sign (``monitor-interval`` for ``source.monitor-interval``). Farther
-    words would lead astray.
+    part that was left out at a sign (``monitor-interval`` for ``source.monitor-interval``), unless
+    ``parts`` is false. Farther words would lead astray.
     """
     names = sorted(known)
-    ranks = ((_distance(word.lower(), name.lower()), name) for name in names)
+    ranks = ((_distance(word.lower(), name.lower(), parts), name) for name in names)
     near = min(((rank, name) for rank, name in ranks if rank is not None), default=None)
     if near is not None:
         return f"did you mean '{near[1]}'?"
@@ -151,13 +151,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(names[:_LISTED_MAX])}{more}"
 
 
-def _distance(word: str, name: str) -> tuple[int, int, int] | None:
+def _distance(word: str, name: str, parts: bool) -> tuple[int, int, int] | None:
     """How far ``name`` is from ``word``: slips before left-out parts; None if too far."""
     allowed = max(1, len(word) // 4) if len(word) > 2 else 0
     if abs(len(word) - len(name)) <= allowed and (edits := _edits(word, name)) <= allowed:
         return 0, edits, int(sorted(word) != sorted(name))  # letters that swapped come first
     short, long = sorted((word, name), key=len)
-    if len(short) < 4 or len(short) == len(long):
+    if not parts or len(short) < 4 or len(short) == len(long):
         return None
     ends = long.endswith(short) and long[-len(short) - 1] in _SIGNS
     starts = long.startswith(short) and long[len(short)] in _SIGNS

@@ -25,6 +25,7 @@ _INTERVAL_UNITS = frozenset(
     for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
     for plural in ("", "S")
 )
+_ROUNDED_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
 
 
@@ -42,6 +43,10 @@ class TidegateParser(DuckDBParser):
     FUNCTIONS = {}  # noqa: RUF012 - sqlglot's way to configure a parser
     FUNCTION_PARSERS = {  # noqa: RUF012
         name: DuckDBParser.FUNCTION_PARSERS[name] for name in _FUNCTION_PARSERS
+    }
+    FUNCTION_PARSERS |= {
+        "FLOOR": lambda self: self._parse_rounding("floor"),
+        "CEIL": lambda self: self._parse_rounding("ceil"),
     }
     NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
         "CASE": DuckDBParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
@@ -67,6 +72,27 @@ class TidegateParser(DuckDBParser):
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: ARG002
         return super()._parse_function_args(alias=False)
+
+    def _parse_rounding(self, name: str) -> exp.Expr:
+        """``FLOOR(x)``, and Flink's ``FLOOR(t TO MINUTE)``, which is date_trunc; CEIL likewise."""
+        token = self._tokens[self._index - 2]
+        arguments = self._parse_function_args()
+        result = exp.Anonymous(this=name, expressions=arguments)
+        if arguments and self._match_text_seq("TO"):
+            unit = self._curr.text.upper() if self._curr else ""
+            if unit not in _ROUNDED_UNITS:
+                self.raise_error("no unit of time")
+            self._advance()
+            time = arguments[0]
+            if name == "ceil":
+                for sign, amount, of in ((exp.Add, "1", unit), (exp.Sub, "1", "MICROSECOND")):
+                    interval = exp.Interval(this=exp.Literal.string(amount), unit=exp.Var(this=of))
+                    time = sign(this=time, expression=interval)
+            arguments = [exp.Literal.string(unit.lower()), time]
+            result = exp.Anonymous(this="date_trunc", expressions=arguments)
+        if not self._curr or self._curr.token_type is not TokenType.R_PAREN:
+            self.raise_error("expected )")
+        return result.update_positions(token)
 
     def _parse_types(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Final
 
 from sqlglot import exp
@@ -46,11 +45,6 @@ _REFUSED: Final = re.compile(
     r"|map_to_pg_oid|icu_.*|localtime|localtimestamp|parse_duckdb_log_message|create_sort_key"
 )
 _CLOCK: Final = frozenset({"today", "current_date", "current_time", "localtime", "localtimestamp"})
-_JAVA_FORMAT: Final = (
-    ("yyyy", "%Y"), ("YYYY", "%Y"), ("SSSSSS", "%f"), ("SSS", "%g"), ("HH24", "%H"), ("HH", "%H"),
-    ("MM", "%m"), ("MI", "%M"), ("dd", "%d"), ("DD", "%d"), ("mm", "%M"), ("ss", "%S"),
-    ("SS", "%S"), ("'T'", "T"),
-)  # fmt: skip
 
 
 def refusal(name: str, volatile: frozenset[str]) -> str | None:
@@ -83,55 +77,3 @@ def number(value: int) -> exp.Expr:
 
 def cast(node: exp.Expr, type_: str) -> exp.Expr:
     return exp.Cast(this=node, to=exp.DataType(this=exp.DType.USERDEFINED, kind=type_))
-
-
-def rewrite_to_timestamp(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
-    """``to_timestamp``: of a text (Flink) or of epoch seconds (PostgreSQL); or what is wrong."""
-    if not 1 <= len(arguments) <= 2:
-        return "to_timestamp takes a text and perhaps its format, or epoch seconds"
-    if types[0] == "VARCHAR":
-        if len(arguments) == 1:
-            formats = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
-            return call("strptime", arguments[0], exp.Array(expressions=_texts(formats)))
-        if not arguments[1].is_string:
-            return "the format of to_timestamp must be a text constant"
-        return call("strptime", arguments[0], *_texts((_strptime_format(arguments[1].name),)))
-    if len(arguments) == 2:
-        return "to_timestamp with a format takes a text"
-    return _from_epoch(arguments[0], types[0], 1_000_000)
-
-
-def rewrite_to_timestamp_ltz(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
-    """Flink's ``TO_TIMESTAMP_LTZ(n, precision)``: precision 0 is seconds, 3 milliseconds."""
-    units = {"0": 1_000_000, "3": 1_000, "6": 1}
-    if len(arguments) not in (1, 2) or types[0] == "VARCHAR":
-        return "TO_TIMESTAMP_LTZ takes a number and its precision (0, 3 or 6)"
-    precision = arguments[1].name if len(arguments) == 2 else "3"
-    if precision not in units:
-        return f"TO_TIMESTAMP_LTZ has precision 0, 3 or 6, not {precision}"
-    return _from_epoch(arguments[0], types[0], units[precision])
-
-
-REWRITES: Final[dict[str, Callable[[list[exp.Expr], list[str]], exp.Expr | str]]] = {
-    "to_timestamp": rewrite_to_timestamp,
-    "to_timestamp_ltz": rewrite_to_timestamp_ltz,
-}
-
-
-def _from_epoch(value: exp.Expr, type_: str, unit_us: int) -> exp.Expr:
-    exact = type_ if type_.startswith("DECIMAL") or type_ in ("DOUBLE", "FLOAT") else "BIGINT"
-    scaled = exp.Paren(this=value)
-    if exact == "BIGINT":
-        scaled = exp.Paren(this=cast(value, "BIGINT"))
-    product = exp.Mul(this=scaled, expression=number(unit_us))
-    return call("make_timestamptz", cast(product, "BIGINT"))
-
-
-def _texts(values: tuple[str, ...]) -> list[exp.Expr]:
-    return [exp.Literal.string(value) for value in values]
-
-
-def _strptime_format(pattern: str) -> str:
-    for theirs, ours in _JAVA_FORMAT:
-        pattern = pattern.replace(theirs, ours)
-    return pattern

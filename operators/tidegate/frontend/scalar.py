@@ -13,7 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
-from tidegate.frontend import functions, intervals, misfits
+from tidegate.frontend import functions, intervals, misfits, rewrites
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import order_of
 from tidegate.frontend.scope import Scope
@@ -218,14 +218,28 @@ class Binder:
                 f"function '{node.name}' is not allowed: {reason}", self.source.position(span)
             )
         self._check_known(name, node.name, span)
-        arguments = [self._resolve(part, span, special) for part in node.expressions]
-        if name in functions.REWRITES and arguments:
+        written = list(node.expressions)
+        has_unit = name in rewrites.UNIT_FIRST and written
+        unit = [self._unit(node, written.pop(0), span)] if has_unit else []
+        arguments = [*unit, *(self._resolve(part, span, special) for part in written)]
+        if name in rewrites.REWRITES:
             types = [self.type_of(part, span) for part in arguments]
-            rewritten = functions.REWRITES[name](arguments, types)
+            rewritten = rewrites.REWRITES[name](arguments, types)
             if isinstance(rewritten, str):
                 raise BindError(rewritten, self.source.position(span))
             return rewritten
         return exp.Anonymous(this=name, expressions=arguments)
+
+    def _unit(self, node: exp.Anonymous, written: exp.Expr, span: Span) -> exp.Expr:
+        """The unit of time that stands as a word in the first place."""
+        word = written.name.upper().removeprefix("SQL_TSI_")
+        if word not in rewrites.TIME_UNITS:
+            raise BindError(
+                f"{node.name} begins with a unit of time, not '{written.name}'",
+                self.source.position(_span(written, span)),
+                hint=f"write one of {', '.join(rewrites.TIME_UNITS)}",
+            )
+        return exp.Literal.string(word)
 
     def _check_known(self, name: str, written: str, span: Span) -> None:
         scalars = self.checker.functions("scalar") | self.checker.functions("macro")
@@ -235,7 +249,7 @@ class Binder:
                 self.source.position(span),
                 hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
             )
-        if name in scalars or name in functions.REWRITES or name in functions.OPERATORS:
+        if name in scalars or name in rewrites.REWRITES or name in functions.OPERATORS:
             return
         if name in self.checker.functions("aggregate") | self.checker.functions("window"):
             there = ", ".join(sorted(functions.AGGREGATES))
@@ -247,7 +261,8 @@ class Binder:
         raise BindError(
             f"unknown function '{written}'",
             self.source.position(span),
-            hint=_near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
+            hint=rewrites.HINTS.get(name)
+            or _near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
         )
 
     def _refuse(self, node: exp.Expr, span: Span) -> None:
@@ -297,7 +312,7 @@ class Binder:
 
 
 def _near_function(name: str, known: frozenset[str]) -> str:
-    hint = did_you_mean(name, known)
+    hint = did_you_mean(name, known, parts=False)
     return hint if hint.startswith("did") else "scalar functions are those of DuckDB"
 
 
