@@ -30,8 +30,13 @@ HINTS: Final = {
     "jsonb_extract_path_text": "write json_extract_string(text, path)",
 }
 """What to write for functions that are not there."""
-_BORROWED: Final = {"nvl": "spark", "locate": "mysql", "truncate": "mysql", "initcap": "spark"}
-"""Functions that sqlglot knows how to write for DuckDB, and a dialect of it that has them."""
+_BORROWED: Final = {
+    "nvl": ("spark", 2, 2),
+    "locate": ("mysql", 2, 3),
+    "truncate": ("mysql", 1, 2),
+    "initcap": ("spark", 1, 1),
+}
+"""Functions that sqlglot writes for DuckDB: a dialect that has them, fewest and most arguments."""
 _TEXT_FORMATS: Final = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
 
 
@@ -137,15 +142,15 @@ def _json_value(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
 
 
 def _borrowed(name: str) -> Rewrite:
-    dialect = Dialect.get_or_raise(_BORROWED[name])
+    dialect, fewest, most = _BORROWED[name]
+    builder = Dialect.get_or_raise(dialect).parser_class.FUNCTIONS[name.upper()]
 
     def rewrite(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
         del types
-        builder = dialect.parser_class.FUNCTIONS[name.upper()]
-        try:
-            return exp.Paren(this=builder(arguments))
-        except (TypeError, ValueError, IndexError):
-            return f"{name.upper()} does not take {len(arguments)} arguments"
+        if not fewest <= len(arguments) <= most:
+            wanted = f"{fewest}" if fewest == most else f"{fewest} or {most}"
+            return f"{name.upper()} takes {wanted} arguments, found {len(arguments)}"
+        return exp.Paren(this=builder(arguments))
 
     return rewrite
 

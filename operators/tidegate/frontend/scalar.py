@@ -234,9 +234,10 @@ class Binder:
         """The unit of time that stands as a word in the first place."""
         word = written.name.upper().removeprefix("SQL_TSI_")
         if word not in rewrites.TIME_UNITS:
+            place = argument_span(written, span)
             raise BindError(
-                f"{node.name} begins with a unit of time, not '{written.name}'",
-                self.source.position(_span(written, span)),
+                f"{node.name} begins with a unit of time, not '{self.source.snippet(place)}'",
+                self.source.position(place),
                 hint=f"write one of {', '.join(rewrites.TIME_UNITS)}",
             )
         return exp.Literal.string(word)
