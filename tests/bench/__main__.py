@@ -71,7 +71,7 @@ def native(source: Path, home: Path, rows: int) -> dict[str, Any]:
 
 def _run(command: list[str]) -> tuple[list[tuple[float, str]], int]:
     """Runs a command; gives its lines with the moment at which each came, and its peak memory."""
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     clock = SystemClock()
     lines: list[tuple[float, str]] = []
     with subprocess.Popen(

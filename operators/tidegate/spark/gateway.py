@@ -24,10 +24,19 @@ from tidegate.errors import RunError
 
 _STATE = "spark.sql.streaming.stateStore"
 
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
+and its collector's threads take half of its CPU on a small machine, and give nothing back."""
+
+WORKER_PYTHON = str(Path(__file__).with_name("python"))
+"""A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""
+
 DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": _JVM,
+    "spark.executor.extraJavaOptions": _JVM,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
@@ -68,10 +77,12 @@ def start_spark(
 
     Raises RunError when Spark does not start.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("TIDEGATE_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
     conf = SparkConf(loadDefaults=False)
+    conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
     conf.setMaster(master).setAppName(name)
     for key, value in {**DEFAULTS, **settings, **REQUIRED}.items():
         conf.set(key, value)
