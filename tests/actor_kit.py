@@ -15,6 +15,7 @@ from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import OFFSET, RECORD, Barrier, Chunk, Rejected
 
 _FILES = "WITH (connector = 'filesystem', path = '/p') FORMAT PLAIN ENCODE JSON;\n"
+_OUT = _FILES.replace("/p", "/o")
 TABLES = (
     f"CREATE SOURCE marked (t BIGINT, v BIGINT, WATERMARK FOR t AS t - 2) {_FILES}"
     f"CREATE SOURCE plain (t BIGINT, v BIGINT) {_FILES}"
@@ -24,7 +25,7 @@ TEXT = Text("t BIGINT, v BIGINT", "window_end BIGINT")
 
 def plan(*queries: str, vnodes: int = 2, pushdown: bool = True) -> Plan:
     """The plan of a job with a sink for each of ``queries``."""
-    sinks = [f"CREATE SINK s{i} AS {query} {_FILES}" for i, query in enumerate(queries)]
+    sinks = [f"CREATE SINK s{i} AS {query} {_OUT}" for i, query in enumerate(queries)]
     return cut(compile_sql(TABLES + "".join(sinks), "f.sql", {}), vnodes, pushdown)
 
 
