@@ -6,12 +6,13 @@ is a split and its files, in name order, are its rows; the split's name is the d
 to the path (for a glob: to the part before its first wildcard), ``.`` for the path itself. With
 ``source.split = 'file'`` every file is a split, named by its relative path; a path that is one
 file is a split of that file's name. An empty directory is a split without rows. Names that start
-with ``_`` or ``.`` are hidden from readers.
+with ``_`` or ``.`` are hidden from readers; one that is not UTF-8 is refused.
 """
 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
+from tidegate.connectors.local_walk import Found, refuse_names, walk
 from tidegate.errors import OptionsError
 
 _WILDCARDS: Final = ("*", "?", "[")
@@ -99,14 +101,13 @@ def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
     if kind == fs.FileType.NotFound:
         root, pattern = fixed_prefix(root)
     steps = () if split == "." else tuple(split.split("/"))
-    selector = fs.FileSelector("/".join((root, *steps)), allow_not_found=True)
+    below = "/".join((root, *steps))
     found = [
-        DataFile(info.base_name, info.path, info.size, info.mtime_ns or 0)
-        for info in filesystem.get_file_info(selector)
-        if info.type == fs.FileType.File
-        and not _hidden((info.base_name,))
-        and (not pattern or matches_below((*steps, info.base_name), pattern))
+        DataFile(entry.parts[-1], f"{below}/{entry.parts[-1]}", entry.size, entry.mtime_ns)
+        for entry in _entries(filesystem, below, recursive=False)
+        if entry.is_file and (not pattern or matches_below((*steps, *entry.parts), pattern))
     ]
+    refuse_names(below, ((file.name,) for file in found))
     return tuple(sorted(found, key=lambda file: file.name))
 
 
@@ -133,16 +134,32 @@ def _walk(
     """Visible files and directories below ``base`` by relative path, those that match."""
     files: dict[tuple[str, ...], DataFile] = {}
     directories: set[tuple[str, ...]] = set() if pattern else {()}
-    prefix = base.rstrip("/") + "/"
-    for info in filesystem.get_file_info(fs.FileSelector(base, recursive=True)):
-        parts = tuple(info.path.removeprefix(prefix).split("/"))
-        if _hidden(parts) or (pattern and not matches_below(parts, pattern)):
+    for entry in _entries(filesystem, base, recursive=True):
+        parts = entry.parts
+        if pattern and not matches_below(parts, pattern):
             continue
-        if info.type == fs.FileType.File:
-            files[parts] = DataFile(info.base_name, info.path, info.size, info.mtime_ns or 0)
-        elif info.type == fs.FileType.Directory:
+        if entry.is_file:
+            path = "/".join((base.rstrip("/"), *parts))
+            files[parts] = DataFile(parts[-1], path, entry.size, entry.mtime_ns)
+        else:
             directories.add(parts)
+    refuse_names(base, (*files, *directories))
     return files, directories
+
+
+def _entries(filesystem: Any, base: str, *, recursive: bool) -> Iterator[Found]:
+    """What is below ``base`` and not hidden; nothing when ``base`` is gone."""
+    if isinstance(filesystem, fs.LocalFileSystem):
+        if Path(base).is_dir():
+            yield from walk(base, recursive)
+        return
+    prefix = base.rstrip("/") + "/"
+    selector = fs.FileSelector(base, recursive=recursive, allow_not_found=True)
+    for info in filesystem.get_file_info(selector):
+        parts = tuple(info.path.removeprefix(prefix).split("/"))
+        is_file = info.type == fs.FileType.File
+        if not _hidden(parts) and (is_file or info.type == fs.FileType.Directory):
+            yield Found(parts, is_file, info.size or 0, info.mtime_ns or 0)
 
 
 def _splits(

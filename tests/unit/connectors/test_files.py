@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from tidegate.connectors.files import absolute, file_path, list_splits, open_location, split_files
-from tidegate.errors import OptionsError
+from tidegate.errors import OptionsError, TrustError
 
 TREE = [
     "a/1.json",
@@ -72,6 +74,34 @@ def test_every_file_is_a_split_when_asked(tree: Path) -> None:
 def test_globs(tree: Path, glob: str, expected: dict[str, list[str]]) -> None:
     assert shown(f"{tree}/{glob}") == expected
     assert shown(f"file://{tree}/{glob}") == expected
+
+
+@pytest.mark.parametrize("name", [b"a/\xff.json", b"\xfe/1.json"])
+def test_a_name_that_is_not_utf8_is_refused_and_shown(tree: Path, name: bytes) -> None:
+    path = tree / os.fsdecode(name)
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    with pytest.raises(TrustError, match=re.escape(repr(name))) as caught:
+        shown(tree)
+    assert "rename" in caught.value.hint
+    assert shown(f"{tree}/b/*") == {".": ["10.json", "9.json"]}  # it is not read there
+    if name.startswith(b"a/"):
+        with pytest.raises(TrustError, match=re.escape(repr(name[2:]))):
+            split_files(str(tree), "a", each_file=False)
+
+
+@pytest.mark.parametrize("each_file", [False, True])
+def test_links_are_followed_but_not_in_circles(tree: Path, each_file: bool) -> None:
+    before = shown(tree, each_file)
+    (tree / "a" / "up").symlink_to("..")
+    (tree / "b" / "here").symlink_to(".")
+    (tree / "a" / "deep" / "twice").symlink_to(tree / "a")
+    (tree / "self.json").symlink_to("self.json")
+    (tree / "lost.json").symlink_to("nowhere")
+    assert shown(tree, each_file) == before
+    (tree / "linked").symlink_to("empty")
+    (tree / "empty" / "y.json").touch()
+    assert shown(tree)["linked"] == ["y.json"]
 
 
 def test_one_file_is_one_split(tree: Path) -> None:
