@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from tidegate.connectors.base import Position, SplitPlan
 from tidegate.connectors.continuity import Continuity, intruder, shown
@@ -23,8 +23,14 @@ from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
 from tidegate.connectors.positions import FilePosition, file_position, joined_hashes
 from tidegate.connectors.shares import share_rows
-from tidegate.errors import OptionsError
+from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
+
+_COMPRESSED: Final = (
+    *(".gz", ".gzip", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".lz4", ".br"),
+    *(".snappy", ".sz", ".deflate", ".zip", ".7z", ".tar", ".tgz"),
+)
+"""How names of compressed files and of archives end. Inside of parquet it is nobody's concern."""
 
 
 class FilesystemPlanner:
@@ -96,11 +102,24 @@ class FilesystemPlanner:
         return found
 
     def _list(self) -> Listing:
+        """Raises OptionsError when nothing is there, TrustError on files that cannot be read."""
         try:
-            return list_splits(self._path, self._each_file)
+            listing = list_splits(self._path, self._each_file)
         except OptionsError as error:
             message = f"table '{self._table.name}': {error.message}"
             raise OptionsError(message, detail=error.detail, hint=error.hint) from None
+        for split, files in listing.splits.items():
+            for file in files:
+                # A place in a compressed file is no place in its rows, so nothing could go on from
+                # it, and taken as it is every line would be malformed.
+                if file.name.lower().endswith(_COMPRESSED):
+                    raise TrustError(
+                        f"file '{shown(split, file.name)}' of table '{self._table.name}' is"
+                        " compressed, which is not supported",
+                        hint="decompress it (parquet compresses within); or give a path that leaves"
+                        f" it out, such as '*.{self._table.format}'",
+                    )
+        return listing
 
     def _files(self, split: str) -> tuple[DataFile, ...]:
         if self._listing is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -221,6 +222,31 @@ def test_files_that_were_read_may_be_removed_while_others_are_added(
         run = again(run) if restarted else run
         assert run.epoch() == 2
     assert run.offsets["a"] == 40
+
+
+@pytest.mark.parametrize("name", ["2.json.gz", "2.JSON.GZ", "2.json.zst", "2.zip"])
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet"])
+@pytest.mark.parametrize("options", [{}, {"source_split": "file"}])
+def test_a_compressed_file_is_refused_by_name(
+    tmp_path: Path, name: str, format_: str, options: dict[str, str]
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / name).write_bytes(gzip.compress(b'{"id":1}\n'))
+    write(tmp_path / "a" / "1.json", *ids(0, 1))
+    with pytest.raises(TrustError, match=f"file 'a/{name}' of table 'orders' is compressed") as it:
+        Run(source(tmp_path, format=format_, **options)).planner.splits()
+    assert f"*.{format_}" in it.value.hint
+    run = Run(source(tmp_path / "a" / "*.json", **options))
+    assert run.epoch() == 1
+
+
+def test_a_compressed_file_that_appears_stops_the_job(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "1.json", *ids(0, 1))
+    run = Run(monitored(tmp_path))
+    assert run.epoch() == 1
+    (tmp_path / "a" / "2.json.gz").write_bytes(gzip.compress(b'{"id":1}\n'))
+    with pytest.raises(TrustError, match=r"file 'a/2.json.gz' of table 'orders' is compressed"):
+        run.epoch()
 
 
 def test_a_missing_path_is_an_error_of_its_table(tmp_path: Path) -> None:
