@@ -1,7 +1,9 @@
 """CSV lines to columns and back (S2). One line is one record: a newline in quotes is malformed.
 
 Fields are taken by position. A field in quotes may hold the delimiter, and the quote doubled; a
-field that is the null literal (default: empty) without quotes is NULL. A line is malformed when it
+field that is the null literal (default: empty) without quotes is NULL. What is written reads back
+the same, but for text with a newline, and for NULL in a table's only column where the null literal
+is blank: that line is no row. A line is malformed when it
 has fewer or more fields than the table has columns, a stray quote, or a field that does not fit
 its type as in `tidegate.connectors.text_rules`.
 """
@@ -97,11 +99,15 @@ def _encode_sql(schema: Schema, options: CsvOptions) -> str:
     quote, null = literal(options.quote), literal(options.null_literal)
     special = literal(f"[{re.escape(options.delimiter + options.quote)}\r\n]")
     fields = []
-    for column in schema:
+    for index, column in enumerate(schema):
         text = _csv_text(quoted(column.name), duckdb.sqltype(column.type).id)
         doubled = literal(options.quote * 2)
         escaped = f"{quote} || replace({text}, {quote}, {doubled}) || {quote}"
         needs = f"regexp_matches({text}, {special}) OR {text} = {null}"
+        if index == 0:  # at the start of a file it would be the file's byte order mark
+            needs += f" OR starts_with({text}, chr(65279))"
+        if len(schema) == 1:  # the line would be blank, which is no row
+            needs += f" OR regexp_full_match({text}, '[ \t]*')"
         fields.append(
             f"CASE WHEN {text} IS NULL THEN {null} WHEN {needs} THEN {escaped} ELSE {text} END"
         )

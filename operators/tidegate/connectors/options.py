@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from tidegate.connectors.durations import parse_duration, parse_timestamp
 from tidegate.errors import OptionsError, did_you_mean
@@ -63,9 +72,23 @@ class CsvOptions(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     delimiter: Character = Field(",", alias="csv.field-delimiter")
-    quote: Character = Field('"', alias="csv.quote-character")
+    quote: Character = Field('"', alias="csv.quote-character", validate_default=True)
     null_literal: str = Field("", alias="csv.null-literal")
     header: bool = Field(False, alias="csv.header")
+
+    @field_validator("quote")
+    @classmethod
+    def _differs(cls, quote: str, info: ValidationInfo) -> str:
+        if quote == info.data.get("delimiter"):
+            raise ValueError("must differ from the field delimiter")
+        return quote
+
+    @field_validator("null_literal")
+    @classmethod
+    def _stands_without_quotes(cls, literal: str, info: ValidationInfo) -> str:
+        if {info.data.get("delimiter"), info.data.get("quote"), "\r", "\n"} & set(literal):
+            raise ValueError("must hold no delimiter, quote or line end: it stands without quotes")
+        return literal
 
 
 class FilesystemOptions(Options, CsvOptions):
@@ -191,7 +214,7 @@ def validate_options(
     try:
         model.model_validate({"connector": name, **values})
     except ValidationError as error:
-        raise _problem(error, name, role, written, values) from None
+        raise _problem(error, model, name, role, written, values) from None
     return tuple(sorted(values.items()))
 
 
@@ -227,6 +250,7 @@ def _needs_kafka(option: str, connector: str) -> OptionProblem:
 
 def _problem(
     error: ValidationError,
+    model: type[Options],
     connector: str,
     role: str,
     written: Mapping[str, str],
@@ -234,6 +258,8 @@ def _problem(
 ) -> OptionProblem:
     first = error.errors()[0]
     name = str(first["loc"][0]) if first["loc"] else "connector"
+    if name in model.model_fields:  # a default that does not go with what is written
+        name = model.model_fields[name].alias or name
     if first["type"] == "missing":
         return OptionProblem(
             name,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -10,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.connectors.csv_format import decode, encode, header
-from tidegate.connectors.options import CsvOptions
+from tidegate.connectors.options import CsvOptions, csv_options
 from tidegate.types import Column
-from unit.connectors.files_kit import ENGINE
+from unit.connectors.files_kit import ENGINE, Run, source, write
 
 SCHEMA = (Column("a", "BIGINT"), Column("b", "VARCHAR"), Column("c", "DECIMAL(10,2)"))
 DEFAULT = CsvOptions.model_validate({})
@@ -68,6 +70,48 @@ def test_what_is_written_reads_back(values: list[str | None], options: CsvOption
     text = encode(data, schema, options, ENGINE).decode()
     lines = pa.array(text.split("\n")[:-1], pa.string())
     assert decode(lines, schema, options, ENGINE).data.to_pylist() == data.to_pylist()
+
+
+TEXTS = st.none() | st.sampled_from(
+    ["", " ", "\t", "\ufeff", "\ufeffx", "a,b", '"', "NULL", "\r", "x\r", "\r\t", "'", "\x00", "x"]
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5),
+    columns=st.sampled_from([1, 2]),
+    delimiter=st.sampled_from([",", "\t", " "]),
+    null=st.sampled_from(["", "NULL"]),
+    head=st.sampled_from(["true", "false"]),
+)
+def test_files_that_are_written_read_back(
+    rows: list[tuple[str | None, ...]], columns: int, delimiter: str, null: str, head: str
+) -> None:
+    schema = tuple(Column(f"c{number}", "VARCHAR") for number in range(columns))
+    wanted = [dict(zip(("c0", "c1"), row[:columns], strict=False)) for row in rows]
+    if columns == 1 and not null:  # a line that is empty is no row
+        wanted = [row for row in wanted if row["c0"] is not None]
+    data = pa.Table.from_pylist(wanted, pa.schema([(c.name, pa.string()) for c in schema]))
+    names = {"csv_field__delimiter": delimiter, "csv_null__literal": null, "csv_header": head}
+    with TemporaryDirectory() as directory:
+        table = source(directory, schema, format="csv", **names)
+        options = csv_options(table.options)
+        text = encode(data, schema, options, ENGINE)
+        path = write(Path(directory) / "a" / "1.csv", text, end="")
+        if head == "true":
+            path.write_bytes(header(schema, options) + text)
+        run = Run(table).to_end()
+    assert [row for _, row in run.rows.get("a", [])] == wanted
+    assert run.malformed.get("a", []) == []
+
+
+def test_a_newline_in_a_text_is_written_and_does_not_read_back() -> None:
+    data = pa.table({"a": ["x\ny"]})
+    text = encode(data, (Column("a", "VARCHAR"),), DEFAULT, ENGINE)
+    assert text == b'"x\ny"\n'
+    decoded = decode(pa.array(['"x', 'y"']), (Column("a", "VARCHAR"),), DEFAULT, ENGINE)
+    assert decoded.good.tolist() == [False, False]
 
 
 def test_header() -> None:

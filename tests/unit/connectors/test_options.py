@@ -98,6 +98,22 @@ def test_defaults_and_values() -> None:
             "csv.field-delimiter",
             "one ASCII character",
         ),
+        (
+            "filesystem",
+            "sink",
+            {**FILES, "csv.null-literal": "a,b"},
+            "csv.null-literal",
+            "no delim",
+        ),
+        ("filesystem", "sink", {**FILES, "csv.null-literal": '""'}, "csv.null-literal", "no delim"),
+        (
+            "filesystem",
+            "source",
+            {**FILES, "csv.null-literal": "\n"},
+            "csv.null-literal",
+            "line end",
+        ),
+        ("filesystem", "sink", {**FILES, "delimiter": '"'}, "csv.quote-character", "must differ"),
     ],
 )
 def test_what_is_wrong_is_named(
