@@ -121,13 +121,15 @@ def partial_input(node: Aggregate) -> tuple[str, ...]:
 def partial_sql(node: Aggregate, table: str) -> str:
     """Rows of the input in ``table`` to one partial per group."""
     parts = [part for phase in _all_phases(node) for part in phase.parts]
-    return _grouped(node, [(part.partial, part.column.name) for part in parts], table)
+    keys = [_one_zero(node.input.column_of(key)) for key in node.keys]
+    return _grouped(node, keys, [(part.partial, part.column.name) for part in parts], table)
 
 
 def merge_sql(node: Aggregate, table: str) -> str:
     """Partials in ``table`` to one partial per group. Associative."""
     parts = [part for phase in _all_phases(node) for part in phase.parts]
-    return _grouped(node, [(part.merge, part.column.name) for part in parts], table)
+    keys = [quoted(key) for key in node.keys]
+    return _grouped(node, keys, [(part.merge, part.column.name) for part in parts], table)
 
 
 def final_sql(node: Aggregate, table: str) -> str:
@@ -142,10 +144,19 @@ def final_sql(node: Aggregate, table: str) -> str:
     return f"SELECT {', '.join(keys + results)} FROM ({merge_sql(node, table)}) ORDER BY {order}"
 
 
-def _grouped(node: Aggregate, outputs: list[tuple[str, str]], table: str) -> str:
-    keys = [quoted(key) for key in node.keys]
+def _one_zero(key: Column) -> str:
+    """The key as a result shows it.
+
+    0.0 and -0.0 are equal, so they are one group; which of the two it had first is chance.
+    """
+    name = quoted(key.name)
+    return f"{name} + CAST(0 AS {key.type}) AS {name}" if key.type in ("DOUBLE", "FLOAT") else name
+
+
+def _grouped(node: Aggregate, keys: list[str], outputs: list[tuple[str, str]], table: str) -> str:
     selected = keys + [f"{sql} AS {quoted(name)}" for sql, name in outputs]
-    return f"SELECT {', '.join(selected)} FROM {table} GROUP BY {', '.join(keys)}"
+    grouping = ", ".join(quoted(key) for key in node.keys)
+    return f"SELECT {', '.join(selected)} FROM {table} GROUP BY {grouping}"
 
 
 def _all_phases(node: Aggregate) -> list[Phases]:

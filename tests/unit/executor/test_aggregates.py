@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import random
 from decimal import Decimal
 from typing import Any
@@ -108,6 +109,24 @@ def test_offsets_are_compared_as_numbers_and_splits_as_text() -> None:
     rows = "1 9 true 1 p-10 9; 1 10 true 1 p-10 10; 1 2 true 1 p-2 0"
     check("BIGINT", rows, call("last_value", "BIGINT", order="o"), [2])
     check("BIGINT", rows, call("first_value", "BIGINT", order="o"), [9])
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+@pytest.mark.parametrize("first", [0.0, -0.0])
+def test_both_zeros_are_one_group_and_shown_as_zero(kind: str, first: float) -> None:
+    columns = (Column("k", "BIGINT"), Column("z", kind))
+    count = AggregateCall(Column("n", "BIGINT"), "count")
+    node = Aggregate((*columns, count.output), Node(columns), ("k", "z"), (count,), "k")
+    data = pa.Table.from_pylist(
+        [{"k": 1, "z": z} for z in (first, -first, 1.5, None)], ENGINE.arrow_schema(columns)
+    )
+    partials = [
+        ENGINE.query(partial_sql(node, "d"), {"d": data.slice(at, 2)})
+        for at in range(data.num_rows)
+    ]
+    found = ENGINE.query(final_sql(node, "d"), {"d": pa.concat_tables(partials)}).to_pylist()
+    assert [(row["z"], row["n"]) for row in found] == [(0.0, 3), (1.5, 2), (None, 2)]
+    assert math.copysign(1, found[0]["z"]) == 1
 
 
 def test_where_that_refuses_all_rows() -> None:
