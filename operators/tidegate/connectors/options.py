@@ -213,9 +213,12 @@ def validate_options(
         values[option_name], written[option_name] = value, option
     try:
         model.model_validate({"connector": name, **values})
+        return tuple(sorted(values.items()))
     except ValidationError as error:
-        raise _problem(error, model, name, role, written, values) from None
-    return tuple(sorted(values.items()))
+        problem = _problem(error, model, name, role, written, values)
+    # Here, not above: pydantic's error would be this one's context, and keep the frames that it
+    # holds, engines in them, beyond the reach of Python's collector.
+    raise problem
 
 
 def parsed(model: type[Options], connector: str, pairs: tuple[tuple[str, str], ...]) -> Any:
