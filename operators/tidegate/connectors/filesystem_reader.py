@@ -24,6 +24,7 @@ from tidegate.plan.nodes import Table
 from tidegate.types import OFFSET, RECORD
 
 CHUNK_ROWS: Final = 65_536
+_HEAD_BYTES: Final = 4096
 
 Decoder: TypeAlias = Callable[[pa.Array], json_format.Decoded]
 
@@ -135,7 +136,7 @@ class FilesystemReader:
     def _read_lines(self, file: Any, begin: int, stop: int, offset: int) -> Iterator[SourceChunk]:
         is_csv = self._table.format == "csv"
         blank = b"" if is_csv and self._csv.delimiter in " \t" else b" \t"
-        header = is_csv and self._csv.header and begin == 0
+        header = is_csv and self._csv.header and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
             records = lines.split_lines(block, blank)
             if header and len(records):
@@ -168,6 +169,12 @@ class FilesystemReader:
             chunk = source_chunk(part.records, part.decoded.data, part.decoded.good, offset)
             offset = chunk.next_offset
             yield chunk
+
+
+def _is_blank(file: Any, end: int, blank: bytes) -> bool:
+    """Whether no row stands before byte ``end``: blank lines may, in an epoch of their own."""
+    head = lines.blocks(file, 0, end, _HEAD_BYTES)
+    return not any(len(lines.split_lines(block, blank)) for block in head)
 
 
 def _check_line_start(file: Any, path: str, begin: int, size: int) -> None:

@@ -21,9 +21,9 @@ _BOM: Final = b"\xef\xbb\xbf"
 NEWLINE: Final = ord("\n")
 
 
-def blocks(file: Any, start: int, end: int) -> Iterator[bytes]:
+def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """``file`` from byte ``start`` to ``end`` in blocks of whole lines, at least one line each."""
-    position, size = start, BLOCK_BYTES
+    position, size = start, block_bytes
     while position < end:
         block = file.read_at(min(size, end - position), position)
         if not block:
@@ -39,7 +39,7 @@ def blocks(file: Any, start: int, end: int) -> Iterator[bytes]:
                 )
             continue
         yield _from_start(block[:cut]) if position == 0 else block[:cut]
-        position, size = position + cut, BLOCK_BYTES
+        position, size = position + cut, block_bytes
 
 
 def _from_start(block: bytes) -> bytes:

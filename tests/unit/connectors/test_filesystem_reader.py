@@ -181,6 +181,16 @@ def test_csv(tmp_path: Path) -> None:
     assert run.malformed["a"] == [(2, b"3"), (3, b"x;y")]
 
 
+@pytest.mark.parametrize("blank", ["", "\n", " \t\r\n\n", "\ufeff\n", " " * 5000 + "\n\n"])
+@pytest.mark.parametrize("rows_max", [None, 1, 2])
+def test_a_csv_header_behind_blank_lines(tmp_path: Path, blank: str, rows_max: int | None) -> None:
+    write(tmp_path / "a" / "1.csv", blank, *(f"{line}\n" for line in ("id,name", "1,x")), end="")
+    table = source(tmp_path, format="csv", csv_header="true")
+    run = Run(table).to_end(rows_max)
+    assert run.rows["a"] == [(0, {"id": 1, "name": "x"})]
+    assert run.malformed["a"] == []
+
+
 def test_no_columns_at_all(tmp_path: Path) -> None:
     write(tmp_path / "a" / "1.json", "{}", "[]")
     run = Run(source(tmp_path, (Column("x", "TIMESTAMP"),)))
