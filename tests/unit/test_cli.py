@@ -129,6 +129,8 @@ def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
 def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:
     told(call("ledger", tmp_path), 2, f"{tmp_path} is no checkpoint of Tidegate")
     told(call("ledger", tmp_path / "none", "--json"), 2, "is no checkpoint")
+    (tmp_path / "file").touch()
+    told(call("ledger", tmp_path / "file"), 2, f"{tmp_path / 'file'} is no checkpoint")
     assert not (tmp_path / "none").exists()
 
 
@@ -156,6 +158,7 @@ def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> Non
     ]
     table = pa.table(arrays, schema=LEDGER_SCHEMA)
     pq.write_table(table, checkpoint.path / "ledger" / "part-0001-0000000001-0000.parquet")
+    checkpoint.write_entry(Entry(1, 0))
     first, second, account = call("ledger", checkpoint.path).stdout.splitlines()
     assert first.startswith("late        o b@7  1970-01-01 00:00:05  2.5 s late  \\x1b[2J[red]xxx")
     assert second.rstrip() == "late        o c@8  5  2 late"

@@ -188,7 +188,7 @@ def _corrupt(path: Path) -> TrustError:
 def _read_json(path: Path, what: str) -> dict[str, Any]:
     try:
         document = json.loads(path.read_bytes())
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise OptionsError(
             f"{path.parent} is no checkpoint of Tidegate: {what} is missing"
         ) from error
