@@ -97,7 +97,7 @@ def check(file: File, set_: Set = None, debug: Debug = False) -> None:
 
 @app.command()
 def ledger(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
     json_: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -106,7 +106,7 @@ def ledger(
         from tidegate.spark.checkpoint import Checkpoint
         from tidegate.spark.ledger import read_ledger
 
-        checkpoint = Checkpoint(str(directory))
+        checkpoint = Checkpoint(directory)
         checkpoint.read_job()
         document = read_ledger(checkpoint)
         if json_:

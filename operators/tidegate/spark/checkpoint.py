@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
+from urllib.parse import unquote, urlparse
 
 from tidegate.errors import OptionsError, TrustError
 
@@ -47,13 +47,7 @@ class Checkpoint:
     """The directory. Local for now: S3 comes with the cluster."""
 
     def __init__(self, uri: str) -> None:
-        parsed = urlparse(uri)
-        if parsed.scheme not in ("", "file"):
-            raise OptionsError(
-                f"--checkpoint {uri}: only local directories are supported so far",
-                hint="give a path or a file:// URI",
-            )
-        self.path = Path(parsed.path if parsed.scheme else uri).absolute()
+        self.path = Path(_local(uri) if "://" in uri else uri).absolute()
 
     def create(self) -> None:
         """Makes the directory. Raises OptionsError when that can't be done."""
@@ -163,6 +157,22 @@ class Checkpoint:
         """The files of one of Spark's logs, oldest first."""
         paths = [p for p in (self.path / "spark" / name).glob("*") if p.name.isdigit()]
         return sorted(paths, key=lambda path: int(path.name))
+
+
+def _local(uri: str) -> str:
+    """The path that a file:// URI means; as in a source's path, ``%20`` is a space."""
+    parsed = urlparse(uri)
+    if parsed.scheme != "file":
+        raise OptionsError(
+            f"--checkpoint {uri}: only local directories are supported so far",
+            hint="give a path or a file:// URI",
+        )
+    if parsed.netloc or parsed.query or parsed.fragment:
+        raise OptionsError(
+            f"--checkpoint {uri}: a URI of a local directory is file:/// and its path",
+            hint="write '?' and '#' in it as %3F and %23, or give a plain path",
+        )
+    return unquote(parsed.path)
 
 
 def _check_spark_file(path: Path, lines_min: int) -> None:

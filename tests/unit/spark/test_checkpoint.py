@@ -24,7 +24,15 @@ def test_only_local_directories_so_far(scheme: str) -> None:
 
 def test_a_file_uri_is_a_path(tmp_path: Path) -> None:
     assert Checkpoint(f"file://{tmp_path}/c").path == tmp_path / "c"
+    assert Checkpoint(f"file://{tmp_path}/a%20b%23c").path == tmp_path / "a b#c"
     assert Checkpoint("relative").path == Path.cwd() / "relative"
+    assert Checkpoint("a%20b:c").path == Path.cwd() / "a%20b:c"
+
+
+@pytest.mark.parametrize("uri", ["file://tmp/c", "file:///tmp/c#1", "file:///tmp/c?d"])
+def test_a_uri_that_means_no_path(uri: str) -> None:
+    with pytest.raises(OptionsError, match="is file:/// and its path"):
+        Checkpoint(uri)
 
 
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
