@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import posixpath
 from typing import Final
+from urllib.parse import unquote
 
 from tidegate.connectors.files import S3_SCHEMES, absolute, fixed_prefix, matches_below
 
@@ -24,10 +25,11 @@ def overlaps(written: str, format_: str, read: str) -> bool:
     other, into = _components(read)
     if place != other:
         return False
+    if out[: len(into)] == into:
+        return True  # a directory may be named as a glob is written, too
     base, pattern = fixed_prefix("/".join(into))
     if not pattern:
-        shorter = min(len(out), len(into))
-        return out[:shorter] == into[:shorter]
+        return out == into[: len(out)]
     depth = len([part for part in base.split("/") if part])
     file = (*out, f"{_PART}.{format_}")
     return file[:depth] == into[:depth] and matches_below(file[depth:], pattern)
@@ -41,7 +43,7 @@ def _components(path: str) -> tuple[str, tuple[str, ...]]:
     place, separator, inner = path.partition("://")
     if separator and place != "file":
         head, _, query = inner.partition("?")
-        normal = posixpath.normpath("/" + (head if "=" in query else inner))
+        normal = posixpath.normpath("/" + unquote(head if "=" in query else inner))
     else:
-        place, normal = "", os.path.realpath(absolute(inner if separator else path))
+        place, normal = "", os.path.realpath(absolute(unquote(inner) if separator else path))
     return place, tuple(part for part in normal.split("/") if part)
