@@ -8,6 +8,8 @@ names, and `functions` says which.
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel, ParseError, TokenError
@@ -25,6 +27,7 @@ _INTERVAL_UNITS = frozenset(
     for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
     for plural in ("", "S")
 )
+_WITH_UNITS = re.compile(r"\d\s*[A-Za-z]")
 _ROUNDED_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
 
@@ -72,6 +75,31 @@ class TidegateParser(DuckDBParser):
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: ARG002
         return super()._parse_function_args(alias=False)
+
+    def _parse_interval(
+        self, require_interval: bool = True, parse_function_unit: bool = True
+    ) -> exp.Interval | None:
+        """One interval, its text as it stands.
+
+        sqlglot keeps only the part of a text that it knows (``'1 day 02:00:00'`` is a day), and
+        adds what follows: ``INTERVAL '1' MINUTE + 5`` is no sum of intervals.
+        """
+        start = self._index
+        if not self._match(TokenType.INTERVAL) and require_interval:
+            return None
+        if self._match(TokenType.STRING, advance=False):
+            text = self._parse_primary()
+            if text is not None and _WITH_UNITS.search(text.name):
+                return exp.Interval(this=text)
+        else:
+            text = self._parse_term()
+        if text is None or (isinstance(text, exp.Column) and not self._at_interval_unit()):
+            self._retreat(start)  # a column whose name is interval
+            return None
+        return self._parse_interval_span(text, parse_function_unit=parse_function_unit)
+
+    def _at_interval_unit(self) -> bool:
+        return bool(self._curr) and self._curr.text.upper() in Tidegate.VALID_INTERVAL_UNITS
 
     def _parse_rounding(self, name: str) -> exp.Expr:
         """``FLOOR(x)``, and Flink's ``FLOOR(t TO MINUTE)``, which is date_trunc; CEIL likewise."""

@@ -30,6 +30,9 @@ DAY = 24 * HOUR
         ("INTERVAL '10 00:00:01' DAY TO SECOND", 10 * DAY + SECOND),
         ("INTERVAL '1 02:00:00'", 26 * HOUR),
         ("INTERVAL '01:30:00'", 90 * MINUTE),
+        ("INTERVAL '1 day 02:00:00'", 26 * HOUR),
+        ("INTERVAL '1 day -00:30:00'", 23 * HOUR + 30 * MINUTE),
+        ("INTERVAL '1' MINUTE + 2 * INTERVAL '1' SECOND", 62 * SECOND),
         ("INTERVAL '0.5' SECOND", SECOND // 2),
         ("INTERVAL '.5' SECOND", SECOND // 2),
         ("INTERVAL '1.5' HOUR", 90 * MINUTE),
@@ -57,6 +60,7 @@ def test_spellings(text: str, size: int) -> None:
         ("INTERVAL '-1 02:00:00'", "INTERVAL '-1 days -7200000000 microseconds'"),
         ("INTERVAL '1-2' YEAR TO MONTH", "INTERVAL '14 months'"),
         ("INTERVAL '1' MONTH", "INTERVAL '1' MONTH"),
+        ("INTERVAL '5 minutes ago'", "INTERVAL '-300000000 microseconds'"),
         ("INTERVAL '0.0' DAY", "INTERVAL '0 days'"),
         ("INTERVAL id MINUTE", "((\"id\") * INTERVAL '1' MINUTE)"),
         ("INTERVAL (id * 2.5) MIN", "((\"id\" * 2.5) * INTERVAL '60000000 microseconds')"),
@@ -72,6 +76,9 @@ def test_in_expressions(text: str, sql: str) -> None:
         ("INTERVAL 'x' SECOND", "'x' is no number of SECOND"),
         ("INTERVAL '5' FORTNIGHT", "'5' is no interval of FORTNIGHT"),
         ("INTERVAL 'soon'", "'soon' is no interval"),
+        ("INTERVAL 'about 5 minutes'", "'about 5 minutes' is no interval"),
+        ("INTERVAL '.5 hours'", "'.5 hours' is no interval"),
+        ("INTERVAL 'P5M'", "'P5M' is no interval"),
         ("INTERVAL '01:61' HOUR TO MINUTE", "has 61 for MINUTE, which ends at 59"),
         ("INTERVAL '5' HOUR TO MINUTE", "'5' is no interval HOUR TO MINUTE"),
         ("INTERVAL '5:' HOUR TO MINUTE", "'5:' is no interval HOUR TO MINUTE"),
@@ -85,6 +92,11 @@ def test_what_is_no_interval(text: str, said: str) -> None:
     with pytest.raises(BindError, match=said) as caught:
         plan(f"SELECT order_time - {text} AS x FROM orders")
     assert caught.value.hint
+
+
+def test_a_number_behind_an_interval_is_none() -> None:
+    with pytest.raises(BindError, match="do not fit"):
+        plan("SELECT order_time - (INTERVAL '1' MINUTE + 5) AS x FROM orders")
 
 
 @pytest.mark.parametrize("text", ["'1' MONTH", "'1-2' YEAR TO MONTH", "'0.1' YEAR", "'1 month'"])
