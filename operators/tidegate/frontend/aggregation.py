@@ -146,19 +146,21 @@ class Aggregation:
         if any(tree == key.tree for key in self._keys):
             return
         expr = self._binder.to_expr(tree, target.span)
-        if isinstance(tree, exp.Column):
-            name = tree.name
-        else:
-            name = unused(alias or expr.text, self._below)
+        plain = isinstance(tree, exp.Column)
+        name = tree.name if plain else self._computed_name(alias or expr.text)
         self._below[name] = expr
         self._names[f"{_KEY}{len(self._keys)}"] = name
         self._keys.append(_Key(tree, name))
 
     def _add_window_key(self, name: str) -> None:
-        if all(name != key.name for key in self._keys):
+        if all(key.tree != plan_column(name) for key in self._keys):
             self._below[name] = column_expr(self._binder.scope.relation.node.column_of(name))
             self._names[f"{_KEY}{len(self._keys)}"] = name
             self._keys.append(_Key(plan_column(name), name))
+
+    def _computed_name(self, wanted: str) -> str:
+        """A name below for a computed column: the input's columns keep theirs."""
+        return unused(wanted, [*self._below, *(column.name for column in self._binder.schema)])
 
     def _key_target(self, scalar: Scalar) -> tuple[Scalar, str]:
         """What a group key means: an ordinal, a column, an alias of the SELECT list, or itself."""
@@ -253,6 +255,12 @@ class Aggregation:
             )
         argument, order = arguments[0], None
         if isinstance(argument, exp.Order):
+            if argument.this is None:
+                raise BindError(
+                    f"{function} has no argument before ORDER BY",
+                    place,
+                    hint=f"write {function}(column ORDER BY time)",
+                )
             order = self._order(function.lower(), argument.expressions, span)
             argument = argument.this
         return self._binder.bind(Scalar(argument, argument_span(argument, span))), distinct, order
@@ -310,7 +318,7 @@ class Aggregation:
             if known.sql == expr.sql:
                 return name
         (plain,) = expr.columns if expr.is_column else ("",)
-        name = unused(plain or expr.text, self._below)
+        name = unused(plain, self._below) if plain else self._computed_name(expr.text)
         self._below[name] = expr
         return name
 

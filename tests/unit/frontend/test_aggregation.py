@@ -74,3 +74,20 @@ def test_one_aggregate_is_computed_once() -> None:
 def test_an_output_may_be_called_like_its_argument() -> None:
     text = plan(f"SELECT max(price) AS price {_FROM} GROUP BY window_end EMIT ON WINDOW CLOSE")
     assert "price = max(price)" in text
+
+
+def test_a_computed_key_does_not_take_a_columns_name() -> None:
+    text = plan(
+        f"SELECT id % 2 AS customer_id, id % 3 AS window_end, count(*) {_FROM}"
+        " GROUP BY 1, 2, orders.customer_id, orders.window_end EMIT ON WINDOW CLOSE"
+    )
+    keys = "customer_id#2, window_end#2, customer_id, window_end"
+    assert f"Aggregate by {keys} closing window_end" in text
+
+
+def test_a_computed_key_does_not_take_the_place_of_a_group_window() -> None:
+    text = plan(
+        "SELECT id % 2 AS window_start, count(*) FROM orders"
+        " GROUP BY 1, TUMBLE(order_time, INTERVAL '1' MINUTE)"
+    )
+    assert "Aggregate by window_start#2, window_start, window_end closing window_end" in text
