@@ -204,8 +204,10 @@ class QueryPlanner:
         extras: list[Output] = []
         columns: list[str] = []
         for item in query.order_by:
-            value = bind(self._order_target(item, query))
-            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+            known = self._ordinal(item, outputs)
+            if known is None:
+                value = bind(self._order_target(item, query))
+                known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
             if known is None:
                 known = _extra(self._source.snippet(item.value.span), value, outputs + extras)
                 extras.append(known)
@@ -263,18 +265,24 @@ class QueryPlanner:
                 hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
             )
 
-    def _order_target(self, item: OrderItem, query: Query) -> Scalar:
-        """What an ORDER BY key means: an ordinal, an alias of the SELECT list, or itself."""
+    def _ordinal(self, item: OrderItem, outputs: list[Output]) -> Output | None:
+        """The column of the result that an ORDER BY key counts off."""
         node = item.value.node
-        if isinstance(node, exp.Literal) and not node.is_string:
-            index = int(node.name) - 1 if node.name.isdigit() else -1
-            if not 0 <= index < len(query.items) or query.items[index].value is None:
-                raise BindError(
-                    f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
-                    self._source.position(item.span),
-                    hint="write a column",
-                )
-            return self._value(query.items[index])
+        if not isinstance(node, exp.Literal) or node.is_string:
+            return None
+        visible = [output for output in outputs if not output.hidden]
+        index = int(node.name) - 1 if node.name.isdigit() else -1
+        if not 0 <= index < len(visible):
+            raise BindError(
+                f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
+                self._source.position(item.span),
+                hint=f"write a number from 1 to {len(visible)}, or a column",
+            )
+        return visible[index]
+
+    def _order_target(self, item: OrderItem, query: Query) -> Scalar:
+        """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
+        node = item.value.node
         path = identifier_path(node)
         if path is not None and len(path) == 1:
             for other in query.items:

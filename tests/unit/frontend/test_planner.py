@@ -162,3 +162,8 @@ def test_names_of_columns() -> None:
         "Sink print print: id BIGINT, price DECIMAL(28,10), id * 2 BIGINT, abs BIGINT,"
         " Id2 BIGINT, abs#2 BIGINT"
     )
+
+
+def test_an_ordinal_behind_a_star_counts_its_columns() -> None:
+    text = plan("SELECT *, id * 2 AS twice FROM orders ORDER BY 2, 5 DESC, 3 EMIT ON WINDOW CLOSE")
+    assert "Sort order_time, twice DESC NULLS FIRST, price ASC NULLS LAST ties" in text
