@@ -50,8 +50,7 @@ def order_of(node: exp.Expr, checker: TypeChecker, schema: Schema) -> Order:
     """How the value of ``node`` moves with the columns of ``schema``."""
     order = _Analysis(checker, schema).order(node)
     if order.is_constant:
-        clock = any(call.name == "getvariable" for call in node.find_all(exp.Anonymous))
-        return Order(None, PROCESSING_TIME if clock else "it is a constant")
+        return Order(None, PROCESSING_TIME if _reads_clock(node) else "it is a constant")
     return order
 
 
@@ -77,8 +76,9 @@ class _Analysis:
         columns = {found.name for found in node.find_all(exp.Column)}
         if not columns:
             return _CONSTANT
-        if len(columns) > 1:
-            names = " and ".join(sorted(columns))
+        clock = ["the processing time"] if _reads_clock(node) else []
+        if len(columns) + len(clock) > 1:
+            names = " and ".join([*sorted(columns), *clock])
             return Order(None, f"it depends on {names}")
         rule = self._rules.get(type(node))
         if rule is None:
@@ -195,6 +195,9 @@ class _Analysis:
                 return Order(None, f"clocks are turned back in {self._checker.time_zone}")
             return orders[1]
         if name in ("greatest", "least"):
+            types = {self._type(argument) for argument in arguments}
+            if _ZONED in types and len(types) > 1 and not self._checker.zone_is_fixed:
+                return Order(None, f"clocks are turned back in {self._checker.time_zone}")
             return next(order for order in orders if order.column)
         if name in _RISING and orders[0].column:
             return orders[0]
@@ -209,6 +212,11 @@ class _Analysis:
 
     def _lost(self, what: str, order: Order) -> Order:
         return Order(None, f"{what} does not keep the order of {order.column}")
+
+
+def _reads_clock(node: exp.Expr) -> bool:
+    """Whether the value moves from epoch to epoch, the columns being what they are."""
+    return any(call.name == "getvariable" for call in node.find_all(exp.Anonymous))
 
 
 def _title(node: exp.Expr) -> str:
