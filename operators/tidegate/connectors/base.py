@@ -38,10 +38,13 @@ class SplitPlan:
 class SourcePlanner(Protocol):
     """Driver side of a source. One instance per table and run; it may keep caches."""
 
-    def splits(self) -> Sequence[str]:
+    def splits(self, *, begun: bool = False) -> Sequence[str]:
         """Names of all splits that exist now, sorted. Asks the outside world every time.
 
-        Raises TrustError when what was there before changed in a way that loses or doubles rows.
+        ``begun``: epochs were planned before, so of an unbounded table nothing may be left.
+
+        Raises OptionsError when there is nothing, TrustError when what was there before changed in
+        a way that loses or doubles rows.
         """
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:

@@ -181,7 +181,8 @@ class DatagenPlanner:
         self._available_now = available_now
         self._fixed: dict[str, int] = {}
 
-    def splits(self) -> Sequence[str]:
+    def splits(self, *, begun: bool = False) -> Sequence[str]:
+        del begun
         return sorted(split_name(index) for index in range(self._orders.splits))
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:

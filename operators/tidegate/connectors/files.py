@@ -44,6 +44,10 @@ class Listing:
     splits: dict[str, tuple[DataFile, ...]]
 
 
+class NothingFoundError(OptionsError):
+    """There is neither a file nor a directory at a path, or none that matches its glob."""
+
+
 def absolute(path: str) -> str:
     """``path`` as every process understands it: a relative local one becomes absolute."""
     return path if "://" in path else str(Path(path).absolute())
@@ -69,7 +73,7 @@ def open_location(path: str) -> tuple[Any, str]:
 
 
 def list_splits(path: str, each_file: bool) -> Listing:
-    """Lists ``path`` now. Raises OptionsError when there is nothing of that name."""
+    """Lists ``path`` now. Raises NothingFoundError when there is nothing of that name."""
     filesystem, root = open_location(path)
     try:
         info = filesystem.get_file_info(root)
@@ -85,7 +89,7 @@ def list_splits(path: str, each_file: bool) -> Listing:
                 return _splits(files, directories, each_file)
     except OSError as error:
         raise OptionsError(f"cannot list path '{path}'", detail=str(error)) from None
-    raise OptionsError(
+    raise NothingFoundError(
         f"nothing found at path '{path}'",
         hint="'path' must be an existing directory, file or glob",
     )

@@ -18,7 +18,13 @@ from typing import Any, Final
 
 from tidegate.connectors.base import Position, SplitPlan
 from tidegate.connectors.continuity import Continuity, intruder, shown
-from tidegate.connectors.files import DataFile, Listing, list_splits, open_location
+from tidegate.connectors.files import (
+    DataFile,
+    Listing,
+    NothingFoundError,
+    list_splits,
+    open_location,
+)
 from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
 from tidegate.connectors.positions import FilePosition, file_position, joined_hashes
@@ -51,9 +57,9 @@ class FilesystemPlanner:
         self._listing: Listing | None = None
         self._turn = 0
 
-    def splits(self) -> Sequence[str]:
+    def splits(self, *, begun: bool = False) -> Sequence[str]:
         if self._listing is None or not self._fixed:
-            self._listing = self._list()
+            self._listing = self._list(begun)
             self._continuity.look(self._listing)
         return list(self._listing.splits)
 
@@ -101,11 +107,13 @@ class FilesystemPlanner:
             ]
         return found
 
-    def _list(self) -> Listing:
+    def _list(self, begun: bool) -> Listing:
         """Raises OptionsError when nothing is there, TrustError on files that cannot be read."""
         try:
             listing = list_splits(self._path, self._each_file)
         except OptionsError as error:
+            if begun and self._monitored and isinstance(error, NothingFoundError):
+                return Listing({})  # what was read may be removed, up to the last file of a glob
             message = f"table '{self._table.name}': {error.message}"
             raise OptionsError(message, detail=error.detail, hint=error.hint) from None
         for split, files in listing.splits.items():

@@ -90,7 +90,7 @@ def _run(
     committers = _committers(plan, checkpoint)
     fresh = not checkpoint.exists
     if fresh:
-        _list_sources(plan, options)
+        _list_sources(plan, options, begun=False)
     manifest = _open_manifest(plan, options, checkpoint, committers)
     checkpoint.check_spark_log()
     committer = Committer(plan, checkpoint, lease, committers)
@@ -99,7 +99,7 @@ def _run(
         _say_finished(plan, checkpoint, last, log)
         return last
     if not fresh:
-        _list_sources(plan, options)
+        _list_sources(plan, options, begun=last.epoch > 0)
     checkpoint.plan_on()
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
@@ -129,12 +129,12 @@ def _run(
     return state.last
 
 
-def _list_sources(plan: Plan, options: RunOptions) -> None:
+def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:
     """Looks at every source once, so that a missing path is told at once, with its place."""
     places = dict(plan.job.places)
     for table in plan.tables:
         try:
-            source_planner(table, options.available_now).splits()
+            source_planner(table, options.available_now).splits(begun=begun)
         except OptionsError as error:
             place = places.get(table.name)
             raise BindError(error.message, place, detail=error.detail, hint=error.hint) from None

@@ -81,7 +81,7 @@ class Planner:
             before = start.tables.get(table, {})
             # New splits of an unbounded table may still join: its end is never reached.
             absent = Status.FINISHED if self._bounded[table] else Status.IDLE
-            splits = source.splits()
+            splits = source.splits(begun=bool(before))
             positions = {split: before[split][0] if split in before else None for split in splits}
             plans = source.plan(positions, self._job.rows_max)
             after = {

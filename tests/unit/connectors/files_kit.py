@@ -70,7 +70,7 @@ class Run:
 
     def epoch(self, rows_max: int | None = None) -> int:
         """One epoch; gives its rows."""
-        for split in self.planner.splits():
+        for split in self.planner.splits(begun=bool(self.positions)):
             self.positions.setdefault(split, None)
         plans = self.planner.plan(self.positions, rows_max)
         total = 0

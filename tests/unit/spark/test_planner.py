@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from spark_kit import add_rows, job_in, new_checkpoint
 from tidegate.clock import ManualClock
-from tidegate.errors import TrustError
+from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.actor import NO_SPLIT
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.offsets import Offset
@@ -135,6 +136,29 @@ def test_tables_without_splits_have_one_epoch(tmp_path: Path, monitored: bool) -
 def job_status(monitored: bool) -> Status:
     """New splits of an unbounded table may still join: its end is never reached."""
     return Status.IDLE if monitored else Status.FINISHED
+
+
+@pytest.mark.parametrize("rows_max", [1, None])
+def test_nothing_is_left_of_a_watched_path(tmp_path: Path, rows_max: int | None) -> None:
+    """As of a glob whose last file was read and removed."""
+    add_rows(tmp_path, "a", "0.json", (1, 1), (2, 2))
+    job = job_in(tmp_path, rows_max=rows_max, monitored=True)
+    running = Planner(job, ManualClock(9))
+    first = running.next_offset(Offset())
+    shutil.rmtree(tmp_path / "in")
+    for planner in (running, Planner(job, ManualClock(9))):
+        if rows_max:
+            with pytest.raises(TrustError, match="is gone before all of it was read"):
+                planner.next_offset(first)
+            continue
+        end = planner.next_offset(first)
+        assert end.tables["orders"]["a"] == (first.tables["orders"]["a"][0], Status.IDLE)
+        assert planner.next_offset(end) == end
+    if not rows_max:
+        add_rows(tmp_path, "a", "1.json", (3, 3))
+        assert running.next_offset(end).tables["orders"]["a"][1] is Status.ACTIVE
+    with pytest.raises(OptionsError, match="nothing found"):
+        Planner(job_in(tmp_path / "other"), ManualClock(9)).next_offset(Offset())
 
 
 def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
