@@ -36,7 +36,7 @@ from tidegate.frontend.times import (
     UNITS_US,
     bind_strategy,
     skew_us_max_of,
-    unit_us_of,
+    unit_us_in,
 )
 from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
 from tidegate.frontend.windows import WindowPlanner
@@ -232,7 +232,7 @@ class RelationPlanner:
     ) -> Relation:
         relation, time = self.windows.time_column(relation, column)
         binder = Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
-        unit_us = unit_us_of(time, table)
+        unit_us = unit_us_in(relation.node, time)
         expr = bind_strategy(binder, strategy, time, unit_us)
         below = relation.node
         node = WatermarkFilter(

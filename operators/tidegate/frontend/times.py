@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sqlglot import exp
@@ -21,12 +22,23 @@ from tidegate.frontend.typecheck import (
     is_integer,
     is_numeric,
 )
-from tidegate.plan.nodes import Expr, Table
+from tidegate.plan.nodes import (
+    Aggregate,
+    Expr,
+    Node,
+    Project,
+    Scan,
+    Table,
+    Tumble,
+)
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
 UNIT_OPTION: Final = "scan.watermark.unit"
+_PICKS: Final = ("min", "max", "first_value", "last_value")
+_FIELD: Final = re.compile(r"""(struct_extract\()+"[^"]*"(, '[^']*'\))+""")
+"""An expression that is a field of a column."""
 
 
 def unit_us_of(column: Column, table: Table) -> int:
@@ -38,6 +50,35 @@ def unit_us_of(column: Column, table: Table) -> int:
         return UNITS_US[table.option(UNIT_OPTION, "ms")]
     unit_us = UNITS_US[table.option(UNIT_OPTION, "none")]
     return unit_us // 10**scale if unit_us % 10**scale == 0 else 0
+
+
+def unit_us_in(node: Node, column: Column) -> int:
+    """Microseconds in one unit of ``column`` of ``node``, or of a field in it; 0: not known.
+
+    A number keeps its unit as long as it is passed on as it is; of a computed one, only a
+    TIMESTAMP's is known.
+    """
+    if column.type.startswith("TIMESTAMP"):
+        return 1
+    name, below = column.name, node.inputs
+    match node:
+        case Scan():
+            return unit_us_of(column, node.table)
+        case Project():
+            expr = dict(node.columns)[name]
+            if not expr.is_column and not _FIELD.fullmatch(expr.sql):
+                return 0
+            (name,) = expr.columns
+        case Tumble():
+            if all(known.name != name for known in node.input.schema):
+                name = node.time_column
+        case Aggregate():
+            for call in node.calls:
+                if call.output.name == name:
+                    if call.function not in _PICKS or call.argument is None:
+                        return 0
+                    name = call.argument
+    return unit_us_in(below[0], Column(name, column.type))
 
 
 def skew_us_max_of(table: Table) -> int:
@@ -197,7 +238,7 @@ def _in_units(binder: Binder, us: int, unit_us: int, column: Column, scalar: Sca
         raise BindError(
             f"an INTERVAL does not fit {article(column.type)} column whose unit is not known",
             binder.source.position(scalar.span),
-            hint="write a number, or set 'scan.watermark.unit' to s, ms or us",
+            hint="write a number; of a table's column, 'scan.watermark.unit' may say s, ms or us",
         )
     if us % unit_us:
         raise BindError(

@@ -16,10 +16,10 @@ from tidegate.frontend.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import Query, Scalar, TumbleRef
-from tidegate.frontend.times import bind_size, require_event_time, unit_us_of
+from tidegate.frontend.times import bind_size, require_event_time, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, derive, window_columns
-from tidegate.plan.nodes import Filter, Node, Project, Scan, Tumble, column_expr
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, window_columns
+from tidegate.plan.nodes import Filter, Node, Project, Tumble, column_expr
 from tidegate.types import Column
 
 GROUP_WINDOW_CALLS: Final = {
@@ -109,11 +109,7 @@ class WindowPlanner:
         names: tuple[str, ...],
     ) -> Tumble:
         binder = self._binder(relation)
-        derived = derive(relation.node)[time.name]
-        unit_us = derived.unit_us
-        if derived.lost:
-            scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
-            unit_us = unit_us_of(time, scan.table) if scan else 1
+        unit_us = unit_us_in(relation.node, time)
         size = bind_size(binder, size_, time, unit_us, "size")
         if size <= 0:
             raise BindError(

@@ -47,17 +47,15 @@ class Derived:
     """What is known of one column's watermark.
 
     With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
-    functions on the way, outermost first (empty: the column itself); ``unit_us`` is the
-    microseconds in one unit of the column (0: not a time); ``window`` is the tumbling window of
-    which the column is the start, the end or the time, with its distance from the start. Without
-    one: ``lost`` says why.
+    functions on the way, outermost first (empty: the column itself); ``window`` is the tumbling
+    window of which the column is the start, the end or the time, with its distance from the start.
+    Without one: ``lost`` says why.
     """
 
     filter_id: str = ""
     source: str = ""
     how: tuple[str, ...] = ()
     lost: str = ""
-    unit_us: int = 1
     window: tuple[Tumble, int] | None = None
 
     @property
@@ -95,7 +93,7 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Input():
             return dict(ports[node.port]) if ports else _of_input(node)
         case WatermarkFilter():
-            own = Derived(node.id, node.column, unit_us=node.unit_us)
+            own = Derived(node.id, node.column)
             return derive(node.input, ports) | {node.column: own}
         case Project():
             below = derive(node.input, ports)
@@ -151,11 +149,7 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     if not is_event_time_type(expr.type):
         return Derived(lost=f"{expr.type} carries no watermark")
     step = expr.text.replace(expr.monotone_in, "·") if expr.text else f"{name}(·)"
-    return replace(derived, how=(step, *derived.how), window=None, unit_us=_unit(derived, expr))
-
-
-def _unit(derived: Derived, expr: Expr) -> int:
-    return 1 if expr.type.startswith("TIMESTAMP") else derived.unit_us
+    return replace(derived, how=(step, *derived.how), window=None)
 
 
 def _of_tumble(node: Tumble, below: Columns) -> dict[str, Derived]:

@@ -81,6 +81,41 @@ def test_sizes_are_in_the_columns_unit(type_: str, unit: str, size: str, units: 
     assert sink.input.size == units
 
 
+_UNITS = (
+    "CREATE TABLE x (n BIGINT, r ROW<n BIGINT>, WATERMARK FOR n AS n)"
+    f" {_WITH}, 'scan.watermark.unit' = 's'); "
+)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM TUMBLE((SELECT n AS m FROM x WHERE n > 0), m, INTERVAL '1' HOUR)",
+        "SELECT * FROM TUMBLE((SELECT min(n) AS m FROM x GROUP BY n), m, INTERVAL '1' HOUR)",
+        "SELECT * FROM TUMBLE((SELECT window_end AS m FROM TUMBLE(x, n, 60)), m, '1 hour')",
+        "SELECT * FROM TUMBLE(WATERMARK(x, r.n, INTERVAL '1' SECOND), r.n, INTERVAL '1' HOUR)",
+    ],
+)
+def test_a_number_that_is_passed_on_keeps_its_unit(query: str) -> None:
+    (sink,) = compile(f"{_UNITS} {query} EMIT ON WINDOW CLOSE", "f.sql").sinks
+    assert 3600 in [node.size for node in sink.walk() if isinstance(node, Tumble)]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "TUMBLE((SELECT n * 1000 AS m FROM x), m, INTERVAL '1' HOUR)",
+        "TUMBLE((SELECT r.n / 1000 AS m FROM x), m, INTERVAL '1' HOUR)",
+        "TUMBLE((SELECT count(*) AS m FROM x GROUP BY n), m, INTERVAL '1' HOUR)",
+        "TUMBLE((SELECT epoch_ms(make_timestamp(n)) AS m FROM x), m, INTERVAL '1' HOUR)",
+        "WATERMARK((SELECT n * 1000 AS m FROM x), m, INTERVAL '1' SECOND)",
+    ],
+)
+def test_the_unit_of_a_computed_number_is_not_known(query: str) -> None:
+    with pytest.raises(BindError, match="unit is not known"):
+        compile(f"{_UNITS} SELECT * FROM {query} EMIT ON WINDOW CLOSE", "f.sql")
+
+
 @pytest.mark.parametrize(
     ("type_", "strategy", "message"),
     [
