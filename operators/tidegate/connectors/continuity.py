@@ -10,12 +10,12 @@ listing before, which does not: it also knows files that were seen and not yet b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tidegate.connectors.files import DataFile, Listing
 from tidegate.connectors.line_count import Measure
-from tidegate.connectors.positions import FilePosition, name_hash
+from tidegate.connectors.positions import FilePosition, name_hash, size_hash
 from tidegate.errors import TrustError
 
 _CHANGED: Final = "files of a source may be added behind those already read, never changed"
@@ -102,6 +102,8 @@ class Continuity:
                 f"appeared before '{begin.file}', which has been read already",
                 "give new files names that sort behind; rename this one",
             )
+        if before is None:  # else the listing before has been compared
+            self._check_sizes(split, files.values(), begin)
         if begin.file in files:
             self._check_begun(split, files[begin.file], begin)
         elif begin.place < begin.end:
@@ -109,6 +111,16 @@ class Continuity:
             raise self._error(
                 split, begin.file, f"is gone before all of it was read ({read})", _PUT_BACK
             )
+
+    def _check_sizes(self, split: str, files: Iterable[DataFile], begin: FilePosition) -> None:
+        """The files before that of ``begin``, which were read to their ends, are as they were."""
+        known = begin.size_hashes
+        for file in files:
+            size = known.get(name_hash(file.name)) if file.name < begin.file else None
+            if size is not None and size != size_hash(file.size):
+                raise self._error(
+                    split, file.name, f"changed after it was read: {file.size} bytes now", _CHANGED
+                )
 
     def _check_begun(self, split: str, file: DataFile, begin: FilePosition) -> None:
         """The file in which ``begin`` lies is still there: as it was, or with more behind it."""

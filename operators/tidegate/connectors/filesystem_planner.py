@@ -27,7 +27,7 @@ from tidegate.connectors.files import (
 )
 from tidegate.connectors.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
-from tidegate.connectors.positions import FilePosition, file_position, joined_hashes
+from tidegate.connectors.positions import FilePosition, file_position, joined_hashes, joined_sizes
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
@@ -174,9 +174,11 @@ class FilesystemPlanner:
 
     def _position(self, split: str, file: DataFile, place: int, number: int) -> FilePosition:
         """The position at ``place`` in ``file``, the split's file of that ``number`` from 1."""
-        names = [known.name for known in self._files(split)[:number]]
+        known = self._files(split)[:number]
+        names = joined_hashes([each.name for each in known])
+        sizes = joined_sizes([each.size for each in known])
         end = self._measure.end(file)
-        return FilePosition(file.name, place, number, end, file.mtime_ns, joined_hashes(names))
+        return FilePosition(file.name, place, number, end, file.mtime_ns, names, sizes)
 
     def _finished(self, split: str, end: FilePosition) -> bool:
         if self._monitored and not self._each_file:

@@ -8,7 +8,7 @@ from pyarrow import fs
 from tidegate.connectors.continuity import Continuity, intruder, shown
 from tidegate.connectors.files import DataFile, Listing
 from tidegate.connectors.line_count import TextMeasure
-from tidegate.connectors.positions import FilePosition, joined_hashes
+from tidegate.connectors.positions import FilePosition, joined_hashes, joined_sizes
 from tidegate.errors import TrustError
 
 HALF = FilePosition("2", 5, 2, 9, 1)
@@ -102,6 +102,20 @@ def position(*names: str, older: int = 0) -> FilePosition:
 def test_what_appeared_among_files_read(now: str, found: str) -> None:
     stranger = intruder(files(*now.split()), position("d", "e", "f", older=2))
     assert (stranger.name if stranger else "") == found
+
+
+@pytest.mark.parametrize("sizes", [[4, 9], []])
+def test_the_first_listing_shows_what_an_older_file_has_become(sizes: list[int]) -> None:
+    begin = FilePosition("2", 9, 2, 9, 1, joined_hashes(["1", "2"]), joined_sizes(sizes))
+    for unchanged in (SEEN, listed(("1", 4, 7), ("2", 11, 1)), listed(("2", 9, 1))):
+        looked(unchanged).check("s", begin)
+    for size in (3, 5):
+        continuity = looked(listed(("1", size, 1), ("2", 9, 1)))
+        if not sizes:  # of a checkpoint that did not keep them
+            continuity.check("s", begin)
+            continue
+        with pytest.raises(TrustError, match=f"file 's/1' .* after it was read: {size} bytes now"):
+            continuity.check("s", begin)
 
 
 def test_the_listing_before_knows_all_names() -> None:
