@@ -23,7 +23,9 @@ _POSTGRES: Final = {
 _POSTGRES_EXACT: Final = {"Mon": "%b", "Dy": "%a"}
 _JAVA_PART: Final = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
 _POSTGRES_PART: Final = re.compile(
-    '"([^"]*)"|Mon|Dy|(?i:' + "|".join(sorted(_POSTGRES, key=len, reverse=True)) + ")|[A-Za-z]+|.",
+    '"([^"]*)"|Mon|Dy|(?i:S{4,5}|'
+    + "|".join(sorted(_POSTGRES, key=len, reverse=True))
+    + ")|[A-Za-z]+|.",
     re.DOTALL,
 )
 _POSTGRES_SIGNS: Final = re.compile(r"(?i:hh24|hh12|mi)|DD|YYYY")

@@ -45,6 +45,7 @@ def test_patterns(translate: Callable[[str], str], pattern: str, shown: str) -> 
         (formats.postgres, "YYYY Month", "th"),
         (formats.postgres, "FMDD", "FMDD"),
         (formats.postgres, "Day", "Day"),
+        (formats.postgres, "YYYYDDD ssss", "ssss"),
     ],
 )
 def test_unknown_parts_are_named(translate: Callable[[str], str], pattern: str, part: str) -> None:
