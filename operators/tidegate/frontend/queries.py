@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
@@ -116,11 +117,11 @@ def parse_relation(cursor: Cursor) -> Relation:
             return SubqueryRef(query, _alias(cursor), start.to(cursor.previous_span))
         relation = parse_relation(cursor)
         cursor.expect(")", why="after the table")
-        return relation
+        return _renamed(cursor, relation, start)
     if cursor.accept("TABLE", "("):
         relation = parse_relation(cursor)
         cursor.expect(")", why="at the end of TABLE(…)")
-        return relation
+        return _renamed(cursor, relation, start)
     cursor.accept("TABLE")
     if cursor.word(1) == "(" and cursor.kind() is not TokenType.IDENTIFIER:
         return _function(cursor, start)
@@ -135,6 +136,12 @@ def parse_relation(cursor: Cursor) -> Relation:
     alias = _alias(cursor)
     hints = hints or take_hints(cursor)
     return TableRef(name, alias, hints, start.to(cursor.previous_span))
+
+
+def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
+    """``relation`` under the alias that may stand behind its parenthesis."""
+    alias = _alias(cursor) or relation.alias
+    return replace(relation, alias=alias, span=start.to(cursor.previous_span))
 
 
 def _function(cursor: Cursor, start: Span) -> Relation:
