@@ -176,7 +176,10 @@ def _local(uri: str) -> str:
 
 
 def _check_spark_file(path: Path, lines_min: int) -> None:
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise _corrupt(path) from error
     if lines[0] not in (b"v1", b"v2") or len(lines) < lines_min:
         raise _corrupt(path)
     for line in lines[1:]:

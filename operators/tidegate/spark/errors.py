@@ -16,6 +16,9 @@ from tidegate import errors
 
 _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
 
+_DAMAGED = "Checksum error: "
+"""How Hadoop begins to say that a local file does not fit its checksum."""
+
 
 class CarriedError(Exception):
     """A TidegateError on its way through Spark."""
@@ -30,6 +33,27 @@ def carried() -> Iterator[None]:
         document = [type(error).__name__, error.message, error.detail, error.hint]
         mark = base64.b64encode(json.dumps(document).encode()).decode()
         raise CarriedError(f"{error.message} @tidegate[{mark}]") from error
+
+
+def explained(text: str) -> errors.TidegateError:
+    """What Spark's error ``text`` says: our error if one was carried, else its telling line."""
+    ours = recovered(text)
+    if ours is not None:
+        return ours
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    damaged = next((line for line in lines if _DAMAGED in line), None)
+    if damaged is not None:
+        return errors.TrustError(
+            "the checkpoint is corrupt: a file of Spark's was changed after it was written",
+            detail=damaged[damaged.index(_DAMAGED) :][:500],
+            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+        )
+    telling = [line for line in lines if "Error" in line or "Exception" in line]
+    return errors.RunError(
+        "the job failed while running",
+        detail=(telling or lines or ["no detail"])[-1][:500],
+        hint="run again with --debug for the whole trace; the checkpoint is intact",
+    )
 
 
 def recovered(text: str) -> errors.TidegateError | None:

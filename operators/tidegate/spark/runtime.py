@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.connectors.registry import is_bounded
-from tidegate.errors import RunError, TidegateError
+from tidegate.errors import TidegateError
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer
-from tidegate.spark.errors import recovered
+from tidegate.spark.errors import explained
 from tidegate.spark.source import FORMAT, TidegateSource
 from tidegate.spark.stage import StageProcessor
 from tidegate.spark.stop import Stop
@@ -55,7 +56,10 @@ def run_query(
     log: Callable[[str], None],
 ) -> None:
     """Runs the job's query until it ends or is stopped. Raises a TidegateError when it fails."""
-    query = _start(spark, job, committer, state, interval_s)
+    try:
+        query = _start(spark, job, committer, state, interval_s)
+    except Py4JJavaError as error:
+        raise _explained(error, state) from error
     told = False
     try:
         while not query.awaitTermination(_POLL_S):
@@ -111,20 +115,10 @@ def _start(
 
 
 def _explained(error: Exception, state: RunState) -> TidegateError:
-    """The error behind Spark's: ours if one was carried, else its first telling line."""
+    """The error behind Spark's: the driver's own, else what its text says."""
     if state.error is not None:
         return state.error
-    text = str(error)
-    ours = recovered(text)
-    if ours is not None:
-        return ours
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line or "Exception" in line]
-    return RunError(
-        "the job failed while running",
-        detail=(telling or lines or ["no detail"])[-1][:500],
-        hint="run again with --debug for the whole trace; the checkpoint is intact",
-    )
+    return explained(str(error))
 
 
 @contextmanager

@@ -130,6 +130,10 @@ def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> 
     path = write_log(checkpoint, "offsets", 1, text)
     with pytest.raises(TrustError, match=str(path)):
         checkpoint.check_spark_log()
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(TrustError, match=str(path)):
+        checkpoint.check_spark_log()
 
 
 @pytest.mark.parametrize(

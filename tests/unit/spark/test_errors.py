@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate import errors
-from tidegate.spark.errors import CarriedError, carried, recovered
+from tidegate.spark.errors import CarriedError, carried, explained, recovered
 
 
 def through_spark(error: Exception) -> str:
@@ -33,3 +33,21 @@ def test_others_pass_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError), carried():
         raise ZeroDivisionError
     assert recovered("java.lang.OutOfMemoryError") is None
+
+
+def test_a_file_of_sparks_that_was_changed_is_not_trusted() -> None:
+    checksum = "Checksum error: file:/c/spark/offsets/14 at 0 exp: 5 got: 6"
+    java = f"o1.start.\n: org.apache.hadoop.fs.ChecksumException: {checksum}\n\tat java.lang.Error"
+    for text in (java, f"[STREAM_FAILED] Query terminated with exception: {checksum}\nRUNNABLE"):
+        error = explained(text)
+        assert isinstance(error, errors.TrustError)
+        assert error.detail.startswith(checksum)
+
+
+def test_other_errors_show_their_telling_line() -> None:
+    error = explained("Job aborted\nCaused by: java.io.IOException: No space left\n\tat x.y")
+    assert (type(error), error.detail) == (
+        errors.RunError,
+        "Caused by: java.io.IOException: No space left",
+    )
+    assert explained("").detail == "no detail"
