@@ -154,7 +154,6 @@ def _open_manifest(
 ) -> dict[str, Any]:
     """job.json: written by the first run, checked by all others."""
     fresh = not checkpoint.exists
-    remembered = {str(t): committer.prepare(fresh) for t, committer in committers.items()}
     identity: dict[str, Any] = {
         "fingerprint": fingerprint(plan),
         "vnodes": plan.vnodes,
@@ -170,7 +169,7 @@ def _open_manifest(
             "job": plan.job.name,
             "tidegate": tidegate.__version__,
             "parallelism": options.parallelism,
-            "sinks": remembered,
+            "sinks": {str(t): committer.prepare(True) for t, committer in committers.items()},
         }
         checkpoint.write_job(manifest)
     else:
@@ -181,7 +180,8 @@ def _open_manifest(
             raise OptionsError(
                 f"the checkpoint {checkpoint.path} belongs to another job",
                 detail=f"it was made by '{manifest.get('job')}'; tables or queries differ",
-                hint="give this job a checkpoint of its own, or run the SQL that made this one",
+                hint="give this job a checkpoint of its own, or run the SQL that made this one; if"
+                " it has relative paths, in the directory in which it was run",
             )
         _check_fixed(manifest, identity)
         if manifest.get("hash") != identity["hash"]:
@@ -189,6 +189,8 @@ def _open_manifest(
                 "this release spreads keys over vnodes in another way than the checkpoint's",
                 hint=f"run with tidegate {manifest.get('tidegate')}, which made the checkpoint",
             )
+        for committer in committers.values():  # not before it is known whose checkpoint this is
+            committer.prepare(False)
     for target, committer in committers.items():
         committer.bind(manifest["sinks"][str(target)])
     return manifest

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,9 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
 
 def test_another_job_is_refused(job: Path) -> None:
     rewrite(job, {"fingerprint": "other"})
+    shutil.rmtree(job / "out")
     refused(job, OptionsError, "belongs to another job")
+    assert not (job / "out").exists(), "nothing was made where this job would write"
 
 
 def test_settings_that_state_depends_on_are_kept(job: Path) -> None:
