@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from tidegate.executor.aggregates import FUNCTIONS
 from tidegate.frontend.functions import AGGREGATES, proc_time, refusal, sql_of
@@ -34,3 +35,11 @@ def test_processing_time_is_spelled_as_the_plan_spells_it() -> None:
 
 def test_the_aggregates_are_the_executors() -> None:
     assert AGGREGATES == FUNCTIONS
+
+
+def test_sqlglots_doubts_are_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    zoned = exp.cast(exp.column("z"), "TIMESTAMPTZ")
+    zoned.type = zoned.to
+    tree = exp.Extract(this=exp.Var(this="DAY"), expression=zoned)
+    assert sql_of(tree).startswith("EXTRACT(DAY FROM ")
+    assert not caplog.records
