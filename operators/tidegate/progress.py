@@ -13,7 +13,6 @@ from rich.table import Table
 
 from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.commit import is_finished
 from tidegate.spark.ledger import counts_document, show_time
@@ -88,10 +87,9 @@ class Progress:
         return str(show_time(value, self._time_type(filter_id)))
 
     def _time_type(self, filter_id: str) -> str | None:
-        for fragment in self._plan.fragments:
-            for node in fragment.nodes:
-                if isinstance(node, WatermarkFilter) and node.id == filter_id:
-                    return column_named(node.schema, node.column).type
+        for node in self._plan.watermark_filters():
+            if node.id == filter_id:
+                return column_named(node.schema, node.column).type
         return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from oracle.jobs import expected, write
@@ -38,6 +39,10 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
     assert len(lines) > 2
     assert lines[-1]["counts"]["read"] == wanted.counts.read
     assert sorted(lines[-1]["splits"]) == sorted(splits)
+
+    metrics = (checkpoint / "metrics.prom").read_text()
+    late = re.findall(r'^tidegate_rows_total{.*fate="late".*} (.*)$', metrics, re.MULTILINE)
+    assert sum(map(float, late)) == wanted.counts.late > 0
 
     # A second run has nothing to do, does not start Spark for it, and names what appeared since.
     before = outputs_of(spec, tmp_path)

@@ -59,6 +59,7 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "pyspark": ("spark",),
     "py4j": ("spark",),
     "confluent_kafka": ("connectors",),
+    "prometheus_client": ("spark",),
     "typer": ("cli",),
     "rich": ("cli", "progress"),
 }

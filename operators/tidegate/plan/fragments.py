@@ -94,12 +94,14 @@ class Plan:
 
     def filters(self) -> dict[str, str]:
         """Watermark filter id to account."""
-        return {
-            node.id: node.account
-            for fragment in self.fragments
-            for node in fragment.nodes
-            if isinstance(node, WatermarkFilter)
-        }
+        return {node.id: node.account for node in self.watermark_filters()}
+
+    def watermark_filters(self) -> Iterator[WatermarkFilter]:
+        """All watermark filters, wherever they run."""
+        for fragment in self.fragments:
+            for node in fragment.nodes:
+                if isinstance(node, WatermarkFilter):
+                    yield node
 
     def accounts(self) -> dict[str, str]:
         """Account (S7) to table name."""

@@ -6,6 +6,8 @@
     ledger/           late and quarantined rows, Parquet
     staging/          rows on their way to sinks that have no place of their own
     stop              there while the driver wants no further epoch planned (see `stop`)
+    metrics.prom      the metrics of the newest epoch (see `metrics_file`)
+    log/              what the JVM prints
     spark/            Spark's own: offset log, commit log, state store
 
 An epoch's entry is immutable: written once, by the driver, after the epoch's rows are staged and
@@ -71,6 +73,10 @@ class Checkpoint:
     @property
     def ledger(self) -> str:
         return str(self.path / "ledger")
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.prom"
 
     def staging(self, target: int) -> str:
         """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""

@@ -28,6 +28,7 @@ from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
 from tidegate.spark.lease import Lease
 from tidegate.spark.ledger import ledger_table
+from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.runtime import RunState, run_query, stopped_after
 from tidegate.spark.stop import Stop
@@ -111,7 +112,8 @@ def _run(
         options.available_now,
         manifest["time_zone"],
     )
-    state = RunState(listeners=[listener], last=last)
+    metrics = MetricsFile(plan, checkpoint.metrics)
+    state = RunState(listeners=[metrics.on_epoch, listener], last=last)
     spark = start_spark(
         plan.job.name,
         options.master,

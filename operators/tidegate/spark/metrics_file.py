@@ -1,0 +1,93 @@
+"""A job's metrics as of its newest epoch, as a file that Prometheus' node exporter can pick up.
+
+All of it comes from the entry of the epoch, so it says what is committed and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from prometheus_client import CollectorRegistry, write_to_textfile
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+from tidegate import metrics
+from tidegate.metrics import Metric
+from tidegate.plan.fragments import Plan
+from tidegate.spark.checkpoint import Entry
+from tidegate.types import Status, column_named, decimal_scale
+
+Family = CounterMetricFamily | GaugeMetricFamily
+Sample = tuple[tuple[str, ...], float]
+
+_FATES = ("used", "filtered", "late", "quarantined")
+
+
+class MetricsFile:
+    """Writes ``path`` anew, whole, for each epoch."""
+
+    def __init__(self, plan: Plan, path: Path) -> None:
+        self._plan = plan
+        self._path = path
+
+    def on_epoch(self, entry: Entry) -> None:
+        """An epoch was committed. A disk that takes no file does not end the job."""
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Epoch(self._plan, entry))
+        with suppress(OSError):
+            write_to_textfile(str(self._path), registry)
+
+
+class _Epoch:
+    """The metrics of one epoch, as prometheus-client collects them."""
+
+    def __init__(self, plan: Plan, entry: Entry) -> None:
+        self._plan = plan
+        self._entry = entry
+
+    def collect(self) -> Iterator[Family]:
+        entry = self._entry
+        yield _family(metrics.EPOCH, [((), entry.epoch)])
+        yield _family(metrics.EPOCH_TIME, [((), entry.time_us / 1e6)])
+        yield _family(metrics.LEDGER_ROWS, [((), entry.ledger_rows)])
+        yield _family(metrics.ROWS, self._rows())
+        yield _family(metrics.SPLIT_WATERMARK, self._watermarks())
+        yield _family(metrics.SPLIT_STATUS, self._statuses())
+
+    def _rows(self) -> Iterator[Sample]:
+        for account, splits in self._entry.counts.items():
+            for split, counts in splits.items():
+                for fate in _FATES:
+                    yield (account, split, fate), counts[fate]
+
+    def _watermarks(self) -> Iterator[Sample]:
+        filters = {node.id: node for node in self._plan.watermark_filters()}
+        for filter_id, splits in self._entry.filters.items():
+            node = filters[filter_id]
+            unit = _unit(column_named(node.schema, node.column).type)
+            for split, state in splits.items():
+                if state["watermark"] is not None:
+                    yield (node.account, node.column, split), state["watermark"] / unit
+
+    def _statuses(self) -> Iterator[Sample]:
+        for table, splits in self._entry.statuses.items():
+            for split, status in splits.items():
+                for each in Status:
+                    yield (table, split, each.name.lower()), float(each == status)
+
+
+def _unit(kind: str) -> float:
+    """How many steps of a 64-bit event time of type ``kind`` make one that people know."""
+    if kind == "BIGINT":
+        return 1
+    scale = decimal_scale(kind)
+    return 1e6 if scale is None else 10.0**scale
+
+
+def _family(metric: Metric, samples: Iterable[Sample]) -> Family:
+    kind = CounterMetricFamily if metric.is_counter else GaugeMetricFamily
+    family: Family = kind(metric.name, metric.help, labels=metric.labels)
+    for labels, value in samples:
+        family.add_metric(labels, value)
+    return family
