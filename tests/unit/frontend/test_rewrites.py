@@ -6,6 +6,7 @@ import pytest
 from frontend_kit import job
 from tidegate.errors import SqlError
 from tidegate.plan.derivation import derive
+from tidegate.plan.nodes import Project
 
 _ROW = (
     "SELECT 7 AS id, TIMESTAMP '2024-03-05 17:08:09' AS t, 'a,b' AS customer_name,"
@@ -16,7 +17,8 @@ _ROW = (
 def _value(text: str) -> object:
     """The value of an expression over the one row, computed as the plan says."""
     (sink,) = job(f"SELECT {text} AS x, id AS other FROM plain").sinks
-    sql = dict(sink.input.columns)["x"].sql  # type: ignore[attr-defined]
+    assert isinstance(sink.input, Project)
+    sql = dict(sink.input.columns)["x"].sql
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     (value,) = connection.execute(f"SELECT CAST({sql} AS VARCHAR) FROM ({_ROW})").fetchone() or ()
