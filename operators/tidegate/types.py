@@ -33,6 +33,9 @@ SPLIT: Final = "__split"
 """string: the name of the row's split; breaks ties together with `OFFSET` (S6)."""
 RECORD: Final = "__record"
 """binary: the record as it was read; only what the ledger gets keeps it."""
+BROKER_TIME: Final = "__broker_time"
+"""int64, microseconds: when the broker appended the record, for S11; NULL where it does not say
+(LogAppendTime is off). A chunk of a source that never says has no such column; filters end it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,8 @@ class Table:
     """A declared source or sink. ``columns`` are physical: computed ones are a `Project` above.
 
     ``options`` are the validated WITH options as (name, value), names lower-case and in the
-    connector's own spelling, sorted.
+    connector's own spelling, sorted. ``metadata`` says which of the columns are not decoded from
+    the record's value: (column, key), the key being the connector's (kafka: ``timestamp``, …).
     """
 
     name: str
@@ -63,6 +64,7 @@ class Table:
     connector: str
     format: str
     options: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
 
     def option(self, name: str, default: str = "") -> str:
         return dict(self.options).get(name, default)
@@ -114,6 +116,28 @@ class Scan(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The figures of ``SOURCE_WATERMARK()`` (seed 004), durations in microseconds.
+
+    The watermark is the largest event time so far less the ``quantile`` (nearest rank) of the
+    out-of-orderness of the last ``records`` records, plus a margin while few were seen, the sum
+    held between ``delay_us_min`` and ``delay_us_max``. ``margins`` are (up to so many records,
+    margin), ascending.
+    """
+
+    quantile: float = 0.95
+    records: int = 5_000
+    delay_us_min: int = 50_000
+    delay_us_max: int = 604_800_000_000
+    margins: tuple[tuple[int, int], ...] = (
+        (250, 604_800_000_000),
+        (500, 30_000_000),
+        (750, 10_000_000),
+        (1_000, 1_000_000),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class WatermarkFilter(Unary):
     """S2. ``strategy`` is evaluated for each row of the input and has the type of ``column``.
 
@@ -121,6 +145,11 @@ class WatermarkFilter(Unary):
     stacked on each other (one chain, one account). ``skew_us_max`` is S11's guard (0: off) and
     ``unit_us`` the microseconds in one unit of the column (0: not a time, which turns the guard
     off). A strategy that cannot be computed for a row counts as NULL.
+
+    ``adaptive`` takes the place of the strategy, which is then the column itself. ``periodic_us``
+    above 0 is ``on-periodic`` (S10): the watermark advances at barriers that lie so far apart.
+    ``before`` names a column, part of ``schema``, that gets the split's watermark before the row
+    (``CURRENT_WATERMARK``), NULL while there is none; empty: nobody asks.
     """
 
     id: str
@@ -129,6 +158,9 @@ class WatermarkFilter(Unary):
     strategy: Expr
     skew_us_max: int
     unit_us: int
+    adaptive: Adaptive | None = None
+    periodic_us: int = 0
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
