@@ -11,84 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
+from pydantic import ConfigDict, Field, ValidationError
+
+from tidegate.connectors.kafka import options as kafka
+from tidegate.connectors.kafka.options import KafkaSinkOptions, KafkaSourceOptions
+from tidegate.connectors.option_types import (
+    CsvOptions,
+    Duration,
+    OptionProblem,
+    Options,
+    SourceOptions,
+    Timestamp,
 )
+from tidegate.errors import did_you_mean
 
-from tidegate.connectors.durations import parse_duration, parse_timestamp
-from tidegate.errors import OptionsError, did_you_mean
-
-
-class OptionProblem(OptionsError):  # noqa: N818 -- what the frontend points a caret at
-    """One option is wrong; ``option`` is its name as the user wrote it (the caret goes there)."""
-
-    def __init__(self, option: str, message: str, *, hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.option = option
-
-
-def _one_character(value: str) -> str:
-    value = {"\\t": "\t"}.get(value, value)
-    if len(value) != 1 or value in "\r\n" or not value.isascii():
-        raise ValueError("must be one ASCII character and no line end")
-    return value
-
-
-Duration = Annotated[int, BeforeValidator(parse_duration)]
-Timestamp = Annotated[int, BeforeValidator(parse_timestamp)]
-Character = Annotated[str, AfterValidator(_one_character)]
-_HOUR_US: Final = 3_600_000_000
-
-
-class Options(BaseModel):
-    """Base of all: unknown names are refused, values are frozen."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
-
-    connector: str
-
-
-class SourceOptions(Options):
-    """What every source takes. Skew: S11 (0 turns it off); unit: what a BIGINT time counts."""
-
-    max_future_skew_us: Duration = Field(_HOUR_US, alias="scan.watermark.max-future-skew")
-    unit: Literal["s", "ms", "us", "none"] = Field("ms", alias="scan.watermark.unit")
-    emit_strategy: Literal["on-event"] = Field("on-event", alias="scan.watermark.emit.strategy")
-    idle_timeout_us: Annotated[Duration, Field(le=0)] = Field(
-        0, alias="scan.watermark.idle-timeout"
-    )
-
-
-class CsvOptions(BaseModel):
-    """How csv lines are written. ``header``: the first line of every file is no row."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    delimiter: Character = Field(",", alias="csv.field-delimiter")
-    quote: Character = Field('"', alias="csv.quote-character", validate_default=True)
-    null_literal: str = Field("", alias="csv.null-literal")
-    header: bool = Field(False, alias="csv.header")
-
-    @field_validator("quote")
-    @classmethod
-    def _differs(cls, quote: str, info: ValidationInfo) -> str:
-        if quote == info.data.get("delimiter"):
-            raise ValueError("must differ from the field delimiter")
-        return quote
-
-    @field_validator("null_literal")
-    @classmethod
-    def _stands_without_quotes(cls, literal: str, info: ValidationInfo) -> str:
-        if {info.data.get("delimiter"), info.data.get("quote"), "\r", "\n"} & set(literal):
-            raise ValueError("must hold no delimiter, quote or line end: it stands without quotes")
-        return literal
+__all__ = ["CsvOptions", "OptionProblem", "Options", "SourceOptions"]
 
 
 class FilesystemOptions(Options, CsvOptions):
@@ -139,10 +76,12 @@ class BlackholeOptions(Options):
 
 
 _SOURCES: Final[Mapping[str, type[Options]]] = {
+    "kafka": KafkaSourceOptions,
     "filesystem": FilesystemSourceOptions,
     "datagen": DatagenOptions,
 }
 _SINKS: Final[Mapping[str, type[Options]]] = {
+    "kafka": KafkaSinkOptions,
     "filesystem": FilesystemOptions,
     "print": PrintOptions,
     "blackhole": BlackholeOptions,
@@ -164,9 +103,10 @@ _ALIASES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "print": {},
     "blackhole": {},
+    "kafka": kafka.ALIASES,
 }
 _CONNECTOR_ALIASES: Final = {"posix_fs": "filesystem", "files": "filesystem"}
-_KAFKA_ONLY: Final = ("scan.watermark.idle-timeout", "scan.watermark.emit.strategy")
+_KAFKA_ONLY: Final = ("scan.watermark.idle-timeout",)
 _KAFKA_PREFIX: Final = "scan.watermark.alignment."
 
 
@@ -208,7 +148,9 @@ def validate_options(
         if option_name in values:
             other = written[option_name]
             raise OptionProblem(option, f"option '{option}' repeats option '{other}'")
-        if option_name not in known:
+        if name == "kafka" and option_name.startswith(kafka.PREFIX):
+            _check_property(option, option_name, value)
+        elif option_name not in known:
             raise _unknown(option, name, role, known)
         values[option_name], written[option_name] = value, option
     try:
@@ -229,6 +171,18 @@ def parsed(model: type[Options], connector: str, pairs: tuple[tuple[str, str], .
 def csv_options(pairs: tuple[tuple[str, str], ...]) -> CsvOptions:
     """The csv part of ``pairs``."""
     return CsvOptions.model_validate(dict(pairs))
+
+
+def metadata_keys(connector: str) -> Mapping[str, str]:
+    """What a table of ``connector`` may have as METADATA columns: key to DuckDB type."""
+    return kafka.METADATA if connector_name(connector) == "kafka" else {}
+
+
+def _check_property(option: str, name: str, value: str) -> None:
+    try:
+        kafka.check_property(name, value)
+    except ValueError as error:
+        raise OptionProblem(option, f"option '{option}' is wrong: {error}") from None
 
 
 def _names(model: type[Options]) -> set[str]:
@@ -273,5 +227,8 @@ def _problem(
     if name in _KAFKA_ONLY and first["type"] != "value_error":
         return _needs_kafka(option, connector)
     reason = str(first["msg"]).removeprefix("Value error, ")
+    if not first["loc"]:  # options that do not go together
+        named = next((key for key in written if f"'{key}'" in reason), "connector")
+        return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

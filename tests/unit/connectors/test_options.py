@@ -77,9 +77,9 @@ def test_defaults_and_values() -> None:
         (
             "datagen",
             "source",
-            {"scan.watermark.emit.strategy": "on-periodic"},
+            {"scan.watermark.emit.strategy": "now and then"},
             "scan.watermark.emit.strategy",
-            "not supported by connector 'datagen'",
+            "Input should be 'on-event' or 'on-periodic'",
         ),
         (
             "datagen",
@@ -140,5 +140,5 @@ def test_harmless_kafka_options_are_taken() -> None:
 
 
 def test_connectors() -> None:
-    assert sorted(CONNECTORS) == ["blackhole", "datagen", "filesystem", "print"]
+    assert sorted(CONNECTORS) == ["blackhole", "datagen", "filesystem", "kafka", "print"]
     assert connector_name(" FileSystem ") == "filesystem"

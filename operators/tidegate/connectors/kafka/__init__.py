@@ -1,0 +1,1 @@
+"""The `kafka` connector: planner and reader of the source, writer and committer of the sink."""

@@ -1,0 +1,308 @@
+"""The WITH options of `kafka` tables: Flink's names; RisingWave's are aliases of them.
+
+``properties.*`` go to the client (librdkafka) as they are. Those that hold a secret must be a
+reference, ``${env:NAME}`` or ``${file:/path}``, since options are shown in plans and kept in
+checkpoints; a reference is resolved where a client is made (`tidegate.connectors.secrets`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from tidegate.connectors.option_types import (
+    CsvOptions,
+    Duration,
+    Options,
+    SourceOptions,
+)
+from tidegate.connectors.secrets import has_reference
+
+PREFIX: Final = "properties."
+SERVERS: Final = "properties.bootstrap.servers"
+
+METADATA: Final[Mapping[str, str]] = {
+    "topic": "VARCHAR",
+    "partition": "INTEGER",
+    "offset": "BIGINT",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp-type": "VARCHAR",
+    "headers": "MAP(VARCHAR, BLOB)",
+    "key": "BLOB",
+    "leader-epoch": "INTEGER",
+}
+"""The metadata of a message that a table may have as columns, with DuckDB's types."""
+
+_SECRET: Final = re.compile(r"password|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
+_OURS: Final[Mapping[str, str]] = {
+    "enable.auto.commit": "where a job stands is kept in its checkpoint",
+    "enable.auto.offset.store": "where a job stands is kept in its checkpoint",
+    "enable.partition.eof": "the reader needs it",
+    "transactional.id": "write 'sink.transactional-id-prefix' instead",
+    "key.deserializer": "write 'key.format' instead",
+    "value.deserializer": "write 'format' instead",
+    "key.serializer": "write 'key.format' instead",
+    "value.serializer": "write 'format' instead",
+    "sasl.jaas.config": "it is Java's: write properties.sasl.username and, as a reference,"
+    " properties.sasl.password = '${env:…}'",
+}
+
+Topics = tuple[str, ...]
+
+
+def _topics(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    names = tuple(name.strip() for name in re.split("[;,]", value) if name.strip())
+    if not names:
+        raise ValueError("name a topic, or several with ';' between them")
+    if len(set(names)) < len(names):
+        raise ValueError("a topic is named twice")
+    return names
+
+
+def _names(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return tuple(name.strip() for name in re.split("[;,]", value) if name.strip())
+
+
+def _mode(value: object) -> object:
+    """RisingWave says ``earliest`` where Flink says ``earliest-offset``."""
+    if not isinstance(value, str):
+        return value
+    name = value.strip().lower()
+    return f"{name}-offset" if name in ("earliest", "latest") else name
+
+
+def _specific(value: object) -> object:
+    """``partition:0,offset:42;partition:1,offset:300``."""
+    if not isinstance(value, str):
+        return value
+    found: dict[int, int] = {}
+    for part in filter(None, (piece.strip() for piece in value.split(";"))):
+        match = re.fullmatch(r"partition:\s*(\d+)\s*,\s*offset:\s*(\d+)", part)
+        if match is None:
+            raise ValueError(f"'{part}' is wrong; write 'partition:0,offset:42;partition:1,…'")
+        if int(match[1]) in found:
+            raise ValueError(f"partition {match[1]} is named twice")
+        found[int(match[1])] = int(match[2])
+    return tuple(sorted(found.items()))
+
+
+def _bytes(value: object) -> object:
+    """A number of bytes as Flink writes memory sizes: ``64mb``, ``1 gb``, ``1024``."""
+    if not isinstance(value, str):
+        return value
+    match = re.fullmatch(r"\s*(\d+)\s*(b|bytes|k|kb|m|mb|g|gb|)\s*", value.lower())
+    if match is None:
+        raise ValueError(f"'{value}' is no number of bytes; write it as in '64mb'")
+    return int(match[1]) << {"k": 10, "m": 20, "g": 30}.get(match[2][:1], 0)
+
+
+Startup = Literal[
+    "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"
+]
+Bounded = Literal["unbounded", "latest-offset", "group-offsets", "timestamp", "specific-offsets"]
+Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
+
+
+class KafkaOptions(Options, CsvOptions):
+    """Of both sides. What begins with ``properties.`` is kept besides, see `properties`."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    servers: str = Field(min_length=1, alias=SERVERS)
+    format: Literal["json", "csv", "raw", "avro", "avro-confluent"]
+    key_format: Literal["json", "csv", "raw", "avro", "avro-confluent"] | None = Field(
+        None, alias="key.format"
+    )
+    key_fields: Annotated[Topics, BeforeValidator(_names)] = Field((), alias="key.fields")
+    key_prefix: str = Field("", alias="key.fields-prefix")
+    value_fields: Literal["ALL", "EXCEPT_KEY"] = Field("ALL", alias="value.fields-include")
+    registry_url: str | None = Field(None, alias="avro-confluent.url")
+    registry_user: str | None = Field(None, alias="avro-confluent.basic-auth.user-info")
+    registry_subject: str | None = Field(None, alias="avro-confluent.subject")
+    registry_ca: str | None = Field(None, alias="avro-confluent.ssl.ca.location")
+
+    @field_validator("registry_user")
+    @classmethod
+    def _is_reference(cls, value: str | None) -> str | None:
+        if value is not None and not has_reference(value):
+            raise ValueError(_AS_REFERENCE)
+        return value
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if "avro-confluent" in (self.format, self.key_format) and not self.registry_url:
+            raise ValueError("format 'avro-confluent' needs the option 'avro-confluent.url'")
+        if self.key_format and not self.key_fields:
+            raise ValueError("'key.format' needs 'key.fields', the columns of the key")
+        if self.key_fields and self.value_fields == "EXCEPT_KEY" and not self.key_format:
+            raise ValueError("'value.fields-include' = 'EXCEPT_KEY' needs 'key.format'")
+        return self
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What the client is made with; secrets are references still."""
+        extra = self.model_extra or {}
+        return {
+            "bootstrap.servers": self.servers,
+            **{name.removeprefix(PREFIX): str(value) for name, value in extra.items()},
+        }
+
+
+class KafkaSourceOptions(SourceOptions, KafkaOptions):
+    """Where reading starts and ends, what is read, how watermarks are made."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    topics: Annotated[Topics, BeforeValidator(_topics)] = Field((), alias="topic")
+    pattern: str = Field("", alias="topic-pattern")
+    startup: Annotated[Startup | None, BeforeValidator(_mode)] = Field(
+        None, alias="scan.startup.mode"
+    )
+    startup_ms: Annotated[int, Field(ge=0)] | None = Field(
+        None, alias="scan.startup.timestamp-millis"
+    )
+    startup_offsets: Partitions = Field((), alias="scan.startup.specific-offsets")
+    bounded: Annotated[Bounded, BeforeValidator(_mode)] = Field(
+        "unbounded", alias="scan.bounded.mode"
+    )
+    bounded_ms: Annotated[int, Field(ge=0)] | None = Field(
+        None, alias="scan.bounded.timestamp-millis"
+    )
+    bounded_offsets: Partitions = Field((), alias="scan.bounded.specific-offsets")
+    discovery_us: Duration = Field(300_000_000, alias="scan.topic-partition-discovery.interval")
+    fail_on_data_loss: bool = Field(True, alias="scan.fail-on-data-loss")
+    idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
+    alignment_group: str = Field("", alias="scan.watermark.alignment.group")
+    max_drift_us: Annotated[Duration, Field(gt=0)] | None = Field(
+        None, alias="scan.watermark.alignment.max-drift"
+    )
+    alignment_interval_us: Annotated[Duration, Field(gt=0)] = Field(
+        1_000_000, alias="scan.watermark.alignment.update-interval"
+    )
+    watermark_default: Literal["source", "none"] = Field("source", alias="scan.watermark.default")
+    ignore_parse_errors: Literal["true"] = Field("true", alias="json.ignore-parse-errors")
+    fail_on_missing_field: Literal["false"] = Field("false", alias="json.fail-on-missing-field")
+    timestamp_format: Literal["SQL", "ISO-8601"] = Field(
+        "SQL", alias="json.timestamp-format.standard"
+    )
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_pattern(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"it is no regular expression: {error}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if bool(self.topics) == bool(self.pattern):
+            raise ValueError("a 'kafka' source needs either 'topic' or 'topic-pattern'")
+        several = len(self.topics) != 1
+        for mode, name, moment, offsets in (
+            (self.startup, "startup", self.startup_ms, self.startup_offsets),
+            (self.bounded, "bounded", self.bounded_ms, self.bounded_offsets),
+        ):
+            if (mode == "timestamp") != (moment is not None):
+                raise ValueError(
+                    f"'scan.{name}.mode' = 'timestamp' and 'scan.{name}.timestamp-millis'"
+                    " go together"
+                )
+            if (mode == "specific-offsets") != bool(offsets):
+                raise ValueError(
+                    f"'scan.{name}.mode' = 'specific-offsets' and"
+                    f" 'scan.{name}.specific-offsets' go together"
+                )
+            if mode == "specific-offsets" and several:
+                raise ValueError("specific offsets are for a table of one topic")
+            if mode == "group-offsets" and "group.id" not in self.properties:
+                raise ValueError(
+                    f"'scan.{name}.mode' = 'group-offsets' needs 'properties.group.id'"
+                )
+        if bool(self.alignment_group) != (self.max_drift_us is not None):
+            raise ValueError(
+                "'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift'"
+                " go together"
+            )
+        return self
+
+    @property
+    def startup_mode(self) -> Startup:
+        """Flink's default where there is a group to ask, else the beginning: nothing is missed."""
+        if self.startup is not None:
+            return self.startup
+        return "group-offsets" if "group.id" in self.properties else "earliest-offset"
+
+
+class KafkaSinkOptions(KafkaOptions):
+    """Where rows go and what is promised about them."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    topic: str = Field(min_length=1)
+    partitioner: Literal["default", "fixed", "round-robin"] = Field(
+        "default", alias="sink.partitioner"
+    )
+    guarantee: Literal["exactly-once", "at-least-once", "none"] = Field(
+        "exactly-once", alias="sink.delivery-guarantee"
+    )
+    id_prefix: str = Field("", alias="sink.transactional-id-prefix", max_length=200)
+    transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
+        60_000_000, alias="sink.transaction-timeout"
+    )
+    type: Literal["append-only"] = "append-only"
+    force_append_only: bool = False
+    timestamp_format: Literal["SQL"] = Field("SQL", alias="json.timestamp-format.standard")
+
+    @field_validator("topic")
+    @classmethod
+    def _is_one(cls, topic: str) -> str:
+        if len(_names(topic)) != 1:  # type: ignore[arg-type]
+            raise ValueError("a sink writes into one topic")
+        return topic
+
+
+_AS_REFERENCE: Final = (
+    "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
+    " in plans and kept in checkpoints"
+)
+
+
+def check_property(name: str, value: str) -> None:
+    """Checks one ``properties.*`` option. Raises ValueError with what is wrong."""
+    plain = name.removeprefix(PREFIX)
+    if plain in _OURS:
+        raise ValueError(f"it cannot be set: {_OURS[plain]}")
+    if _SECRET.search(plain) and not has_reference(value):
+        raise ValueError(_AS_REFERENCE)
+
+
+ALIASES: Final[Mapping[str, str]] = {
+    "properties.bootstrap.server": SERVERS,
+    "kafka.brokers": SERVERS,
+    "kafka.topic": "topic",
+    "topics": "topic",
+    "value.format": "format",
+    "scan.startup.timestamp.millis": "scan.startup.timestamp-millis",
+    "scan.startup.timestamp_millis": "scan.startup.timestamp-millis",
+    "schema.registry": "avro-confluent.url",
+    "value.avro-confluent.url": "avro-confluent.url",
+    "value.avro-confluent.subject": "avro-confluent.subject",
+    "value.csv.field-delimiter": "csv.field-delimiter",
+    "value.csv.quote-character": "csv.quote-character",
+    "value.csv.null-literal": "csv.null-literal",
+    "value.json.ignore-parse-errors": "json.ignore-parse-errors",
+    "value.json.fail-on-missing-field": "json.fail-on-missing-field",
+    "value.json.timestamp-format.standard": "json.timestamp-format.standard",
+    "group.id": "properties.group.id",
+    "primary_key": "key.fields",
+    "failondataloss": "scan.fail-on-data-loss",
+}
