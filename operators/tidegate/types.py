@@ -172,11 +172,21 @@ class Counts:
 
 @dataclass(slots=True)
 class FilterState:
-    """What a watermark filter knows of one split at a barrier: all that a restart needs (S2)."""
+    """What a watermark filter knows of one split at a barrier: all that a restart needs (S2).
+
+    It is written into every epoch's entry, as JSON: fields may be added, with defaults.
+    """
 
     watermark: int | None = None
     floor: int | None = None  # the watermark's part that was taken over from a merger (S6)
-    event_time_max: int | None = None
+    event_time_max: int | None = None  # of accepted rows
+    # on-periodic (S10): the highest candidate since the watermark advanced, and when it did
+    pending: int | None = None
+    advanced_us: int | None = None
+    # SOURCE_WATERMARK(): the records that were measured, late ones too (executor.adaptive)
+    seen: int = 0
+    seen_time_max: int | None = None
+    disorder: str = ""
 
 
 @dataclass(slots=True)

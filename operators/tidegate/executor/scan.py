@@ -1,9 +1,10 @@
 """Scan: the foot of a source branch. Decoded rows in, rows with computed columns out.
 
 Contract. Input is what the reader of one split decoded (`SourceChunk`): the table's columns, then
-`OFFSET` and `RECORD`, in split order, and beside them the rows that could not be decoded. Output is
-one `Chunk` of the table's columns, the computed ones and the hidden ones, with ``split`` set, then
-one `Rejected` for the malformed rows. Nothing is emitted for nothing.
+`OFFSET` and `RECORD`, and `BROKER_TIME` where the source has it, in split order, and beside them
+the rows that could not be decoded. Output is one `Chunk` of the table's columns, the computed ones
+and the hidden ones, with ``split`` set, then one `Rejected` for the malformed rows. Nothing is
+emitted for nothing.
 
 A row whose computed column raises is `malformed`, like one that cannot be decoded (S2). A computed
 column that *is* NULL is a value: the two are told apart by ``TRY((expr) IS NULL)``, which is NULL
@@ -27,6 +28,7 @@ from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, plain_sql
 from tidegate.plan.nodes import Expr, Table
 from tidegate.types import (
+    BROKER_TIME,
     OFFSET,
     RECORD,
     Barrier,
@@ -107,8 +109,9 @@ class Scan:
             result = result.append_column(
                 name, data.column(next(iter(expr.columns))) if plain else columns[expr]
             )
-        for name in (OFFSET, RECORD):
-            result = result.append_column(name, data.column(name))
+        for name in (OFFSET, RECORD, BROKER_TIME):
+            if name in data.column_names:
+                result = result.append_column(name, data.column(name))
         return result, failed
 
     def _compute(self, data: pa.Table, sqls: list[str]) -> tuple[pa.Table, Bools | None]:

@@ -8,18 +8,25 @@ For each row in split order:
     otherwise              passes; a candidate above the watermark becomes the watermark
 
 Contract. Chunks in are of one split, in its order, with the hidden columns of a source. Out come
-the accepted rows (the incoming table without copying when nothing is refused), then the refused
-ones for the ledger with the watermark *before* the row, then the watermark if it rose. At the
-barrier the state is written and the watermark repeated with the split's status, also without rows
-and before any candidate (value None); a FINISHED split's is `END`. Watermarks of other columns,
-from a filter below, pass; one of the same column is a promise about the same rows, and the greater
-one counts.
+the accepted rows (the incoming table without copying when nothing is refused), with the watermark
+before each row as one more column where the node asks for it; then the refused ones for the ledger
+with the watermark *before* the row, then the watermark if it rose. At the barrier the state is
+written and the watermark repeated with the split's status, also without rows and before any
+candidate (value None); a FINISHED split's is `END`. Watermarks of other columns, from a filter
+below, pass; one of the same column is a promise about the same rows, and the greater one counts.
 
 Times are int64 in the column's unit (S12). `judge` decides them vectorised. Data never reaches
 `END`: candidates are held at `END` - 1. The strategy is evaluated by DuckDB and converted to the
 column's unit: a timestamp of the other kind and a DATE convert, a BIGINT for a timestamp column is
 milliseconds (FLIP-66), a fraction is rounded up (``c < 1.5`` and ``c < 2`` are one for integers).
-A strategy that fails on a row counts as NULL for it.
+A strategy that fails on a row counts as NULL for it. SOURCE_WATERMARK() is `adaptive`'s.
+
+``on-periodic`` (S10): rows are judged by the watermark as it was at the last barrier. What it would
+have become is pending until a barrier that lies ``periodic_us`` or more of recorded time behind the
+one at which it last rose. Candidates of rows that are late by then do not count.
+
+A row is in the future (S11) when its time is too far ahead of `BROKER_TIME`, or, where that is
+missing or NULL, of the epoch's recorded time.
 
 ``floor`` (S6): the merged watermark that a split took over when it joined or came back from
 idleness. The effective watermark is the greater of floor and the split's own; a late row below the
@@ -32,12 +39,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidegate.executor.adaptive import Disorder
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import (
     INT64_MAX,
@@ -45,8 +53,10 @@ from tidegate.executor.columns import (
     Bools,
     Int64s,
     event_times,
+    hidden_columns,
     ledger_rows,
     saturating_difference,
+    times_column,
 )
 from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, try_sql
@@ -55,11 +65,13 @@ from tidegate.executor.strategy import candidate_sql
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import StateTable
 from tidegate.types import (
+    BROKER_TIME,
     END,
     OFFSET,
     RECORD,
     Barrier,
     Chunk,
+    Column,
     Counts,
     FilterState,
     Message,
@@ -81,7 +93,8 @@ _REASONS = pa.array(
 class WatermarkFilter(Executor):
     """The filter of one split. ``state`` may be shared with other splits of the same filter.
 
-    ``keep_record`` leaves `RECORD` on accepted rows, for a filter stacked on this one.
+    ``keep_record`` leaves `RECORD` and `BROKER_TIME` on accepted rows, for a filter stacked on this
+    one.
     """
 
     def __init__(
@@ -107,17 +120,17 @@ class WatermarkFilter(Executor):
         self._name = f"filter:{split}"
         stored = state.get(self._name)
         self.state = FilterState(**json.loads(stored)) if stored else FilterState()
+        self._disorder: Disorder | None = None
+        if node.adaptive is not None:
+            self._disorder = Disorder(node.adaptive, node.unit_us, self.state)
+        self._before = _column_of(self._type, engine) if node.before else None
         self._status = Status.ACTIVE
         self._below: int | None = None  # a stacked filter's watermark of the same column
-        self._future_bound = INT64_MAX
+        self._epoch_us: int | None = None
 
     def begin_epoch(self, time_us: int) -> None:
         """Gives the epoch's recorded time, before any of its rows (S6, S11)."""
-        skew, unit = self._node.skew_us_max, self._node.unit_us
-        if skew and unit:
-            # time * unit > epoch + skew, turned around so that nothing overflows.
-            bound = (time_us + skew) // unit
-            self._future_bound = max(INT64_MIN, min(INT64_MAX, bound))
+        self._epoch_us = time_us
 
     def take_over(self, merged: int | None) -> None:
         """Starts from a merged watermark that went on without this split (S6): the new floor."""
@@ -130,6 +143,8 @@ class WatermarkFilter(Executor):
 
     def snapshot(self) -> FilterState:
         """All that a restart needs, as of now."""
+        if self._disorder is not None:
+            self._disorder.save(self.state)
         return dataclasses.replace(self.state)
 
     @property
@@ -146,8 +161,8 @@ class WatermarkFilter(Executor):
         times, valid = event_times(data.column(self._node.column))
         judged = self._judge(data, times, valid)
         refused = judged.late | ~valid | judged.future
+        accepted = self._passed_on(data, judged)
         if refused.any():
-            accepted = data if self._keep_record else _without_record(data)
             accepted = accepted.filter(pa.array(~refused))
             self._saw(times[~refused])
             if accepted.num_rows:
@@ -155,7 +170,7 @@ class WatermarkFilter(Executor):
             yield self._reject(data, np.flatnonzero(refused), judged)
         else:
             self._saw(times)
-            yield Chunk(data if self._keep_record else _without_record(data), chunk.split)
+            yield Chunk(accepted, chunk.split)
         if self.watermark != before:
             yield self._watermark()
 
@@ -170,35 +185,97 @@ class WatermarkFilter(Executor):
         yield status
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        self._table_state.put(self._name, json.dumps(dataclasses.asdict(self.state)).encode())
+        if self._node.periodic_us:
+            self._advance(barrier.time_us)
+        self._table_state.put(self._name, json.dumps(dataclasses.asdict(self.snapshot())).encode())
         yield self._watermark()
         yield barrier
 
     def _judge(self, data: pa.Table, times: Int64s, valid: Bools) -> _Judged:
         """Decides the rows and moves the watermark; rows that are not eligible move nothing."""
-        future = valid & (times > self._future_bound)
+        future = valid & self._is_future(data, times)
         eligible = valid & ~future
-        candidates, has = self._candidates(data, times)
-        has = has & eligible
+        candidates, has = self._candidates(data, times, eligible)
         # A row that is not eligible stands at the end of time: it is never late.
         judged = times if eligible.all() else np.where(eligible, times, INT64_MAX)
-        before, late, _ = judge(judged, candidates, has, self.watermark)
+        if self._node.periodic_us:
+            before = np.full(len(times), NONE if self.watermark is None else self.watermark)
+            late = judged < before
+        else:
+            before, late, _ = judge(judged, candidates, has, self.watermark)
         floor = INT64_MIN if self.state.floor is None else self.state.floor
         counted = has & ~late
         if counted.any():
-            highest = int(candidates[counted].max())
-            self.state.watermark = _greater(self.state.watermark, highest)
+            self._offer(int(candidates[counted].max()))
         return _Judged(times, valid, future, before, late, late & (times < floor))
 
-    def _candidates(self, data: pa.Table, times: Int64s) -> tuple[Int64s, Bools]:
-        """Each row's candidate in the column's unit, and whether it has one."""
+    def _is_future(self, data: pa.Table, times: Int64s) -> Bools:
+        """Which of the times are too far ahead (S11)."""
+        skew, unit = self._node.skew_us_max, self._node.unit_us
+        if not skew or not unit:
+            return np.zeros(len(times), dtype=np.bool_)
+        # time * unit > now + skew, turned around so that nothing overflows.
+        bound: int | Int64s = INT64_MAX
+        if self._epoch_us is not None:
+            bound = max(INT64_MIN, min(INT64_MAX, (self._epoch_us + skew) // unit))
+        if BROKER_TIME in data.column_names:
+            broker_us, known = event_times(data.column(BROKER_TIME))
+            latest = (np.minimum(broker_us, INT64_MAX - skew) + skew) // unit
+            bound = np.where(known, latest, bound)
+        return times > bound
+
+    def _candidates(self, data: pa.Table, times: Int64s, eligible: Bools) -> tuple[Int64s, Bools]:
+        """Each row's candidate in the column's unit, and which eligible rows have one."""
         strategy = self._node.strategy
+        if self._disorder is not None:
+            return self._adaptive(self._disorder, times, eligible)
         if strategy.is_column and strategy.columns == {self._node.column}:
-            candidates, has = times, np.ones(len(times), dtype=np.bool_)
+            candidates, has = times, eligible
         else:
             result = try_sql(self._engine, [self._candidate], needed(data, [strategy]))
             candidates, has = event_times(result.column(0))
+            has = has & eligible
         return np.minimum(candidates, END - 1), has
+
+    def _adaptive(self, disorder: Disorder, times: Int64s, eligible: Bools) -> tuple[Int64s, Bools]:
+        measured = eligible
+        if self._type.startswith("TIMESTAMP"):
+            # No delay can be measured from infinity: it moves nothing.
+            measured = eligible & (times > -INT64_MAX) & (times < INT64_MAX)
+        if measured.all():
+            candidates, has = disorder.candidates(times)
+        else:
+            candidates, has = np.full(len(times), NONE), np.zeros(len(times), dtype=np.bool_)
+            candidates[measured], has[measured] = disorder.candidates(times[measured])
+        return np.minimum(candidates, END - 1), has
+
+    def _offer(self, candidate: int) -> None:
+        """The highest candidate of some rows: the watermark, or what it may become."""
+        if self._node.periodic_us:
+            self.state.pending = _greater(self.state.pending, candidate)
+        else:
+            self.state.watermark = _greater(self.state.watermark, candidate)
+
+    def _advance(self, time_us: int) -> None:
+        """on-periodic: the watermark becomes what is pending, if that is time (S10)."""
+        state, pending, known = self.state, self.state.pending, self.watermark
+        if pending is None or (known is not None and pending <= known):
+            return
+        if state.advanced_us is None or time_us - state.advanced_us >= self._node.periodic_us:
+            state.watermark, state.pending, state.advanced_us = pending, None, time_us
+
+    def _passed_on(self, data: pa.Table, judged: _Judged) -> pa.Table:
+        """The columns of ``data`` that go on, and the watermark before each row if it is asked."""
+        if not self._keep_record:
+            ended = [name for name in (RECORD, BROKER_TIME) if name in data.column_names]
+            data = data.drop_columns(ended) if ended else data
+        if self._before is None:
+            return data
+        marked = judged.before != NONE
+        data = data.append_column(self._node.before, self._before(judged.before, marked))
+        names = [column.name for column in self.schema]
+        hidden = [name for name in hidden_columns(data) if name not in names]
+        return data.select([*names, *hidden])
 
     def _saw(self, accepted: Int64s) -> None:
         if len(accepted):
@@ -254,5 +331,13 @@ def _greater(left: int | None, right: int | None) -> int | None:
     return max(left, right)
 
 
-def _without_record(data: pa.Table) -> pa.Table:
-    return data.drop_columns([RECORD]) if RECORD in data.column_names else data
+def _column_of(type_: str, engine: Engine) -> Callable[[Int64s, Bools], pa.Array]:
+    """What makes event times a column of the DuckDB type ``type_``."""
+    kind = engine.arrow_schema((Column("c", type_),)).field(0).type
+    # A watermark may lie below what its column can say, and above it before rows that are late.
+    most = 10**kind.precision - 1 if pa.types.is_decimal(kind) else INT64_MAX
+
+    def column(times: Int64s, valid: Bools) -> pa.Array:
+        return times_column(times.clip(-most, most), valid, kind)
+
+    return column

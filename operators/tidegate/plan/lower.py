@@ -35,7 +35,7 @@ from tidegate.plan.physical import (
     SortRuns,
     Tally,
 )
-from tidegate.types import HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
+from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
 
 _ORDERED_CALLS = ("first_value", "last_value")
 
@@ -48,9 +48,8 @@ def lower(node: Node, pushdown: bool) -> Node:
         case WatermarkFilter():
             below = lower(node.input, pushdown)
             if not pushdown and not _has_filter(below):
-                below = Exchange(
-                    below.schema, below, Distribution.BY_SPLIT, hidden=(OFFSET, RECORD)
-                )
+                hidden = (OFFSET, RECORD, BROKER_TIME)
+                below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
         case Project() | Filter() | Tumble():
             return replace(node, input=lower(node.input, pushdown))

@@ -46,6 +46,16 @@ def test_computed_columns_stand_before_the_hidden_ones() -> None:
     assert shown(scan, source("1 a 0 x; 2 b 1 y")) == ["chunk s0: 1 a 2 a 0 x; 2 b 4 b 1 y"]
 
 
+def test_the_brokers_time_passes_where_there_is_one() -> None:
+    text = Text("id BIGINT, s VARCHAR, __broker_time BIGINT, __offset BIGINT, __record BLOB")
+    chunk = SourceChunk(text.chunk("1 a 7 0 x; 2 b . 1 y").data, source("").malformed, 0)
+    (passed,) = a_scan().on_source(chunk)
+    assert isinstance(passed, Chunk)
+    hidden = ["__offset", "__record", "__broker_time"]
+    assert passed.data.column_names == ["id", "s", *hidden]
+    assert passed.data.column("__broker_time").to_pylist() == [7, None]
+
+
 def test_what_could_not_be_decoded_goes_to_the_ledger() -> None:
     scan = a_scan()
     (chunk, rejected) = scan.on_source(source("1 a 0 x", {1: b"{", 2: b"}"}))

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
 from actor_kit import actor, barrier, plan, records, rows, shown
+from tidegate.executor.actor import Emission
 from tidegate.plan.nodes import WatermarkFilter
-from tidegate.types import Status
+from tidegate.types import BROKER_TIME, Chunk, Status
 
 
 def test_a_stacked_filter_has_the_records_of_what_it_refuses() -> None:
@@ -18,6 +25,35 @@ def test_a_stacked_filter_has_the_records_of_what_it_refuses() -> None:
         "ledger rejected: late 2 2 4 2",
     ]
     assert records(emitted) == [b"record 1", b"record 2"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT t, v FROM plain",
+        "SELECT t, v + 1 AS v FROM marked",
+        "SELECT t, v FROM WATERMARK(WATERMARK(plain, t, t), v, v)",
+    ],
+)
+@pytest.mark.parametrize("pushdown", [True, False])
+def test_what_sources_and_filters_need_goes_no_further(query: str, pushdown: bool) -> None:
+    whole = plan(query, pushdown=pushdown)
+    chunk = rows("3 5; 4 6")
+    with_time = chunk.data.append_column(BROKER_TIME, pa.array([7, None], pa.int64()))
+    one = actor(whole, 0)
+    one.open_splits(["a"], 1)
+    (emission,) = _chunks(one.on_source("a", replace(chunk, data=with_time)))
+    if len(whole.fragments) > 1:  # the filter stands behind an exchange by split
+        assert BROKER_TIME in emission.data.column_names
+        two = actor(whole, 1)
+        two.open_upstreams(0, ["0"])
+        two.begin_epoch(1)
+        (emission,) = _chunks(two.on_message(0, "0", emission))
+    assert emission.data.column_names == ["t", "v"]
+
+
+def _chunks(emissions: Iterable[Emission]) -> list[Chunk]:
+    return [e.message for e in emissions if isinstance(e.message, Chunk)]
 
 
 def test_one_account_of_a_chain_of_filters() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from executor_kit import ENGINE, Text, chunks, expr, leaf, micros
 from tidegate.executor.watermark_filter import WatermarkFilter, judge
-from tidegate.plan.nodes import Expr
+from tidegate.plan.nodes import Adaptive, Expr
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Chunk, Counts, FilterState, Message, Rejected
@@ -24,10 +24,13 @@ def a_filter(
     skew_us: int = 0,
     unit_us: int = 1000,
     keep_record: bool = False,
+    adaptive: Adaptive | None = None,
 ) -> WatermarkFilter:
     below = leaf(columns)
     column = below.schema[0].name
-    node = FilterNode(below.schema, below, "f1", "acc", column, strategy, skew_us, unit_us)
+    node = FilterNode(
+        below.schema, below, "f1", "acc", column, strategy, skew_us, unit_us, adaptive
+    )
     table = state if state is not None else MemoryStateTable()
     return WatermarkFilter(node, "tab", "s0", ENGINE, table, keep_record=keep_record)
 
@@ -101,6 +104,11 @@ def test_state_survives_a_restart_from_the_barrier() -> None:
         "watermark": 4,
         "floor": None,
         "event_time_max": 9,
+        "pending": None,
+        "advanced_us": None,
+        "seen": 0,
+        "seen_time_max": None,
+        "disorder": "",
     }
     again = a_filter(state=state)
     assert again.snapshot() == FilterState(4, None, 9)
@@ -142,6 +150,35 @@ def test_future_is_told_by_the_epochs_recorded_time() -> None:
     ]
     executor.begin_epoch(11_000_000)
     assert TEXT.run(executor, "chunk s0: 12001 2 b")[0] == "chunk s0: 12001 2"
+
+
+BROKERED = Text("t BIGINT, __offset BIGINT, __record BLOB, __broker_time BIGINT")
+
+
+def test_future_is_told_by_the_brokers_time_where_there_is_one() -> None:
+    executor = a_filter(skew_us=2_000_000)
+    executor.begin_epoch(10_000_000)
+    got = BROKERED.run(
+        executor,
+        "chunk s0: 12000 0 a .; 12001 1 b .; 3000 2 c 1000000; 2999 3 d 999999; 3001 4 e 1000000",
+        f"chunk s0: 20000 5 f 18000000; 20001 6 g {END}",
+    )
+    assert got == [
+        "chunk s0: 12000 0",
+        (
+            "rejected: future 1 12001 11995 -6; late 2 3000 11995 8995; late 3 2999 11995 8996;"
+            " future 4 3001 11995 8994"
+        ),
+        "watermark t 11995",
+        "chunk s0: 20000 5; 20001 6",
+        "watermark t 19996",
+    ]
+
+
+def test_only_the_last_filter_ends_what_filters_alone_need() -> None:
+    line = "chunk s0: 9 0 a 5; 10 1 b ."
+    assert BROKERED.run(a_filter(), line)[0] == "chunk s0: 9 0; 10 1"
+    assert BROKERED.run(a_filter(keep_record=True), line)[0] == line
 
 
 @pytest.mark.parametrize(("skew", "unit"), [(0, 1000), (1, 0)])
@@ -298,6 +335,41 @@ def test_judge_gives_the_watermark_before_each_row() -> None:
     assert after == 4
     empty = np.array([], dtype=np.int64)
     assert judge(empty, empty, np.array([], dtype=np.bool_), 7)[2] == 7
+
+
+MEDIAN = Adaptive(0.5, 3, 2_000, 20_000, ((2, 5_000),))  # milliseconds: 2 to 20, 5 for the first 2
+
+
+def test_source_watermark_follows_the_disorder() -> None:
+    executor = a_filter(adaptive=MEDIAN)
+    got = TEXT.run(executor, "chunk s0: 10 0 a; 20 1 b; 14 2 c; 30 3 d; 23 4 e; 24 5 f; 23 6 g")
+    # Out of order by:   0, 0, 6, 0, 7, 6, 7
+    # median of three:   0, 0, 0, 0, 6, 6, 7
+    # watermark:         5, 15, 15 (14 is late: its 18 is not looked at), 28, …
+    assert got == [
+        "chunk s0: 10 0; 20 1; 30 3",
+        "rejected: late 2 14 15 1; late 4 23 28 5; late 5 24 28 4; late 6 23 28 5",
+        "watermark t 28",
+    ]
+
+
+def test_quarantined_rows_are_no_disorder_and_late_ones_are() -> None:
+    executor = a_filter(adaptive=MEDIAN, skew_us=1_000_000)
+    executor.begin_epoch(0)
+    TEXT.run(executor, "chunk s0: 10 0 a; . 1 b; 5000 2 c; 20 3 d; 1 4 e")
+    state = executor.snapshot()
+    assert (state.watermark, state.event_time_max) == (15, 20)
+    assert (state.seen, state.seen_time_max) == (3, 20)
+
+
+def test_infinity_is_no_disorder() -> None:
+    infinite = ENGINE.query(
+        "SELECT unnest(['-infinity'::TIMESTAMP, 'infinity', '1970-01-01 00:00:01']) AS t"
+    )
+    executor = a_filter(columns="t TIMESTAMP", unit_us=1, adaptive=Adaptive(margins=()))
+    assert len(chunks(executor.process(Chunk(infinite, "s0")))) == 1
+    assert executor.watermark == 950_000
+    assert executor.snapshot().seen == 1
 
 
 def test_empty_chunk_says_nothing() -> None:
