@@ -73,6 +73,7 @@ class Derived:
 
 
 NONE: Final = Derived(lost="no watermark is declared on it")
+BEFORE_THE_ROW: Final = Derived(lost="it is the watermark before the row")
 PROCESSING_TIME: Final = "it is the processing time"
 """Why a column that is the clock has no watermark of its own accord."""
 
@@ -93,8 +94,8 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Input():
             return dict(ports[node.port]) if ports else _of_input(node)
         case WatermarkFilter():
-            own = Derived(node.id, node.column)
-            return derive(node.input, ports) | {node.column: own}
+            columns = derive(node.input, ports) | {node.column: Derived(node.id, node.column)}
+            return columns | {node.before: BEFORE_THE_ROW} if node.before else columns
         case Project():
             below = derive(node.input, ports)
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}

@@ -100,6 +100,9 @@ class _Part:
                 pushed = self.fragment.table is not None
                 where = "the epoch log (pushed down)" if pushed else "the state store"
                 yield f"state: one watermark per split, in {where}"
+                if node.adaptive is not None:
+                    last = f"its last {node.adaptive.records:,} records"
+                    yield f"state: per split, how far out of order {last} were"
             case physical.Input() if node.watermarks and (
                 node.distribution is not physical.Distribution.BY_SPLIT
             ):
@@ -166,8 +169,7 @@ def _name(node: nodes.Node) -> str:
             computed = f", computes {', '.join(n for n, _ in node.computed)}" * bool(node.computed)
             return f"Scan {node.table.name} ({node.table.connector}, {node.table.format}){computed}"
         case nodes.WatermarkFilter():
-            strategy = node.strategy.text or node.strategy.sql
-            return f"WatermarkFilter {node.id}: {node.column} AS {strategy}"
+            return f"WatermarkFilter {node.id}: {node.column} AS {_strategy(node)}"
         case nodes.Project():
             return f"Project {', '.join(_column(name, expr) for name, expr in node.columns)}"
         case nodes.Filter():
@@ -188,6 +190,41 @@ def _name(node: nodes.Node) -> str:
         case physical.MergeRuns():
             return f"MergeSort by {_order(node.sort)}"
     return type(node).__name__
+
+
+def _strategy(node: nodes.WatermarkFilter) -> str:
+    """What the watermark is, when it advances if not with every row, and who sees it."""
+    parts = [node.strategy.text or node.strategy.sql]
+    if node.adaptive is not None:
+        parts = ["SOURCE_WATERMARK()", *_figures(node.adaptive)]
+    if node.periodic_us:
+        parts.append(f"on-periodic every {_duration(node.periodic_us)}")
+    if node.before:
+        parts.append(f"before each row as {node.before}")
+    return ", ".join(parts)
+
+
+def _figures(figures: nodes.Adaptive) -> Iterator[str]:
+    """What differs from the usual figures."""
+    usual = nodes.Adaptive()
+    if (figures.quantile, figures.records) != (usual.quantile, usual.records):
+        yield f"{figures.quantile * 100:g} % of {figures.records:,} records"
+    if figures.delay_us_min != usual.delay_us_min:
+        yield f"at least {_duration(figures.delay_us_min)}"
+    if figures.delay_us_max != usual.delay_us_max:
+        yield f"at most {_duration(figures.delay_us_max)}"
+    if figures.margins != usual.margins:
+        margins = [f"{_duration(margin)} up to {count:,}" for count, margin in figures.margins]
+        yield f"margins {'; '.join(margins) or 'none'}"
+
+
+def _duration(us: int) -> str:
+    """``7 d``, ``200 ms``: in the largest unit of which it is a whole number."""
+    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"))
+    for unit, name in (*units, (1_000, "ms")):
+        if us and us % unit == 0:
+            return f"{us // unit} {name}"
+    return f"{us} us"
 
 
 def _column(name: str, expr: nodes.Expr) -> str:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from frontend_kit import job
 from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.types import Column
 
 
 def _derived(sql: str) -> dict[str, str]:
@@ -83,6 +87,15 @@ def test_a_sort_keeps_its_own_column() -> None:
     )
     assert derived["order_time"] == "order_time"
     assert derived["next"] == "none: rows leave in the order of order_time"
+
+
+def test_the_watermark_before_the_row_has_none() -> None:
+    (sink,) = job("SELECT * FROM orders").sinks
+    below = next(node for node in sink.walk() if isinstance(node, WatermarkFilter))
+    schema = (*below.schema, Column("w", below.column_of("order_time").type))
+    derived = derive(replace(below, schema=schema, before="w"))
+    assert derived["order_time"].describe() == "order_time"
+    assert derived["w"].lost == "it is the watermark before the row"
 
 
 def test_a_computed_clock_says_so() -> None:

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
 from actor_kit import plan
 from tidegate.plan.explain import explain
+from tidegate.plan.fragments import Plan, cut
+from tidegate.plan.nodes import Adaptive, Node, Sink, Unary, WatermarkFilter
 
 WINDOWS = (
     "SELECT window_end, count(DISTINCT v) AS n FROM TUMBLE(marked, t, 10)"
@@ -28,6 +35,58 @@ def test_where_one_is_lost() -> None:
     lines = _lines("SELECT t + v AS u FROM marked")
     assert "none on u: it depends on t and v" in lines
     assert "| loses the watermark on u: it depends on t and v" in lines
+
+
+def _changed(node: Node, changes: dict[str, Any]) -> Node:
+    if isinstance(node, WatermarkFilter):
+        return replace(node, **changes)
+    assert isinstance(node, Unary)
+    return replace(node, input=_changed(node.input, changes))
+
+
+def _marked(**changes: Any) -> Plan:
+    """The plan of ``SELECT t FROM marked`` with another watermark filter."""
+    job = plan("SELECT t FROM marked").job
+    sink = _changed(job.sinks[0], changes)
+    assert isinstance(sink, Sink)
+    return cut(replace(job, sinks=(sink,)), 2)
+
+
+USUAL = Adaptive()
+MONTH = 30 * 86_400_000_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "t - 2"),
+        ({"periodic_us": 200_000}, "t - 2, on-periodic every 200 ms"),
+        ({"periodic_us": 1_500}, "t - 2, on-periodic every 1500 us"),
+        ({"before": "w"}, "t - 2, before each row as w"),
+        ({"adaptive": USUAL}, "SOURCE_WATERMARK()"),
+        (
+            {"adaptive": replace(USUAL, quantile=0.995), "periodic_us": 60_000_000},
+            "SOURCE_WATERMARK(), 99.5 % of 5,000 records, on-periodic every 1 min",
+        ),
+        (
+            {"adaptive": replace(USUAL, delay_us_min=0, delay_us_max=MONTH, margins=())},
+            "SOURCE_WATERMARK(), at least 0 us, at most 30 d, margins none",
+        ),
+        (
+            {"adaptive": replace(USUAL, margins=((100, 7_200_000_000), (2_000, 3_000_000)))},
+            "SOURCE_WATERMARK(), margins 2 h up to 100; 3 s up to 2,000",
+        ),
+    ],
+)
+def test_what_a_watermark_is(changes: dict[str, Any], said: str) -> None:
+    lines = [line.strip() for line in explain(_marked(**changes)).splitlines()]
+    assert f"WatermarkFilter marked.t: t AS {said}" in lines
+
+
+def test_an_adaptive_watermark_keeps_what_it_measures() -> None:
+    said = "| state: per split, how far out of order its last 5,000 records were"
+    assert said in explain(_marked(adaptive=USUAL))
+    assert said not in explain(_marked())
 
 
 def test_bounds_on_state() -> None:
