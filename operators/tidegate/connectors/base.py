@@ -27,12 +27,15 @@ class SplitPlan:
     """How far one split is read in an epoch.
 
     ``end`` equals the start when there is nothing to read. ``finished``: the split ends there, no
-    more rows of it are awaited. ``rows_max`` bounds the rows between start and end.
+    more rows of it are awaited. ``rows_max`` bounds the rows between start and end. ``at_end``:
+    the outside world (a broker) says that behind ``end`` there is nothing yet, which is what
+    idleness is about (S8); False where nobody can tell.
     """
 
     end: Position
     finished: bool
     rows_max: int
+    at_end: bool = False
 
 
 class SourcePlanner(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from tidegate.connectors.base import SinkCommitter, SinkWriter, SourcePlanner, SourceReader
@@ -13,7 +13,10 @@ from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
-from tidegate.connectors.options import connector_name
+from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.planner import KafkaPlanner
+from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.connectors.options import connector_name, parsed
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import OptionsError
@@ -25,10 +28,12 @@ _T = TypeVar("_T")
 _PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
     "filesystem": FilesystemPlanner,
     "datagen": DatagenPlanner,
+    "kafka": KafkaPlanner,
 }
 _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
     "filesystem": FilesystemReader,
     "datagen": DatagenReader,
+    "kafka": KafkaReader,
 }
 _WRITERS: Final[Mapping[str, Callable[[Table, str, int, str], SinkWriter]]] = {
     "filesystem": lambda table, staging, epoch, writer: FilesystemWriter(
@@ -69,7 +74,35 @@ def is_bounded(table: Table) -> bool:
     """Whether a source ends by itself."""
     if table.connector == "datagen":
         return bool(table.option("number-of-rows"))
+    if table.connector == "kafka":
+        return table.option("scan.bounded.mode", "unbounded") != "unbounded"
     return not table.option("source.monitor-interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """How a source that is read live treats its splits (S8, S9), in microseconds.
+
+    ``idle_timeout_us`` 0: a split is never idle. ``group`` empty: the source is not aligned.
+    """
+
+    idle_timeout_us: int = 0
+    group: str = ""
+    max_drift_us: int = 0
+    update_interval_us: int = 0
+
+
+def liveness(table: Table) -> Liveness:
+    """The options of ``table`` about idleness and alignment."""
+    if table.connector != "kafka":
+        return Liveness()
+    options: KafkaSourceOptions = parsed(KafkaSourceOptions, table.connector, table.options)
+    return Liveness(
+        options.idle_timeout_us,
+        options.alignment_group,
+        options.max_drift_us or 0,
+        options.alignment_interval_us,
+    )
 
 
 def feeds(sink: Table, source: Table) -> bool:

@@ -1,0 +1,291 @@
+"""Driver side of the `kafka` source: which partitions there are, and how far an epoch reads.
+
+Every plan asks the brokers for the end of each partition, in one question. Topics are looked at
+anew in `scan.topic-partition-discovery.interval`; a partition that is new then joins from its
+first offset, whatever the startup mode, since nothing of it was there before (S6 gives it the
+merged watermark as its floor).
+
+A topic's id is part of every position. A topic that was deleted and made again has another one, so
+the job stops, also where the new topic has more rows than were read of the old one (T10).
+
+While the cluster does not answer, nothing is planned, and the job goes on when it answers again;
+after `PATIENCE_S` the error is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from tidegate.clock import Clock, SystemClock
+from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.position import (
+    KafkaPosition,
+    kafka_position,
+    split_name,
+    topic_partition,
+)
+from tidegate.connectors.kafka.topics import Partition, Topics
+from tidegate.connectors.options import parsed
+from tidegate.connectors.shares import share_rows
+from tidegate.errors import OptionsError, RunError, TrustError
+from tidegate.plan.nodes import Table
+
+PATIENCE_S: Final = 120.0
+"""How long a job that runs waits for brokers that don't answer."""
+
+
+class KafkaPlanner:
+    """Implements `tidegate.connectors.base.SourcePlanner`."""
+
+    def __init__(self, table: Table, available_now: bool, clock: Clock | None = None) -> None:
+        self._options: KafkaSourceOptions = parsed(
+            KafkaSourceOptions, table.connector, table.options
+        )
+        self._table = table.name
+        self._topics = Topics(table.name, self._options)
+        self._available_now = available_now
+        self._clock = clock or SystemClock()
+        self._ids: dict[str, tuple[str, int]] = {}  # topic: id and number of partitions
+        self._looked_s: float | None = None
+        self._begun = False
+        self._ends: dict[Partition, int] = {}
+        self._answered_s = self._clock.monotonic_s()
+        self._turn = 0
+
+    def splits(self, *, begun: bool = False) -> Sequence[str]:
+        self._begun = begun
+        try:
+            self._look()
+        except RunError:
+            self._be_patient()
+        return sorted(split_name(*partition) for partition in self._partitions)
+
+    def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
+        begins = {split: kafka_position(position) for split, position in start.items()}
+        try:
+            self._ask_ends()
+            joined = self._joined([split for split, begin in begins.items() if begin is None])
+        except RunError:
+            self._be_patient()
+            return {
+                split: SplitPlan(start[split], False, 0)
+                for split, begin in begins.items()
+                if begin is not None
+            }
+        self._answered_s = self._clock.monotonic_s()
+        for split, begin in begins.items():
+            if begin is not None:
+                self._check_identity(split, begin)
+        whole = {split: joined.get(split) or begins[split] for split in begins}
+        return self._shared({split: begin for split, begin in whole.items() if begin}, rows_max)
+
+    def check_gone(self, split: str, position: Position) -> None:
+        """A partition never goes away but with its topic."""
+        del position
+        topic, _ = topic_partition(split)
+        if topic in self._ids:
+            raise self._recreated(topic)
+        raise TrustError(
+            f"topic '{topic}' of table '{self._table}' is gone",
+            hint="what was not read of it is lost: start anew with another --checkpoint",
+        )
+
+    def has_more(self, start: Mapping[str, Position]) -> bool:
+        self._ask_ends()
+        return any(
+            begin is None or self._limit(split, begin) > begin.offset
+            for split, position in start.items()
+            for begin in [kafka_position(position)]
+        )
+
+    def unread(self, start: Mapping[str, Position]) -> list[str]:
+        """Rows behind the end of a bounded table are no surprise: it was told where to end."""
+        del start
+        return []
+
+    @property
+    def _partitions(self) -> list[Partition]:
+        return [(name, n) for name, (_, count) in self._ids.items() for n in range(count)]
+
+    def _look(self) -> None:
+        """Looks at the topics, if it is time to."""
+        now = self._clock.monotonic_s()
+        interval_us = self._options.discovery_us
+        again = interval_us and not self._available_now
+        due = again and self._looked_s is not None and now - self._looked_s >= interval_us / 1e6
+        if self._looked_s is not None and not due:
+            self._check_ids()
+            return
+        names = self._topics.named(self._options)
+        found = self._topics.described(names)
+        for name in names:
+            if name not in found and self._options.topics:
+                if self._begun:
+                    raise TrustError(
+                        f"topic '{name}' of table '{self._table}' is gone",
+                        hint="what was not read of it is lost: start anew with another"
+                        " --checkpoint",
+                    )
+                raise self._topics.require(name)
+        if not found and not self._begun:
+            raise OptionsError(
+                f"table '{self._table}': no topic fits the pattern '{self._options.pattern}'",
+                hint="create one first, or change 'topic-pattern'",
+            )
+        self._ids, self._looked_s = found, now
+
+    def _check_ids(self) -> None:
+        """Between two looks, only that the topics are still those that they were."""
+        found = self._topics.described(list(self._ids))
+        for name, (known, _) in self._ids.items():
+            if name not in found or found[name][0] != known:
+                self._ids = {other: entry for other, entry in found.items() if other == name}
+                self.check_gone(split_name(name, 0), None)
+
+    def _be_patient(self) -> None:
+        """Within an ``except``: goes on without an answer, or raises what was caught."""
+        waited = self._clock.monotonic_s() - self._answered_s
+        if self._looked_s is None or waited > PATIENCE_S:
+            raise  # noqa: PLE0704 -- the caller's
+
+    def _ask_ends(self) -> None:
+        if self._available_now and self._ends.keys() >= set(self._partitions):
+            return  # what was there at the first look is what this run reads
+        self._ends = self._topics.latest(self._partitions)
+
+    def _check_identity(self, split: str, begin: KafkaPosition) -> None:
+        topic, partition = topic_partition(split)
+        if topic in self._ids and self._ids[topic][0] != begin.topic_id:
+            raise self._recreated(topic)
+        end = self._ends.get((topic, partition))
+        if end is not None and end < begin.offset:
+            raise TrustError(
+                f"partition {partition} of topic '{topic}' ends at offset {end}, but was read up to"
+                f" {begin.offset}",
+                detail="the brokers have lost rows that they had given out",
+                hint="start anew with another --checkpoint",
+            )
+
+    def _recreated(self, topic: str) -> TrustError:
+        return TrustError(
+            f"topic '{topic}' of table '{self._table}' was deleted and created anew",
+            detail="the offsets of the checkpoint are those of another topic",
+            hint="start anew with another --checkpoint",
+        )
+
+    def _joined(self, splits: Sequence[str]) -> dict[str, KafkaPosition]:
+        """Where splits begin that were never read, and where they stop."""
+        partitions = [topic_partition(split) for split in splits]
+        if not partitions:
+            return {}
+        begins = self._begins(partitions)
+        stops = self._stops(partitions)
+        found = {}
+        for partition in partitions:
+            begin, stop = begins[partition], stops.get(partition)
+            stop = None if stop is None else max(stop, begin)
+            topic_id = self._ids[partition[0]][0]
+            found[split_name(*partition)] = KafkaPosition(begin, topic_id, stop, begin)
+        return found
+
+    def _begins(self, partitions: list[Partition]) -> dict[Partition, int]:
+        options = self._options
+        first = self._topics.earliest(partitions)
+        if self._begun or options.startup_mode == "earliest-offset":
+            return first
+        if options.startup_mode == "latest-offset":
+            return {partition: self._ends[partition] for partition in partitions}
+        if options.startup_mode == "timestamp":
+            assert options.startup_ms is not None
+            return self._topics.at_time(partitions, options.startup_ms)
+        if options.startup_mode == "group-offsets":
+            return {**first, **self._of_group(partitions, "scan.startup.mode")}
+        given = dict(options.startup_offsets)
+        self._check_specific(given, "scan.startup.specific-offsets")
+        begins = {p: given.get(p[1], first[p]) for p in partitions}
+        for (topic, number), begin in begins.items():
+            if begin > self._ends[topic, number]:
+                raise OptionsError(
+                    f"table '{self._table}': 'scan.startup.specific-offsets' begins at offset"
+                    f" {begin} of partition {number}, which ends at {self._ends[topic, number]}"
+                )
+        return begins
+
+    def _stops(self, partitions: list[Partition]) -> dict[Partition, int]:
+        options = self._options
+        match options.bounded:
+            case "unbounded":
+                return {}
+            case "latest-offset":
+                return {partition: self._ends[partition] for partition in partitions}
+            case "timestamp":
+                assert options.bounded_ms is not None
+                return self._topics.at_time(partitions, options.bounded_ms)
+            case "group-offsets":
+                return self._of_group(partitions, "scan.bounded.mode")
+            case "specific-offsets":
+                given = dict(options.bounded_offsets)
+                self._check_specific(given, "scan.bounded.specific-offsets")
+                # A partition that is not named is not read at all, as in Flink: it has no end.
+                return {p: given.get(p[1], 0) for p in partitions}
+
+    def _of_group(self, partitions: list[Partition], option: str) -> dict[Partition, int]:
+        group = self._options.properties["group.id"]
+        committed = self._topics.committed(partitions, group)
+        missing = [partition for partition in partitions if partition not in committed]
+        reset = self._options.properties.get("auto.offset.reset")
+        if not missing:
+            return committed
+        if reset in ("earliest", "smallest", "beginning"):
+            return {**committed, **self._topics.earliest(missing)}
+        if reset in ("latest", "largest", "end"):
+            return {**committed, **{partition: self._ends[partition] for partition in missing}}
+        topic, number = missing[0]
+        raise OptionsError(
+            f"table '{self._table}': group '{group}' has no offset of '{topic}', partition"
+            f" {number}, at which '{option}' = 'group-offsets' could begin or end",
+            hint="write properties.auto.offset.reset = 'earliest', or 'scan.startup.mode' ="
+            " 'earliest-offset'",
+        )
+
+    def _check_specific(self, given: Mapping[int, int], option: str) -> None:
+        (topic,) = self._options.topics
+        count = self._ids[topic][1]
+        beyond = [number for number in given if number >= count]
+        if beyond:
+            raise OptionsError(
+                f"table '{self._table}': '{option}' names partition {beyond[0]}, but topic"
+                f" '{topic}' has {count}"
+            )
+
+    def _limit(self, split: str, begin: KafkaPosition) -> int:
+        """Up to where ``split`` may be read now."""
+        end = max(self._ends.get(topic_partition(split), begin.offset), begin.offset)
+        return end if begin.stop is None else min(end, begin.stop)
+
+    def _shared(
+        self, begins: Mapping[str, KafkaPosition], rows_max: int | None
+    ) -> dict[str, SplitPlan]:
+        left = {split: self._limit(split, begin) - begin.offset for split, begin in begins.items()}
+        given = left
+        if rows_max is not None:
+            hungry = [split for split in sorted(left) if left[split]]
+            turn = self._turn % max(1, len(hungry))
+            self._turn += 1
+            shared = share_rows(
+                max(1, rows_max),
+                hungry[turn:] + hungry[:turn],
+                lambda split, rows: min(left[split], rows),
+            )
+            given = {split: shared.get(split, 0) for split in left}
+        plans = {}
+        for split, begin in begins.items():
+            end = KafkaPosition(
+                begin.offset + given[split], begin.topic_id, begin.stop, begin.begin
+            )
+            finished = begin.stop is not None and end.offset >= begin.stop
+            at_end = given[split] == left[split] and not self._available_now
+            plans[split] = SplitPlan(end.json, finished, given[split], at_end)
+        return plans

@@ -1,0 +1,171 @@
+"""Questions to the cluster about topics: which partitions, which identity, which offsets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec
+
+from tidegate.connectors.kafka.client import (
+    REQUEST_S,
+    Trouble,
+    config,
+    explained,
+    is_refused,
+    is_unknown_topic,
+    made,
+)
+from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
+from tidegate.errors import OptionsError, did_you_mean
+
+_T = TypeVar("_T")
+
+Partition = tuple[str, int]
+
+
+class Topics:
+    """The topics of one table, as the cluster sees them. Each question is bounded in time.
+
+    Raises OptionsError when the cluster refuses us or a topic is not there, RunError when no
+    broker answers.
+    """
+
+    def __init__(self, table: str, options: KafkaOptions) -> None:
+        self._table = table
+        self._options = options
+        self._trouble = Trouble()
+        self._client: Any = None
+        level = options.properties.get("isolation.level", "read_committed")
+        self._isolation = (
+            IsolationLevel.READ_UNCOMMITTED
+            if level == "read_uncommitted"
+            else IsolationLevel.READ_COMMITTED
+        )
+
+    def named(self, options: KafkaSourceOptions) -> list[str]:
+        """The topics that the table reads, those of a pattern as of now."""
+        if options.topics:
+            return list(options.topics)
+        pattern = re.compile(options.pattern)
+        listed = self._call("it cannot list topics", lambda admin: admin.list_topics(timeout=10))
+        return sorted(name for name in listed.topics if pattern.fullmatch(name))
+
+    def described(self, names: Sequence[str]) -> dict[str, tuple[str, int]]:
+        """Each topic's id and number of partitions. One that is not there is left out."""
+        if not names:
+            return {}
+        futures = self._call(
+            "it cannot describe its topics",
+            lambda admin: admin.describe_topics(TopicCollection(list(names)), **_bounded()),
+        )
+        found: dict[str, tuple[str, int]] = {}
+        for name, future in futures.items():
+            description = self._result(f"it cannot describe topic '{name}'", future)
+            if description is not None:
+                found[name] = (str(description.topic_id), len(description.partitions))
+        return found
+
+    def require(self, name: str) -> OptionsError:
+        """The error for a topic that does not exist."""
+        listed = self._call("it cannot list topics", lambda admin: admin.list_topics(timeout=10))
+        known = [topic for topic in listed.topics if not topic.startswith("__")]
+        return OptionsError(
+            f"table '{self._table}': there is no topic '{name}' at {self._options.servers}",
+            hint=did_you_mean(name, known) or "create it first",
+        )
+
+    def earliest(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The first offset that is still there, of each partition that exists."""
+        return self._offsets(partitions, lambda _: OffsetSpec.earliest())
+
+    def latest(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The offset behind the last row that may be read, of each partition that exists."""
+        return self._offsets(partitions, lambda _: OffsetSpec.latest())
+
+    def at_time(self, partitions: Sequence[Partition], time_ms: int) -> dict[Partition, int]:
+        """The first offset at or behind a time; the end where there is none."""
+        found = self._offsets(partitions, lambda _: OffsetSpec.for_timestamp(time_ms))
+        ends = self.latest([partition for partition, offset in found.items() if offset < 0])
+        return {**found, **ends}
+
+    def committed(self, partitions: Sequence[Partition], group: str) -> dict[Partition, int]:
+        """What a consumer group has committed, of those partitions for which it has."""
+        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(*p) for p in partitions])
+        futures = self._call(
+            f"it cannot read the offsets of group '{group}'",
+            lambda admin: admin.list_consumer_group_offsets([asked], **_bounded()),
+        )
+        answer = self._result(f"it cannot read the offsets of group '{group}'", futures[group])
+        if answer is None:
+            return {}
+        return {
+            (part.topic, part.partition): part.offset
+            for part in answer.topic_partitions
+            if part.offset >= 0
+        }
+
+    def _offsets(
+        self, partitions: Iterable[Partition], spec: Callable[[Partition], OffsetSpec]
+    ) -> dict[Partition, int]:
+        asked = {TopicPartition(*partition): spec(partition) for partition in partitions}
+        if not asked:
+            return {}
+        futures: Mapping[TopicPartition, Future[Any]] = self._call(
+            "it cannot ask for offsets",
+            lambda admin: admin.list_offsets(asked, isolation_level=self._isolation, **_bounded()),
+        )
+        found: dict[Partition, int] = {}
+        for part, future in futures.items():
+            what = f"it cannot ask for the offsets of '{part.topic}', partition {part.partition}"
+            answer = self._result(what, future)
+            if answer is not None:
+                found[part.topic, part.partition] = answer.offset
+        return found
+
+    def _call(self, what: str, ask: Callable[[Any], _T]) -> _T:
+        if self._client is None:
+            # librdkafka asks again by itself only for what it knows to be gone: once is enough.
+            self._client = made(AdminClient, config(self._options, self._trouble, {}))
+        self._trouble.clear()
+        try:
+            return ask(self._client)
+        except KafkaException as error:
+            raise self._explained(what, error.args[0]) from None
+
+    def _result(self, what: str, future: Future[Any]) -> Any:
+        """The answer; None when the topic, partition or group is not there."""
+        while True:
+            try:
+                self._client.poll(0)  # lets background errors speak
+                return future.result(timeout=0.2)
+            except TimeoutError:
+                if self._trouble.refused is not None:
+                    raise self._explained(what, None) from None
+            except KafkaException as error:
+                problem: KafkaError = error.args[0]
+                if is_unknown_topic(problem) or problem.code() == KafkaError.GROUP_ID_NOT_FOUND:
+                    return None
+                self._client.poll(0)
+                raise self._explained(what, problem) from None
+
+    def _explained(self, what: str, error: KafkaError | None) -> Exception:
+        if error is not None and is_refused(error):
+            self._trouble.on_error(error)
+        return explained(
+            f"table '{self._table}': {what}", self._options.servers, error, self._trouble
+        )
+
+
+def _bounded() -> dict[str, float]:
+    return {"request_timeout": REQUEST_S}

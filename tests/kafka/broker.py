@@ -1,0 +1,242 @@
+"""A real Kafka, as processes of this machine: KRaft brokers from Maven's artifacts, no Docker.
+
+    with Cluster(directory) as kafka: …            one broker
+    with Cluster(directory, brokers=3) as kafka: … three, for a change of leaders
+
+The jars are resolved once by the Ivy that comes with PySpark, into ``~/.cache/tidegate``. Every
+broker listens on loopback only, on a port of its own that it keeps over a restart.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import pyspark
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+VERSION: Final = "4.3.0"
+START_S: Final = 90.0
+_CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
+_JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+_LOG4J: Final = """\
+Configuration:
+  Appenders: {Console: {name: out, PatternLayout: {pattern: "%d %p %c{1} %m%n"}}}
+  Loggers: {Root: {level: WARN, AppenderRef: {ref: out}}}
+"""
+
+
+def java() -> str:
+    """The java that runs Spark too."""
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home, "bin", "java")) if home else "java"
+
+
+def cache() -> Path:
+    """Where downloads are kept between runs."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidegate"
+    base.mkdir(parents=True, exist_ok=True)
+    return base
+
+
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """One process at a time, of all that test on this machine."""
+    with (cache() / f".{name}.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def resolved_jars(organisation: str, artifact: str, version: str) -> Path:
+    """A directory with the jars of an artifact and of all that it needs, from Maven Central."""
+    target = cache() / f"{artifact}-{version}"
+    with locked(f"{artifact}-{version}"):
+        if target.is_dir():
+            return target
+        draft = target.with_suffix(".draft")
+        shutil.rmtree(draft, ignore_errors=True)
+        ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+        command = [java(), "-jar", str(ivy), "-cache", str(cache() / "ivy"), "-confs", "default"]
+        command += ["-dependency", organisation, artifact, version]
+        command += ["-retrieve", f"{draft}/[artifact]-[revision].[ext]"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+        if done.returncode != 0 or not any(draft.glob("*.jar")):
+            raise RuntimeError(f"cannot resolve {artifact} {version}:\n{done.stdout[-3000:]}")
+        draft.rename(target)
+    return target
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+class Broker:
+    """One broker, which is a controller too."""
+
+    def __init__(self, number: int, directory: Path, ports: Sequence[tuple[int, int]]) -> None:
+        self.number = number
+        self.port, controller = ports[number - 1]
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+        voters = ",".join(f"{n}@127.0.0.1:{c}" for n, (_, c) in enumerate(ports, 1))
+        copies = min(3, len(ports))
+        self._settings = {
+            "process.roles": "broker,controller",
+            "node.id": str(number),
+            "controller.quorum.voters": voters,
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
+            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "log.dirs": str(directory / "data"),
+            "auto.create.topics.enable": "false",
+            "offsets.topic.num.partitions": "4",
+            "offsets.topic.replication.factor": str(copies),
+            "transaction.state.log.num.partitions": "4",
+            "transaction.state.log.replication.factor": str(copies),
+            "transaction.state.log.min.isr": str(min(2, copies)),
+            "share.coordinator.state.topic.replication.factor": str(copies),
+            "share.coordinator.state.topic.min.isr": str(min(2, copies)),
+            "min.insync.replicas": str(min(2, copies)),
+            "group.initial.rebalance.delay.ms": "0",
+            "log.retention.ms": "-1",
+            "log.cleaner.dedupe.buffer.size": "8388608",
+            "message.max.bytes": str(32 << 20),
+            "replica.fetch.max.bytes": str(32 << 20),
+        }
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        return (self._directory / "broker.log").read_text(errors="replace")
+
+    def format(self, settings: dict[str, str]) -> None:
+        """Makes the broker's directory."""
+        self._settings |= settings
+        self._directory.mkdir(parents=True, exist_ok=True)
+        lines = [f"{name}={value}\n" for name, value in self._settings.items()]
+        self._path("properties").write_text("".join(lines))
+        self._path("yaml").write_text(_LOG4J)
+        tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+        tool += ["-c", str(self._path("properties"))]
+        subprocess.run(self._java(*tool), check=True, capture_output=True, timeout=120)
+
+    def start(self) -> None:
+        """Starts the process; `Cluster.wait` says when it answers."""
+        assert self._process is None
+        with self._directory.joinpath("broker.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._java("kafka.Kafka", str(self._path("properties"))),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> None:
+        """Ends the process: in an orderly way, or (SIGKILL) at once."""
+        if self._process is None:
+            return
+        self._process.send_signal(number)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(10)
+        self._process = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _java(self, *args: str) -> list[str]:
+        jars = resolved_jars("org.apache.kafka", "kafka_2.13", VERSION)
+        log4j = f"-Dlog4j2.configurationFile={self._path('yaml')}"
+        return [java(), *_JVM, log4j, "-cp", f"{jars}/*", *args]
+
+    def _path(self, suffix: str) -> Path:
+        return self._directory / f"server.{suffix}"
+
+
+class Cluster:
+    """Brokers that know each other. ``settings`` are further ones of each broker."""
+
+    def __init__(
+        self, directory: Path, brokers: int = 1, settings: dict[str, str] | None = None
+    ) -> None:
+        free = free_ports(2 * brokers)
+        ports = list(zip(free[:brokers], free[brokers:], strict=True))
+        numbers = range(1, brokers + 1)
+        self.brokers = [Broker(n, directory / f"broker-{n}", ports) for n in numbers]
+        self._settings = settings or {}
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(broker.address for broker in self.brokers)
+
+    def __enter__(self) -> Self:
+        try:
+            for broker in self.brokers:
+                broker.format(self._settings)
+                broker.start()
+            self.wait()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        for broker in self.brokers:
+            broker.stop(signal.SIGKILL)
+
+    def wait(self, timeout_s: float = START_S) -> None:
+        """Until every broker that was started is a member of the cluster."""
+        deadline = time.monotonic() + timeout_s
+        wanted = {broker.number for broker in self.brokers if broker.is_running}
+        while True:
+            with suppress(KafkaException):
+                client = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+                if client.list_topics(timeout=2).brokers.keys() >= wanted:
+                    return
+            for broker in self.brokers:
+                if broker.number in wanted and not broker.is_running:
+                    raise RuntimeError(f"broker {broker.number} died:\n{broker.log[-3000:]}")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"no Kafka within {timeout_s:.0f} s")
+            time.sleep(0.1)
