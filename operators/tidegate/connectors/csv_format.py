@@ -83,6 +83,14 @@ def encode(data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine) 
     return joined(lines)
 
 
+def encode_lines(
+    data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine
+) -> pa.ChunkedArray:
+    """``data`` as one CSV line per row, without its newline."""
+    sql = _encode_sql(schema, options, end="")
+    return engine.query(sql, {"input": data}).column(0)
+
+
 def header(schema: Schema, options: CsvOptions) -> bytes:
     """The header line: the columns' names."""
     quote = options.quote
@@ -95,7 +103,7 @@ def header(schema: Schema, options: CsvOptions) -> bytes:
 
 
 @lru_cache(maxsize=64)
-def _encode_sql(schema: Schema, options: CsvOptions) -> str:
+def _encode_sql(schema: Schema, options: CsvOptions, end: str = " || chr(10)") -> str:
     quote, null = literal(options.quote), literal(options.null_literal)
     special = literal(f"[{re.escape(options.delimiter + options.quote)}\r\n]")
     fields = []
@@ -112,7 +120,7 @@ def _encode_sql(schema: Schema, options: CsvOptions) -> str:
             f"CASE WHEN {text} IS NULL THEN {null} WHEN {needs} THEN {escaped} ELSE {text} END"
         )
     joined = f" || {literal(options.delimiter)} || ".join(fields)
-    return f"SELECT {joined} || chr(10) AS line FROM input"
+    return f"SELECT {joined}{end} AS line FROM input"
 
 
 def _csv_text(sql: str, kind: str) -> str:

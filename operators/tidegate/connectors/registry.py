@@ -16,6 +16,7 @@ from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemW
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.options import connector_name, parsed
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
@@ -24,6 +25,22 @@ from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a writer stands: in which ``epoch``, as which ``writer`` of it.
+
+    ``writer`` tells the tasks of an epoch apart (its number orders their files); ``staging`` is a
+    directory for sinks that have no place of their own; ``remembered`` is what the sink's committer
+    gave to the checkpoint (`tidegate.connectors.base.SinkCommitter.prepare`).
+    """
+
+    staging: str
+    epoch: int
+    writer: str
+    remembered: tuple[tuple[str, str], ...] = ()
+
 
 _PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
     "filesystem": FilesystemPlanner,
@@ -35,17 +52,17 @@ _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
     "datagen": DatagenReader,
     "kafka": KafkaReader,
 }
-_WRITERS: Final[Mapping[str, Callable[[Table, str, int, str], SinkWriter]]] = {
-    "filesystem": lambda table, staging, epoch, writer: FilesystemWriter(
-        table, epoch, writer, staging
-    ),
-    "print": PrintWriter,
-    "blackhole": lambda _table, _staging, _epoch, _writer: BlackholeWriter(),
+_WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
+    "filesystem": lambda table, at: FilesystemWriter(table, at.epoch, at.writer, at.staging),
+    "print": lambda table, at: PrintWriter(table, at.staging, at.epoch, at.writer),
+    "blackhole": lambda _table, _at: BlackholeWriter(),
+    "kafka": lambda table, at: KafkaWriter(table, at.epoch, at.writer, dict(at.remembered)),
 }
 _COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
     "filesystem": FilesystemCommitter,
     "print": PrintCommitter,
     "blackhole": lambda _table, _staging: BlackholeCommitter(),
+    "kafka": KafkaCommitter,
 }
 
 
@@ -59,10 +76,9 @@ def source_reader(table: Table, engine: Engine) -> SourceReader:
     return _of(_READERS, table, "source")(table, engine)
 
 
-def sink_writer(table: Table, staging: str, epoch: int, writer: str) -> SinkWriter:
-    """The worker side of a sink. ``writer`` tells the tasks of an epoch apart (its number orders
-    their files); ``staging`` is a directory for sinks that have no place of their own."""
-    return _of(_WRITERS, table, "sink")(table, staging, epoch, writer)
+def sink_writer(table: Table, stage: Stage) -> SinkWriter:
+    """The worker side of a sink."""
+    return _of(_WRITERS, table, "sink")(table, stage)
 
 
 def sink_committer(table: Table, staging_base: str) -> SinkCommitter:

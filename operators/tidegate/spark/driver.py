@@ -111,6 +111,7 @@ def _run(
         manifest["parallelism"],
         options.available_now,
         manifest["time_zone"],
+        tuple((int(t), tuple(sorted(kept.items()))) for t, kept in manifest["sinks"].items()),
     )
     metrics = MetricsFile(plan, checkpoint.metrics)
     state = RunState(listeners=[metrics.on_epoch, listener], last=last)

@@ -13,7 +13,10 @@ from tidegate.plan.fragments import Plan
 
 @dataclass(frozen=True, slots=True)
 class WireJob:
-    """Everything that a process of the job knows. ``rows_max``: rows of an epoch per table."""
+    """Everything that a process of the job knows. ``rows_max``: rows of an epoch per table.
+
+    ``remembered`` is what each sink's committer keeps in the checkpoint, by target as in `wire`.
+    """
 
     plan: Plan
     checkpoint: str
@@ -21,6 +24,7 @@ class WireJob:
     parallelism: int
     available_now: bool
     time_zone: str = "UTC"
+    remembered: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
 
     def encode(self) -> str:
         """As text, for an option of the data source. It holds no secrets."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from tidegate.connectors.base import SinkWriter
-from tidegate.connectors.registry import sink_writer
+from tidegate.connectors.registry import Stage, sink_writer
 from tidegate.plan.nodes import Table
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
@@ -54,7 +54,9 @@ def _write(
                 if target == TO_LEDGER
                 else job.plan.job.sinks[TO_SINK - target].table
             )
-            writers[target] = sink_writer(table, checkpoint.staging(target), epoch, name)
+            remembered = dict(job.remembered).get(target, ())
+            stage = Stage(checkpoint.staging(target), epoch, name, remembered)
+            writers[target] = sink_writer(table, stage)
         return writers[target]
 
     results: list[tuple[str, bytes]] = []

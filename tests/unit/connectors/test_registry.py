@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.connectors.registry import (
+    Stage,
     feeds,
     is_bounded,
     resolved,
@@ -39,7 +40,7 @@ def test_roles(tmp_path: Path) -> None:
     for table in (sink(tmp_path / "out"), PRINT, BLACKHOLE):
         committer = sink_committer(table, str(tmp_path / "staging"))
         committer.bind(committer.prepare(fresh=True))
-        writer = sink_writer(table, str(tmp_path / "staging"), 0, "0")
+        writer = sink_writer(table, Stage(str(tmp_path / "staging"), 0, "0"))
         writer.write(pa.Table.from_pylist(ids(0, 2)))
         staged = writer.close()
         assert [file.rows for file in staged] == [2]
@@ -51,7 +52,7 @@ def test_wrong_roles() -> None:
     with pytest.raises(OptionsError, match="cannot be a source"):
         source_planner(PRINT, available_now=False)
     with pytest.raises(OptionsError, match="cannot be a sink"):
-        sink_writer(Table("d", COLUMNS, "datagen", ""), "", 0, "0")
+        sink_writer(Table("d", COLUMNS, "datagen", ""), Stage("", 0, "0"))
 
 
 def test_bounded() -> None:

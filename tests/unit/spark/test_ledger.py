@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_kit import new_checkpoint
-from tidegate.connectors.registry import sink_committer, sink_writer
+from tidegate.connectors.registry import Stage, sink_committer, sink_writer
 from tidegate.errors import TrustError
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.ledger import counts_document, ledger_table, read_ledger, show_time
@@ -27,7 +27,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ]
     table = ledger_table(checkpoint)
     staging = checkpoint.staging(TO_LEDGER)
-    writer = sink_writer(table, staging, 1, "0")
+    writer = sink_writer(table, Stage(staging, 1, "0"))
     columns = list(zip(*rows, strict=True))
     arrays = [pa.array(c, f.type) for c, f in zip(columns, LEDGER_SCHEMA, strict=True)]
     writer.write(pa.table(arrays, schema=LEDGER_SCHEMA))
