@@ -17,15 +17,17 @@ str, TIMESTAMP and TIMESTAMPTZ are int microseconds since the epoch (UTC), a str
 NULL is None.
 """
 
-from oracle.account import Counts, Judgement, LedgerRow, WatermarkOn, judge
+from oracle.account import Counts, Epoch, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.decode import Column, Computed, MalformedError, Row, Table, json_lines, micros
 from oracle.query import Aggregate, Output, Pass, Sort, Tumble
+from oracle.source_watermark import SourceWatermark
 
 __all__ = [
     "Aggregate",
     "Column",
     "Computed",
     "Counts",
+    "Epoch",
     "Judgement",
     "LedgerRow",
     "MalformedError",
@@ -33,6 +35,7 @@ __all__ = [
     "Pass",
     "Row",
     "Sort",
+    "SourceWatermark",
     "Table",
     "Tumble",
     "WatermarkOn",

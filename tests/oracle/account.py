@@ -1,8 +1,11 @@
-"""The watermark filter and the accounting of one table (S1, S2, S6, S7, S11).
+"""The watermark filter and the accounting of one table (S1, S2, S6, S7, S10, S11).
 
 Each split is judged alone, in its own order; the loop in `_Filter.judge` is the design's, word
 for word. A row has one reason, the first that applies of malformed, null_time, future,
 behind_merged, late.
+
+Only ``on-periodic`` (S10) and the future guard (S11) ask when a row was read: they are told the
+epochs of each split, `Epoch`.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from oracle.decode import BadRow, Row, Table, Values, json_lines, read_split, value_at
+from oracle.source_watermark import Histogram, SourceWatermark
 
 Where: TypeAlias = Callable[[Values], "bool | None"]
 Strategy: TypeAlias = Callable[[Values], "int | None"]
@@ -28,13 +32,25 @@ class WatermarkOn:
     ``column`` may be nested (``a.b``). ``strategy`` gives the row's candidate in the column's
     unit, or None. ``unit_us`` is the microseconds in one unit of the column (1000 for BIGINT
     milliseconds, 0: not a time, no guard); ``skew_us`` is the future guard (0: off).
+    ``periodic_us``: the watermark advances at the ends of epochs only, at most once in so long (0:
+    with every row). ``before`` is a column that accepted rows get: the watermark before the row.
     """
 
     column: str
-    strategy: Strategy
+    strategy: Strategy | SourceWatermark
     skew_us: int = HOUR_US
     unit_us: int = 1
     operator: str = "WatermarkFilter"
+    periodic_us: int = 0
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """An epoch of a split: it took the rows up to offset ``end`` (exclusive) at ``time_us``."""
+
+    end: int
+    time_us: int
 
 
 @dataclass(frozen=True)
@@ -102,24 +118,34 @@ def judge(
     now_us: int,
     wheres: Sequence[Where | None] = (),
     floors: Mapping[str, Sequence[tuple[int, int]]] | None = None,
+    epochs: Mapping[str, Sequence[Epoch]] | None = None,
+    broker_us: Mapping[str, Mapping[int, int]] | None = None,
 ) -> Judgement:
     """Reads every split of ``table`` through ``watermarks`` (stacked: the first is lowest).
 
     ``now_us`` is the epoch's recorded time. ``wheres`` has the WHERE of every query on the
     source (None: none); without any query all accepted rows are used. ``floors`` comes from the
     epoch log where a split was idle or joined late (S6): from row ``offset`` on, the split starts
-    from the merged watermark ``floor`` as its own; it is for a single watermark.
+    from the merged watermark ``floor`` as its own; it is for a single watermark. ``epochs`` are
+    those of each split in order; rows behind the last of them are of an epoch at ``now_us``, which
+    has not ended. ``broker_us`` is when the broker appended a row, by split and offset, where it
+    says so.
     """
     judgement = Judgement()
     for split in sorted(splits):
-        filters = [_Filter(table.name, on, now_us) for on in watermarks]
+        filters = [_Filter(table.name, on) for on in watermarks]
         floors_left = sorted((floors or {}).get(split, ()))
+        epochs_left = list((epochs or {}).get(split, ()))
+        appended_us = (broker_us or {}).get(split, {})
         counts = judgement.splits[split] = Counts()
         for row in read_split(table, split, _as_files(splits[split])):
+            while epochs_left and epochs_left[0].end <= row.offset:
+                _end_epoch(filters, epochs_left.pop(0))
+            epoch_us = epochs_left[0].time_us if epochs_left else now_us
             while floors_left and floors_left[0][0] <= row.offset:
                 filters[0].start_from(floors_left.pop(0)[1])
             counts.read += 1
-            rejected = _judge_row(table.name, row, filters)
+            rejected = _judge_row(table.name, row, filters, appended_us.get(row.offset, epoch_us))
             if rejected is not None:
                 judgement.ledger.append(rejected)
                 if rejected.reason in ("behind_merged", "late"):
@@ -133,6 +159,8 @@ def judge(
                 counts.used += 1
             else:
                 counts.filtered += 1
+        for epoch in epochs_left:
+            _end_epoch(filters, epoch)
         judgement.watermarks[split] = {filter_.on.column: filter_.watermark for filter_ in filters}
     return judgement
 
@@ -143,11 +171,19 @@ def _as_files(files: Files) -> list[bytes]:
     return [file for file in files if isinstance(file, bytes)]
 
 
-def _judge_row(table: str, row: Row | BadRow, filters: Iterable[_Filter]) -> LedgerRow | None:
+def _end_epoch(filters: Iterable[_Filter], epoch: Epoch) -> None:
+    for filter_ in filters:
+        filter_.end_epoch(epoch.time_us)
+
+
+def _judge_row(
+    table: str, row: Row | BadRow, filters: Iterable[_Filter], known_us: int
+) -> LedgerRow | None:
+    """``known_us``: the time against which the row may be in the future."""
     if isinstance(row, BadRow):
         return LedgerRow(table, row.split, row.offset, None, None, None, "decode", "malformed")
     for filter_ in filters:
-        rejected = filter_.judge(row)
+        rejected = filter_.judge(row, known_us)
         if rejected is not None:
             return rejected
     return None
@@ -156,12 +192,16 @@ def _judge_row(table: str, row: Row | BadRow, filters: Iterable[_Filter]) -> Led
 class _Filter:
     """One watermark filter on one split."""
 
-    def __init__(self, table: str, on: WatermarkOn, now_us: int) -> None:
+    def __init__(self, table: str, on: WatermarkOn) -> None:
         self.table = table
         self.on = on
-        self.now_us = now_us
         self.watermark: int | None = None
         self.floor: int | None = None
+        self.pending: int | None = None  # what the watermark will be, on-periodic
+        self.advanced_us: int | None = None
+        self.histogram: Histogram | None = None
+        if isinstance(on.strategy, SourceWatermark):
+            self.histogram = Histogram(on.strategy, on.unit_us)
 
     def start_from(self, floor: int) -> None:
         """The split comes back behind a merged watermark that went on without it (S6)."""
@@ -169,21 +209,37 @@ class _Filter:
         if self.watermark is None or self.watermark < floor:
             self.watermark = floor
 
-    def judge(self, row: Row) -> LedgerRow | None:
+    def end_epoch(self, time_us: int) -> None:
+        """The barrier: on-periodic, the watermark may advance to what is pending."""
+        if self.pending is None or not _above(self.pending, self.watermark):
+            return
+        if self.advanced_us is None or self.advanced_us + self.on.periodic_us <= time_us:
+            self.watermark, self.pending = self.pending, None
+            self.advanced_us = time_us
+
+    def judge(self, row: Row, known_us: int) -> LedgerRow | None:
         """None if the row passes, which may raise the watermark; else its line in the ledger."""
         time = value_at(row.values, self.on.column)
         if time is None:
             return self._rejected(row, None, "null_time")
         guarded = self.on.skew_us > 0 and self.on.unit_us > 0
-        if guarded and time * self.on.unit_us > self.now_us + self.on.skew_us:
+        if guarded and time * self.on.unit_us > known_us + self.on.skew_us:
             return self._rejected(row, time, "future")
+        # A late row is disorder, too: it is counted before it is judged.
+        behind = None if self.histogram is None else self.histogram.candidate_behind(time)
         if self.floor is not None and time < self.floor:
             return self._rejected(row, time, "behind_merged")
         if self.watermark is not None and time < self.watermark:
             return self._rejected(row, time, "late")
-        candidate = self.on.strategy(row.values)
-        if candidate is not None and (self.watermark is None or candidate > self.watermark):
-            self.watermark = candidate
+        strategy = self.on.strategy
+        candidate = behind if isinstance(strategy, SourceWatermark) else strategy(row.values)
+        if self.on.before:
+            row.values[self.on.before] = self.watermark
+        if candidate is not None and _above(candidate, self.watermark):
+            if self.on.periodic_us == 0:
+                self.watermark = candidate
+            elif _above(candidate, self.pending):
+                self.pending = candidate
         return None
 
     def _rejected(self, row: Row, time: int | None, reason: str) -> LedgerRow:
@@ -200,3 +256,7 @@ class _Filter:
             self.on.operator,
             reason,
         )
+
+
+def _above(candidate: int, watermark: int | None) -> bool:
+    return watermark is None or candidate > watermark

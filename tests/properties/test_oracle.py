@@ -13,16 +13,18 @@ from oracle import (
     Aggregate,
     Column,
     Counts,
+    Epoch,
     LedgerRow,
     Pass,
     Sort,
+    SourceWatermark,
     Table,
     Tumble,
     WatermarkOn,
     judge,
     micros,
 )
-from oracle.account import Files
+from oracle.account import Files, Judgement
 from oracle.decode import Row, Values
 
 NOW_US = micros("2026-01-01 00:00:00")
@@ -122,6 +124,66 @@ def test_a_floor_makes_rows_behind_it_behind_merged() -> None:
         (1, 15, "behind_merged"),
         (4, 25, "behind_merged"),
     ]
+
+
+def marks(result: Judgement) -> list[tuple[int, int | None]]:
+    """The accepted rows' times, and the watermark before each."""
+    return [(row.values["n"], row.values["w"]) for row in result.rows]
+
+
+def test_source_watermark_by_hand() -> None:
+    """The transcript watermark_filter_source: late rows are disorder that the next ones feel."""
+    figures = SourceWatermark("0.75", 4, 2, 20, ((3, 5),))
+    on = WatermarkOn("n", figures, skew_us=0, before="w")
+    rows = rows_of([100, 110, 106, 120, 90, 123, 124, 122, 200, 201, 130])
+    result = judge(TIMES, {"s": rows}, [on], now_us=NOW_US)
+    assert marks(result) == [
+        (100, None), (110, 95), (106, 105), (120, 105), (123, 118), (124, 119), (122, 122),
+        (200, 122), (201, 198),
+    ]  # fmt: skip
+    assert [(row.event_time, row.watermark) for row in result.ledger] == [(90, 118), (130, 199)]
+
+
+def test_source_watermark_has_the_seeds_margins() -> None:
+    """Seed 004's table, and 50 ms at the least; in a column of seconds that is a second."""
+    on = WatermarkOn("n", SourceWatermark(), skew_us=0, unit_us=1_000, before="w")
+    for unit_us, least_us in ((1_000, 50_000), (1_000_000, 1_000_000)):
+        on = replace(on, unit_us=unit_us)
+        result = judge(TIMES, {"s": rows_of(list(range(1_003)))}, [on], now_us=NOW_US)
+        delays = [(time - 1 - mark) * unit_us for time, mark in marks(result) if mark is not None]
+        assert delays == [
+            *[7 * 86_400_000_000] * 250,
+            *[30_000_000] * 250,
+            *[10_000_000] * 250,
+            *[1_000_000] * 250,
+            *[least_us] * 2,
+        ]
+
+
+def test_on_periodic_the_watermark_advances_at_barriers_only() -> None:
+    """The transcript watermark_filter_periodic."""
+    on = replace(delayed(5), periodic_us=2, before="w")
+    epochs = {"s": [Epoch(4, 1), Epoch(7, 2), Epoch(7, 3)]}
+    rows = rows_of([9, 3, 13, 7, 7, 20, 8, 30])
+    result = judge(TIMES, {"s": rows}, [on], now_us=4, epochs=epochs)
+    assert marks(result) == [
+        (9, None), (3, None), (13, None), (7, None), (20, 8), (8, 8), (30, 15),
+    ]  # fmt: skip
+    assert [(row.offset, row.watermark) for row in result.ledger] == [(4, 8)]
+    assert result.watermarks == {"s": {"n": 15}}
+
+
+def test_the_brokers_time_says_what_is_future_where_it_is_known() -> None:
+    on = WatermarkOn("n", lambda _: None, skew_us=10, unit_us=1)
+    result = judge(
+        TIMES,
+        {"s": rows_of([60, 61, 110, 111])},
+        [on],
+        now_us=0,
+        epochs={"s": [Epoch(99, 100)]},
+        broker_us={"s": {0: 50, 1: 50}},
+    )
+    assert [(row.offset, row.reason) for row in result.ledger] == [(1, "future"), (3, "future")]
 
 
 def test_stacked_watermarks() -> None:
