@@ -58,7 +58,15 @@ def _watermark_filter(config: Config, columns: str) -> Executor:
     column = config["column"]
     strategy = expr(config["strategy"], below.column_of(column).type, column)
     skew, unit = config.get("skew_us", 0), config.get("unit_us", 1)
-    node = nodes.WatermarkFilter(below.schema, below, "f", "acc", column, strategy, skew, unit)
+    adaptive = config.get("adaptive")
+    if adaptive is not None:
+        margins = tuple(adaptive.get("margins", {}).items())
+        adaptive = nodes.Adaptive(**{**adaptive, "margins": margins})
+    periodic, before = config.get("periodic_us", 0), config.get("before", "")
+    output = schema(config["output"]) if before else below.schema
+    node = nodes.WatermarkFilter(
+        output, below, "f", "acc", column, strategy, skew, unit, adaptive, periodic, before
+    )
     executor = WatermarkFilter(node, "table", config.get("split", "s0"), ENGINE, MemoryStateTable())
     executor.begin_epoch(config.get("epoch_time_us", 0))
     return executor
