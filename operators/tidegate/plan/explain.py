@@ -196,7 +196,7 @@ def _strategy(node: nodes.WatermarkFilter) -> str:
     """What the watermark is, when it advances if not with every row, and who sees it."""
     parts = [node.strategy.text or node.strategy.sql]
     if node.adaptive is not None:
-        parts = ["SOURCE_WATERMARK()", *_figures(node.adaptive)]
+        parts += _figures(node.adaptive)
     if node.periodic_us:
         parts.append(f"on-periodic every {_duration(node.periodic_us)}")
     if node.before:

@@ -10,7 +10,8 @@ import pytest
 from actor_kit import plan
 from tidegate.plan.explain import explain
 from tidegate.plan.fragments import Plan, cut
-from tidegate.plan.nodes import Adaptive, Node, Sink, Unary, WatermarkFilter
+from tidegate.plan.nodes import Adaptive, Node, Sink, Unary, WatermarkFilter, column_expr
+from tidegate.types import Column
 
 WINDOWS = (
     "SELECT window_end, count(DISTINCT v) AS n FROM TUMBLE(marked, t, 10)"
@@ -47,6 +48,9 @@ def _changed(node: Node, changes: dict[str, Any]) -> Node:
 def _marked(**changes: Any) -> Plan:
     """The plan of ``SELECT t FROM marked`` with another watermark filter."""
     job = plan("SELECT t FROM marked").job
+    if "adaptive" in changes:
+        column = column_expr(Column("t", "BIGINT"))
+        changes["strategy"] = replace(column, text="SOURCE_WATERMARK()")
     sink = _changed(job.sinks[0], changes)
     assert isinstance(sink, Sink)
     return cut(replace(job, sinks=(sink,)), 2)
