@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError
-from tidegate.frontend import compile as compile_sql
+from tidegate.frontend import compile_file
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import Progress, progress_for
@@ -54,7 +54,9 @@ def run(
 ) -> None:
     """Run a job until its tables end, or until it is stopped."""
     with _reported(debug):
-        plan, settings, spark = _compiled(file, set_)
+        plan, settings, spark = _compiled(file, set_, json_)
+        if not plan.job.sinks:
+            return
         from tidegate.spark.driver import RunOptions, run_job
         from tidegate.spark.stop import Stop
 
@@ -63,6 +65,8 @@ def run(
             master=master,
             parallelism=settings.parallelism,
             rows_max=settings.epoch_rows_max,
+            bytes_max=settings.epoch_bytes_max,
+            duration_us=settings.epoch_duration_us,
             interval_s=settings.epoch_interval_us / 1e6,
             available_now=available_now,
             takeover=takeover,
@@ -83,7 +87,8 @@ def explain(file: File, set_: Set = None, debug: Debug = False) -> None:
     """Show fragments, exchanges, watermark columns, and a bound on each operator's state."""
     with _reported(debug):
         plan, _, _ = _compiled(file, set_)
-        typer.echo(explain_plan(plan))
+        if plan.job.sinks:
+            typer.echo(explain_plan(plan))
 
 
 @app.command()
@@ -120,7 +125,10 @@ def main() -> None:
     app()
 
 
-def _compiled(file: Path, overrides: list[str] | None) -> tuple[Plan, Settings, dict[str, str]]:
+def _compiled(
+    file: Path, overrides: list[str] | None, json_: bool = False
+) -> tuple[Plan, Settings, dict[str, str]]:
+    """The plan of a file; prints what its DESCRIBE statements ask. It may have nothing to run."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
@@ -133,7 +141,10 @@ def _compiled(file: Path, overrides: list[str] | None) -> tuple[Plan, Settings, 
         if not separator or not key:
             raise OptionsError(f"--set {item}: expected key=value")
         pairs[key.strip()] = value.strip()
-    job = compile_sql(text, str(file), pairs)
+    compiled = compile_file(text, str(file), pairs)
+    for description in compiled.descriptions:
+        typer.echo(json.dumps(description.document()) if json_ else description.text())
+    job = compiled.job
     settings, spark = resolve(dict(job.settings), os.environ)
     return cut(job, settings.vnodes, settings.pushdown), settings, spark
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from tidegate.connectors.durations import parse_duration
+from tidegate.connectors.durations import parse_bytes, parse_duration
 from tidegate.errors import OptionsError, did_you_mean
 
 PREFIX = "tidegate."
@@ -27,6 +27,18 @@ def _rows(value: Any) -> Any:
 
 
 Rows = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_rows)]
+
+
+def _bytes(value: Any) -> Any:
+    """A number of bytes, as in ``256mb``; ``unlimited`` or 0 is no limit."""
+    if isinstance(value, str):
+        if value.strip().lower() in ("unlimited", "none", "0"):
+            return None
+        return parse_bytes(value)
+    return value
+
+
+Bytes = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_bytes)]
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 
 
@@ -36,6 +48,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epoch_rows_max: Rows = Field(500_000, alias="tidegate.epoch.rows.max")
+    epoch_bytes_max: Bytes = Field(256 << 20, alias="tidegate.epoch.bytes.max")
+    epoch_duration_us: Duration = Field(10_000_000, alias="tidegate.epoch.duration")
     epoch_interval_us: Duration = Field(1_000_000, alias="tidegate.epoch.interval")
     vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
     parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")

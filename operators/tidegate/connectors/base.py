@@ -29,13 +29,15 @@ class SplitPlan:
     ``end`` equals the start when there is nothing to read. ``finished``: the split ends there, no
     more rows of it are awaited. ``rows_max`` bounds the rows between start and end. ``at_end``:
     the outside world (a broker) says that behind ``end`` there is nothing yet, which is what
-    idleness is about (S8); False where nobody can tell.
+    idleness is about (S8); False where nobody can tell. ``known_end`` is the offset behind the last
+    row that is there, where offsets are known before they are read: for lag.
     """
 
     end: Position
     finished: bool
     rows_max: int
     at_end: bool = False
+    known_end: int | None = None
 
 
 class SourcePlanner(Protocol):
@@ -61,8 +63,8 @@ class SourcePlanner(Protocol):
         """Raises TrustError when ``split``, which `splits` does not name any more, was left
         before its end, as far as its position tells."""
 
-    def has_more(self, start: Mapping[str, Position]) -> bool:
-        """Whether any split has rows after ``start`` (as of the last `splits()`)."""
+    def waiting(self, start: Mapping[str, Position]) -> list[str]:
+        """The splits that have rows behind ``start`` (as of now, or of the last `splits()`)."""
 
     def unread(self, start: Mapping[str, Position]) -> list[str]:
         """Names (files) that are there but lie outside what a finished job has read."""
@@ -93,6 +95,10 @@ class SourceReader(Protocol):
 
         ``first_offset`` is the offset (row number) of the first row at ``start``.
         """
+
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        """Offsets, from and up to, of each split that were to be read and are not there any more,
+        of the rows read since the last call; only where the table is told to go on without."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,8 +203,8 @@ class DatagenPlanner:
             for split, begin in begins.items()
         }
 
-    def has_more(self, start: Mapping[str, Position]) -> bool:
-        return any(self._end(split, _number(at)) > _number(at) for split, at in start.items())
+    def waiting(self, start: Mapping[str, Position]) -> list[str]:
+        return [split for split, at in start.items() if self._end(split, _number(at)) > _number(at)]
 
     def check_gone(self, split: str, position: Position) -> None:
         del split, position  # what made rows is a number in the options
@@ -241,6 +241,9 @@ class DatagenReader:
             table = table.append_column(RECORD, lines.cast(pa.binary()))
             nothing = pa.table({"offset": offsets.slice(0, 0), "record": pa.array([], pa.binary())})
             yield SourceChunk(table, nothing, offset + stop - begin)
+
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        return {}
 
 
 def write_orders(

@@ -1,4 +1,4 @@
-"""Durations and points in time as WITH options spell them (Flink's forms), in microseconds."""
+"""Durations, points in time and sizes as options spell them (Flink's forms)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _UNITS_US: Final = {
 }
 _US_OF: Final = {name: us for names, us in _UNITS_US.items() for name in names}
 _DURATION: Final = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_BYTES: Final = re.compile(r"\s*(\d+)\s*(b|bytes|k|kb|m|mb|g|gb|)\s*")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 FORMS: Final = "write a whole number and a unit, as in '500ms', '5 s', '1min', '2 h', '7 d'"
@@ -34,6 +35,14 @@ def parse_duration(text: str) -> int:
     if duration_us > 2**62:
         raise ValueError(f"'{text}' is too long a duration")
     return duration_us
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes of ``text``: ``64mb``, ``1 gb``, ``1024``. Raises ValueError."""
+    match = _BYTES.fullmatch(text.lower())
+    if match is None:
+        raise ValueError(f"'{text}' is no number of bytes; write it as in '64mb'")
+    return int(match[1]) << {"k": 10, "m": 20, "g": 30}.get(match[2][:1], 0)
 
 
 def parse_timestamp(text: str) -> int:

@@ -87,10 +87,12 @@ class FilesystemPlanner:
     def check_gone(self, split: str, position: Position) -> None:
         self._continuity.check(split, file_position(position))
 
-    def has_more(self, start: Mapping[str, Position]) -> bool:
-        return any(
-            self._remains(split, file_position(position)) for split, position in start.items()
-        )
+    def waiting(self, start: Mapping[str, Position]) -> list[str]:
+        return [
+            split
+            for split, position in start.items()
+            if self._remains(split, file_position(position))
+        ]
 
     def unread(self, start: Mapping[str, Position]) -> list[str]:
         """Files that the positions ``start`` have not read, from a fresh listing."""

@@ -75,6 +75,9 @@ class FilesystemReader:
                 offset = chunk.next_offset
                 yield chunk
 
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        return {}  # a file that is gone stops the job
+
     def _files(
         self, split: str, start: FilePosition, end: FilePosition
     ) -> list[tuple[DataFile, int]]:

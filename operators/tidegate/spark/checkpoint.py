@@ -43,6 +43,14 @@ class Entry:
     merged: dict[str, dict[str, int | None]] = field(default_factory=dict)  # fragment, column
     staged: dict[str, list[list[Any]]] = field(default_factory=dict)  # sink, StagedFile fields
     ledger_rows: int = 0
+    ended_us: int = 0  # when the driver wrote the entry: with time_us, what the epoch took
+    bytes: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: of records
+    ends: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: as last told
+    lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
+
+
+_ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {"ended_us", "bytes", "ends", "lost"}
+"""The fields that every release's entries have."""
 
 
 class Checkpoint:
@@ -114,8 +122,11 @@ class Checkpoint:
         if not path.exists():
             return None
         document = _read_json(path, f"the epoch log's entry of epoch {epoch}")
+        whole = {**asdict(Entry(0, 0)), **document}  # an older release's entry has fewer
         kinds = {name: type(value) for name, value in asdict(Entry(0, 0)).items()}
-        if {name: type(value) for name, value in document.items()} != kinds:
+        if {name: type(value) for name, value in whole.items()} != kinds or not (
+            document.keys() >= _ENTRY_FROM_THE_START
+        ):
             raise _corrupt(path)
         return Entry(**document)
 

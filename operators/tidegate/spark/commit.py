@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import astuple
 from typing import Any
 
+from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter, StagedFile
 from tidegate.connectors.registry import is_bounded
 from tidegate.errors import InvariantError, LeaseHeldError
@@ -31,12 +32,18 @@ class Committer:
     """Commits the epochs of one run. ``committers`` by target (sink or ledger) as in `wire`."""
 
     def __init__(
-        self, plan: Plan, checkpoint: Checkpoint, lease: Lease, committers: dict[int, SinkCommitter]
+        self,
+        plan: Plan,
+        checkpoint: Checkpoint,
+        lease: Lease,
+        committers: dict[int, SinkCommitter],
+        clock: Clock,
     ) -> None:
         self._plan = plan
         self._checkpoint = checkpoint
         self._lease = lease
         self._committers = committers
+        self._clock = clock
 
     def commit(self, results: Iterable[tuple[str, bytes]]) -> Entry:
         """Commits the epoch whose tasks gave ``results`` (see `writer`)."""
@@ -113,6 +120,13 @@ class Committer:
             dict(before.merged_filters),
             {a: {s: dict(c) for s, c in splits.items()} for a, splits in before.counts.items()},
             {table: dict(splits) for table, splits in before.statuses.items()},
+            ended_us=self._clock.now_us(),
+            bytes={table: dict(splits) for table, splits in before.bytes.items()},
+            ends={table: dict(splits) for table, splits in before.ends.items()},
+            lost={
+                t: {s: list(ranges) for s, ranges in splits.items()}
+                for t, splits in before.lost.items()
+            },
         )
         for account in self._plan.accounts():
             entry.counts.setdefault(account, {})
@@ -120,6 +134,7 @@ class Committer:
             if report["type"] == "source":
                 entry.next_offsets.setdefault(report["table"], {}).update(report["next_offsets"])
                 entry.statuses.setdefault(report["table"], {}).update(report["statuses"])
+                _read(entry, report)
             else:
                 merged = entry.merged.setdefault(str(report["fragment"]), {})
                 merged.update(report["watermarks"])
@@ -169,6 +184,17 @@ def _epoch_of(reports: list[dict[str, Any]]) -> int:
     if len(epochs) != 1:
         raise InvariantError(f"the tasks of one epoch report epochs {sorted(epochs)}")
     return int(next(iter(epochs)))
+
+
+def _read(entry: Entry, report: dict[str, Any]) -> None:
+    """What a reader task says of its splits' input."""
+    table = report["table"]
+    entry.ends.setdefault(table, {}).update(report["ends"])
+    read = entry.bytes.setdefault(table, {})
+    for split, size in report["bytes"].items():
+        read[split] = read.get(split, 0) + size
+    for split, ranges in report["lost"].items():
+        entry.lost.setdefault(table, {}).setdefault(split, []).extend(ranges)
 
 
 def _account(entry: Entry, split: dict[str, Any]) -> None:

@@ -44,6 +44,8 @@ class RunOptions:
     master: str = "local[2]"
     parallelism: int = 2
     rows_max: int | None = 500_000
+    bytes_max: int | None = 256 << 20
+    duration_us: int = 10_000_000
     interval_s: float = 1.0
     available_now: bool = False
     takeover: bool = False
@@ -74,7 +76,7 @@ def run_job(
     if note:
         log(note)
     try:
-        return _run(plan, options, checkpoint, lease, log, listener, stop or Stop())
+        return _run(plan, options, checkpoint, lease, clock, log, listener, stop or Stop())
     finally:
         lease.release()
 
@@ -84,6 +86,7 @@ def _run(
     options: RunOptions,
     checkpoint: Checkpoint,
     lease: Lease,
+    clock: Clock,
     log: Log,
     listener: Listener,
     stop: Stop,
@@ -94,7 +97,7 @@ def _run(
         _list_sources(plan, options, begun=False)
     manifest = _open_manifest(plan, options, checkpoint, committers)
     checkpoint.check_spark_log()
-    committer = Committer(plan, checkpoint, lease, committers)
+    committer = Committer(plan, checkpoint, lease, committers, clock)
     last = committer.recover()
     if last.epoch and is_finished(plan, last) and checkpoint.is_committed(last.epoch):
         _say_finished(plan, checkpoint, last, log)
@@ -112,6 +115,8 @@ def _run(
         options.available_now,
         manifest["time_zone"],
         tuple((int(t), tuple(sorted(kept.items()))) for t, kept in manifest["sinks"].items()),
+        options.bytes_max,
+        options.duration_us,
     )
     metrics = MetricsFile(plan, checkpoint.metrics)
     state = RunState(listeners=[metrics.on_epoch, listener], last=last)

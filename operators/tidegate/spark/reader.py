@@ -14,7 +14,7 @@ from tidegate.spark.planner import FragmentTask, ReaderTask
 from tidegate.spark.wire import Row
 from tidegate.spark.wirejob import WireJob, worker_engine
 from tidegate.state import MemoryStateTable, StateTable
-from tidegate.types import Barrier, SplitStatus, Status
+from tidegate.types import RECORD, Barrier, SplitStatus, Status
 
 
 def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
@@ -44,12 +44,15 @@ def _run_fragment(
                 yield from outbox.send(emission)
     reader = source_reader(table, engine)
     next_offsets: dict[str, int] = {}
+    read_bytes: dict[str, int] = {}
     for split in splits:
         next_offsets[split.split] = split.first_offset
         if split.start == split.end:
             continue
         for chunk in reader.read(split.split, split.start, split.end, split.first_offset):
             next_offsets[split.split] = chunk.next_offset
+            size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
+            read_bytes[split.split] = read_bytes.get(split.split, 0) + size
             for emission in actor.on_source(split.split, chunk):
                 yield from outbox.send(emission)
     barrier = Barrier(task.epoch, task.time_us)
@@ -64,6 +67,9 @@ def _run_fragment(
             "next_offsets": next_offsets,
             "statuses": {split.split: int(split.status) for split in splits},
             "splits": [asdict(report) for report in actor.reports()],
+            "bytes": read_bytes,
+            "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
+            "lost": reader.take_lost(),
         }
     )
 

@@ -13,7 +13,8 @@ from tidegate.plan.fragments import Plan
 
 @dataclass(frozen=True, slots=True)
 class WireJob:
-    """Everything that a process of the job knows. ``rows_max``: rows of an epoch per table.
+    """Everything that a process of the job knows. What bounds an epoch is per table: ``rows_max``
+    and ``bytes_max`` (None: no limit), ``duration_us`` (0: none).
 
     ``remembered`` is what each sink's committer keeps in the checkpoint, by target as in `wire`.
     """
@@ -25,6 +26,8 @@ class WireJob:
     available_now: bool
     time_zone: str = "UTC"
     remembered: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
+    bytes_max: int | None = None
+    duration_us: int = 0
 
     def encode(self) -> str:
         """As text, for an option of the data source. It holds no secrets."""

@@ -89,7 +89,7 @@ class Run:
     def to_end(self, rows_max: int | None = None) -> Run:
         for _ in range(10_000):
             self.epoch(rows_max)
-            if not self.planner.has_more(self.positions):
+            if not self.planner.waiting(self.positions):
                 return self
         raise AssertionError("no end")
 

@@ -86,9 +86,9 @@ def test_a_bounded_table_is_cut_and_finishes() -> None:
         "datagen-0": (2, False),
         "datagen-1": (2, True),
     }
-    assert planner.has_more({"datagen-0": 2, "datagen-1": 2})
+    assert planner.waiting({"datagen-0": 2, "datagen-1": 2})
     assert planner.plan({"datagen-0": 2}, None)["datagen-0"].finished
-    assert not planner.has_more({"datagen-0": 3, "datagen-1": 2})
+    assert not planner.waiting({"datagen-0": 3, "datagen-1": 2})
     assert planner.unread({}) == []
 
 
@@ -98,7 +98,7 @@ def test_an_endless_table_never_finishes_but_stops_when_asked_for_now() -> None:
     assert endless.plan({"datagen-0": 10}, 100)["datagen-0"].end == 110
     now = DatagenPlanner(table(), available_now=True)
     end = now.plan({"datagen-0": 10}, None)["datagen-0"].end
-    assert not now.has_more({"datagen-0": end})
+    assert not now.waiting({"datagen-0": end})
 
 
 def test_written_orders_are_the_table(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_monitored_directory_grows_and_never_finishes(tmp_path: Path) -> None:
     write(tmp_path / "b" / "1.json", *ids(6, 1))
     assert run.epoch() == 4
     assert run.finished == set()
-    assert not run.planner.has_more(run.positions)
+    assert not run.planner.waiting(run.positions)
 
 
 def test_available_now_fixes_a_monitored_listing_too(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_last_line_without_its_newline_is_left_however_long_it_takes(
     run = Run(monitored(tmp_path, format=format_), available_now)
     assert run.epoch(rows_max) == 1
     assert [run.epoch(rows_max) for _ in range(5)] == [0] * 5
-    assert not run.planner.has_more(run.positions)
+    assert not run.planner.waiting(run.positions)
     assert run.finished == set()
     path.write_bytes(path.read_bytes() + b"\n" + row.format(3).encode() + b"\n")
     again = Run(monitored(tmp_path, format=format_), available_now)

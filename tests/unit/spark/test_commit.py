@@ -48,7 +48,9 @@ class World:
         self.sink, self.ledger = Recorded(), Recorded()
         self.lease = Lease(self.checkpoint.path / "lease", ManualClock())
         committers = {TO_SINK: self.sink, TO_LEDGER: self.ledger}
-        self.committer = Committer(self.plan, self.checkpoint, self.lease, dict(committers))
+        self.committer = Committer(
+            self.plan, self.checkpoint, self.lease, dict(committers), ManualClock(7)
+        )
 
 
 @pytest.fixture
@@ -71,6 +73,9 @@ def source_report(epoch: int, rows: int, status: Status = Status.ACTIVE, **count
         "table": "orders",
         "next_offsets": {"a": 100 * epoch},
         "statuses": {"a": int(status)},
+        "bytes": {"a": 7 * rows},
+        "ends": {"a": 200},
+        "lost": {},
         "splits": [{**split, "filters": {"f": state}}],
     }
     return "report", json.dumps(document).encode()

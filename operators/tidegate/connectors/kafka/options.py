@@ -93,16 +93,6 @@ def _specific(value: object) -> object:
     return tuple(sorted(found.items()))
 
 
-def _bytes(value: object) -> object:
-    """A number of bytes as Flink writes memory sizes: ``64mb``, ``1 gb``, ``1024``."""
-    if not isinstance(value, str):
-        return value
-    match = re.fullmatch(r"\s*(\d+)\s*(b|bytes|k|kb|m|mb|g|gb|)\s*", value.lower())
-    if match is None:
-        raise ValueError(f"'{value}' is no number of bytes; write it as in '64mb'")
-    return int(match[1]) << {"k": 10, "m": 20, "g": 30}.get(match[2][:1], 0)
-
-
 Startup = Literal[
     "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"
 ]

@@ -92,13 +92,18 @@ class KafkaPlanner:
             hint="what was not read of it is lost: start anew with another --checkpoint",
         )
 
-    def has_more(self, start: Mapping[str, Position]) -> bool:
-        self._ask_ends()
-        return any(
-            begin is None or self._limit(split, begin) > begin.offset
-            for split, position in start.items()
-            for begin in [kafka_position(position)]
-        )
+    def waiting(self, start: Mapping[str, Position]) -> list[str]:
+        try:
+            self._ask_ends()
+        except RunError:
+            self._be_patient()
+            return []
+        begins = {split: kafka_position(position) for split, position in start.items()}
+        return [
+            split
+            for split, begin in begins.items()
+            if begin is None or self._limit(split, begin) > begin.offset
+        ]
 
     def unread(self, start: Mapping[str, Position]) -> list[str]:
         """Rows behind the end of a bounded table are no surprise: it was told where to end."""
@@ -287,5 +292,6 @@ class KafkaPlanner:
             )
             finished = begin.stop is not None and end.offset >= begin.stop
             at_end = given[split] == left[split] and not self._available_now
-            plans[split] = SplitPlan(end.json, finished, given[split], at_end)
+            known_end = self._ends.get(topic_partition(split))
+            plans[split] = SplitPlan(end.json, finished, given[split], at_end, known_end)
         return plans

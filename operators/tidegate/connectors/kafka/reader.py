@@ -39,7 +39,12 @@ from tidegate.connectors.kafka.client import (
 )
 from tidegate.connectors.kafka.decode import Batch, Decoder
 from tidegate.connectors.kafka.options import KafkaSourceOptions
-from tidegate.connectors.kafka.position import KafkaPosition, kafka_position, topic_partition
+from tidegate.connectors.kafka.position import (
+    KafkaPosition,
+    kafka_position,
+    split_name,
+    topic_partition,
+)
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.options import parsed
 from tidegate.errors import TidegateError, TrustError
@@ -88,7 +93,7 @@ class KafkaReader:
         self._decoder = Decoder(table, self._options, engine)
         self._clock = clock or SystemClock()
         self._topics = Topics(table.name, self._options)
-        self.lost: dict[str, list[tuple[int, int]]] = {}
+        self._lost: dict[str, list[tuple[int, int]]] = {}
 
     def read(
         self, split: str, start: Position, end: Position, first_offset: int
@@ -113,6 +118,10 @@ class KafkaReader:
         self._check_identity(topic, last.topic_id)
         if pending:
             yield self._chunk(pending, topic, partition)
+
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        taken, self._lost = self._lost, {}
+        return taken
 
     def _chunk(self, messages: list[Any], topic: str, partition: int) -> SourceChunk:
         wanted = self._decoder.wanted
@@ -210,7 +219,7 @@ class KafkaReader:
                 hint="to go on without them, and have them reported, set"
                 " 'scan.fail-on-data-loss' = 'false'",
             )
-        self.lost.setdefault(f"{topic}-{partition}", []).append((at, to))
+        self._lost.setdefault(split_name(topic, partition), []).append((at, to))
         # Not behind the gap, if the epoch ends within it: the next one tells of the rest.
         standing.consumer.assign([TopicPartition(topic, partition, to)])
         return to
