@@ -9,7 +9,7 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SEEDS ?= 5000
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation spark tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation kafka spark tidy))
 SOURCES := $(wildcard operators tests jobs)
 
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
@@ -98,6 +98,10 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 .PHONY: sim
 sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
 	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS)
+
+.PHONY: kafka
+kafka: $(STAMP) ## Run a real Kafka on localhost:9092 until Ctrl-C, to try things out
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m kafka $(KAFKA_ARGS)
 
 .PHONY: goldens
 goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like code

@@ -139,7 +139,7 @@ class Broker:
         return (self._directory / "broker.log").read_text(errors="replace")
 
     def format(self, settings: dict[str, str]) -> None:
-        """Makes the broker's directory."""
+        """Makes the broker's directory; one that is there is kept, data and all."""
         self._settings |= settings
         self._directory.mkdir(parents=True, exist_ok=True)
         lines = [f"{name}={value}\n" for name, value in self._settings.items()]
@@ -147,6 +147,7 @@ class Broker:
         self._path("yaml").write_text(_LOG4J)
         tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
         tool += ["-c", str(self._path("properties"))]
+        tool += ["--ignore-formatted"]
         subprocess.run(self._java(*tool), check=True, capture_output=True, timeout=120)
 
     def start(self) -> None:
@@ -187,13 +188,19 @@ class Broker:
 
 
 class Cluster:
-    """Brokers that know each other. ``settings`` are further ones of each broker."""
+    """Brokers that know each other. ``settings`` are further ones of each broker; ``port`` is that
+    of the first one, the others follow (0: any that are free)."""
 
     def __init__(
-        self, directory: Path, brokers: int = 1, settings: dict[str, str] | None = None
+        self,
+        directory: Path,
+        brokers: int = 1,
+        settings: dict[str, str] | None = None,
+        port: int = 0,
     ) -> None:
         free = free_ports(2 * brokers)
-        ports = list(zip(free[:brokers], free[brokers:], strict=True))
+        listening = list(range(port, port + brokers)) if port else free[:brokers]
+        ports = list(zip(listening, free[brokers:], strict=True))
         numbers = range(1, brokers + 1)
         self.brokers = [Broker(n, directory / f"broker-{n}", ports) for n in numbers]
         self._settings = settings or {}

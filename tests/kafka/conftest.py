@@ -1,0 +1,41 @@
+"""One real broker for all tests of Kafka; three where a test needs a change of leaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kafka.broker import Cluster
+from kafka.kit import Kit
+from spark.conftest import tidegate, warm
+
+__all__ = ["tidegate", "warm"]
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One broker, for the whole session: a test that restarts it takes `lone_cluster`."""
+    with Cluster(tmp_path_factory.mktemp("kafka")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def kafka(cluster: Cluster) -> Kit:
+    """What tests use of it."""
+    return Kit(cluster.bootstrap)
+
+
+@pytest.fixture
+def lone_cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A broker that a test may stop and start."""
+    with Cluster(tmp_path / "kafka") as running:
+        yield running
+
+
+@pytest.fixture
+def three_brokers(tmp_path: Path) -> Iterator[Cluster]:
+    """Brokers of which any one may go."""
+    with Cluster(tmp_path / "kafka", brokers=3) as running:
+        yield running

@@ -1,0 +1,27 @@
+"""The least that must work: what is put into a topic is what planner and reader give."""
+
+from __future__ import annotations
+
+import json
+
+from kafka.kit import Kit
+from tidegate.connectors.kafka.planner import KafkaPlanner
+from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.executor.engine import Engine
+
+
+def test_rows_go_in_and_come_out(kafka: Kit) -> None:
+    topic = kafka.topic("smoke", partitions=2)
+    kafka.put(topic, 0, [json.dumps({"a": n}).encode() for n in range(5)])
+    table = kafka.source(topic, ("a", "BIGINT"))
+    planner = KafkaPlanner(table, False)
+    splits = planner.splits()
+    assert splits == [f"{topic}-0", f"{topic}-1"]
+    plans = planner.plan(dict.fromkeys(splits), 3)
+    assert {split: plan.rows_max for split, plan in plans.items()} == {splits[0]: 3, splits[1]: 0}
+    reader = KafkaReader(table, Engine())
+    (chunk,) = reader.read(splits[0], None, plans[splits[0]].end, 0)
+    assert chunk.data.column("a").to_pylist() == [0, 1, 2]
+    later = planner.plan({split: plan.end for split, plan in plans.items()}, None)
+    (chunk,) = reader.read(splits[0], plans[splits[0]].end, later[splits[0]].end, 3)
+    assert chunk.data.column("a").to_pylist() == [3, 4]
