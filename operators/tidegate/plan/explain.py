@@ -200,7 +200,7 @@ def _strategy(node: nodes.WatermarkFilter) -> str:
     if node.periodic_us:
         parts.append(f"on-periodic every {_duration(node.periodic_us)}")
     if node.before:
-        parts.append(f"before each row as {node.before}")
+        parts.append(f"with CURRENT_WATERMARK({node.column})")
     return ", ".join(parts)
 
 
@@ -224,7 +224,7 @@ def _duration(us: int) -> str:
     for unit, name in (*units, (1_000, "ms")):
         if us and us % unit == 0:
             return f"{us // unit} {name}"
-    return f"{us} us"
+    return f"{us} us" if us else "0 s"
 
 
 def _column(name: str, expr: nodes.Expr) -> str:

@@ -66,7 +66,7 @@ MONTH = 30 * 86_400_000_000
         ({}, "t - 2"),
         ({"periodic_us": 200_000}, "t - 2, on-periodic every 200 ms"),
         ({"periodic_us": 1_500}, "t - 2, on-periodic every 1500 us"),
-        ({"before": "w"}, "t - 2, before each row as w"),
+        ({"before": "w"}, "t - 2, with CURRENT_WATERMARK(t)"),
         ({"adaptive": USUAL}, "SOURCE_WATERMARK()"),
         (
             {"adaptive": replace(USUAL, quantile=0.995), "periodic_us": 60_000_000},
@@ -74,7 +74,7 @@ MONTH = 30 * 86_400_000_000
         ),
         (
             {"adaptive": replace(USUAL, delay_us_min=0, delay_us_max=MONTH, margins=())},
-            "SOURCE_WATERMARK(), at least 0 us, at most 30 d, margins none",
+            "SOURCE_WATERMARK(), at least 0 s, at most 30 d, margins none",
         ),
         (
             {"adaptive": replace(USUAL, margins=((100, 7_200_000_000), (2_000, 3_000_000)))},
