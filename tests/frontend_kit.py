@@ -12,6 +12,7 @@ from tidegate.plan.nodes import (
     Scan,
     Sink,
     Sort,
+    Table,
     Tumble,
     WatermarkFilter,
 )
@@ -27,6 +28,41 @@ TABLES = (
     f" CREATE TABLE target (id BIGINT, t TIMESTAMP, price DECIMAL) {_OUT}\n"
 )
 """The tables of all cases, on one line: a case begins in line 2."""
+
+BROKER = "connector = 'kafka', properties.bootstrap.servers = 'b:9092'"
+"""The options of all kafka tables but their topic."""
+KAFKA_TABLES = (
+    f"CREATE TABLE clicks (id INT, url STRING, ts TIMESTAMP(3)) WITH ({BROKER}, topic = 'clicks',"
+    f" format = 'json'); CREATE TABLE carts (id INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - '5'"
+    f" SECOND) WITH ({BROKER}, topic = 'carts', format = 'json');\n"
+)
+"""Kafka tables, one with the default watermark and one with its own; a case begins in line 2."""
+
+
+def kafka_job(sql: str, **overrides: str) -> Job:
+    """The job of ``sql`` after `KAFKA_TABLES`."""
+    return compile(KAFKA_TABLES + sql, "f.sql", overrides)
+
+
+def kafka_plan(sql: str) -> str:
+    """The plans of the sinks of ``sql`` after `KAFKA_TABLES`, with a blank line between."""
+    return "\n\n".join("\n".join(lines(sink)) for sink in kafka_job(sql).sinks)
+
+
+def tables_of(compiled: Job) -> dict[str, Table]:
+    """The tables that a job reads, each of which must be one."""
+    scans = {
+        node.table for sink in compiled.sinks for node in sink.walk() if isinstance(node, Scan)
+    }
+    found = {table.name: table for table in scans}
+    assert len(found) == len(scans), "a source is read once"
+    return found
+
+
+def filters_of(compiled: Job) -> list[WatermarkFilter]:
+    """The watermark filters of a job, each once, in the order of the file."""
+    nodes = (node for sink in compiled.sinks for node in sink.walk())
+    return list(dict.fromkeys(node for node in nodes if isinstance(node, WatermarkFilter)))
 
 
 def job(sql: str, **overrides: str) -> Job:

@@ -15,7 +15,13 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.executor.aggregates import result_type
 from tidegate.frontend.closing import closing_key_of
 from tidegate.frontend.functions import AGGREGATES
-from tidegate.frontend.scalar import Binder, argument_span, identifier_path, plan_column
+from tidegate.frontend.scalar import (
+    Binder,
+    argument_span,
+    call_span,
+    identifier_path,
+    plan_column,
+)
 from tidegate.frontend.scope import matches, unused
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import Item, Query, Scalar
@@ -32,7 +38,7 @@ from tidegate.plan.nodes import (
     Project,
     column_expr,
 )
-from tidegate.types import Column
+from tidegate.types import HIDDEN_PREFIX, Column
 
 _KEY, _CALL = "key:", "call:"
 
@@ -146,7 +152,7 @@ class Aggregation:
         if any(tree == key.tree for key in self._keys):
             return
         expr = self._binder.to_expr(tree, target.span)
-        plain = isinstance(tree, exp.Column)
+        plain = isinstance(tree, exp.Column) and not tree.name.startswith(HIDDEN_PREFIX)
         name = tree.name if plain else self._computed_name(alias or expr.text)
         self._below[name] = expr
         self._names[f"{_KEY}{len(self._keys)}"] = name
@@ -263,7 +269,8 @@ class Aggregation:
                 )
             order = self._order(function.lower(), argument.expressions, span)
             argument = argument.this
-        return self._binder.bind(Scalar(argument, argument_span(argument, span))), distinct, order
+        shown = call_span(self._binder.source, argument, span)
+        return self._binder.bind(Scalar(argument, shown)), distinct, order
 
     def _order(self, function: str, ordered: list[exp.Expr], span: Span) -> Expr:
         place = self._binder.source.position(span)
@@ -318,7 +325,8 @@ class Aggregation:
             if known.sql == expr.sql:
                 return name
         (plain,) = expr.columns if expr.is_column else ("",)
-        name = unused(plain, self._below) if plain else self._computed_name(expr.text)
+        kept = plain and not plain.startswith(HIDDEN_PREFIX)
+        name = unused(plain, self._below) if kept else self._computed_name(expr.text)
         self._below[name] = expr
         return name
 

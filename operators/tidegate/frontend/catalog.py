@@ -7,15 +7,17 @@ the role at its first use. The first OPTIONS hint on a table in the file counts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Final, Literal
 
 from tidegate.connectors.options import OptionProblem, connector_name, validate_options
 from tidegate.errors import BindError, Position
+from tidegate.frontend.alter import altered
 from tidegate.frontend.scope import matches, unknown
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
+    AlterTable,
     CreateTable,
     CreateView,
     Name,
@@ -28,6 +30,7 @@ from tidegate.types import HIDDEN_PREFIX
 
 Role = Literal["source", "sink"]
 _PATHS: Final = ("path", "posix_fs.root")
+_FORMATS: Final = ("format", "value.format")
 _UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
 
 
@@ -81,6 +84,19 @@ class Catalog:
         else:
             self.views.append(entry)
 
+    def alter(self, statement: AlterTable) -> CreateTable:
+        """Declares a table anew; gives the new declaration. Raises BindError."""
+        table = self.find(statement.name)
+        if isinstance(table, CreateView):
+            raise BindError(
+                f"'{table.name.text}' is a view, it has no watermark of its own",
+                self.source.position(statement.name.span),
+                hint="alter the table that it reads",
+            )
+        new = altered(self.source, table, statement)
+        self.tables[self.tables.index(table)] = new
+        return new
+
     def find(self, name: Name) -> CreateTable | CreateView:
         """The table or view called ``name``. Raises BindError."""
         for entry in self._entries:
@@ -101,9 +117,17 @@ class Catalog:
 
 
 def connect(
-    source: Source, what: str, options: Options, hints: tuple[Option, ...], role: Role
+    source: Source,
+    what: str,
+    options: Options,
+    hints: tuple[Option, ...],
+    role: Role,
+    defaults: Mapping[str, str] | None = None,
 ) -> Connection:
-    """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret."""
+    """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret.
+
+    ``defaults`` are what the job's settings give to kafka tables that do not say it themselves.
+    """
     given = {option.key.value: option for option in options.items}
     lowered = {key.lower(): key for key in given}
     for option in hints:
@@ -121,10 +145,12 @@ def connect(
         )
     try:
         connector = connector_name(name)
-        encoded = any(key.lower() == "format" for key in raw)
+        encoded = not spans.keys().isdisjoint(_FORMATS)
         if options.encode and not encoded and connector not in _UNENCODED:
             raw["format"] = options.encode.value
             spans["format"] = options.encode.span
+        if connector == "kafka" and role == "source":
+            raw |= {key: value for key, value in (defaults or {}).items() if key not in spans}
         pairs = validate_options(connector, role, raw)
     except OptionProblem as problem:
         if problem.message.startswith("unknown option"):

@@ -1,29 +1,50 @@
-"""From the text of a file to a job: statements in order, then accounts and settings."""
+"""From the text of a file to a job: statements in order, then passes over what they gave."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Final
 
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
 from tidegate.frontend.catalog import Catalog, first_hints
+from tidegate.frontend.current_watermark import share_watermarks_before
+from tidegate.frontend.defaults import without_idle_defaults
+from tidegate.frontend.describe import Description, describe_table, describe_view
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.sinks import SinkPlanner
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import (
+    AlterTable,
     CreateSink,
     CreateTable,
     CreateView,
+    Describe,
     Insert,
     Select,
     SetOption,
     Statement,
 )
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.nodes import Job
+from tidegate.plan.nodes import Job, Sink
+
+_PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
+    without_idle_defaults,
+    share_watermarks_before,
+    assign_accounts,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A SQL file: its job, which may have no sink, and the answers to its DESCRIBE statements."""
+
+    job: Job
+    descriptions: tuple[Description, ...]
 
 
 def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) -> Job:
@@ -31,47 +52,86 @@ def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) ->
 
     ``overrides`` are settings that win over SET in the file (the command line's ``--set``).
     """
-    source = Source(file, text.removeprefix("\ufeff"))
+    source = _source(text, file)
+    compiled = _guarded(source, overrides or {})
+    if not compiled.job.sinks:
+        raise _nothing_to_run(source)
+    return compiled.job
+
+
+def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = None) -> File:
+    """Like `compile`, with what the file asks by DESCRIBE; a file may do nothing else."""
+    source = _source(text, file)
+    compiled = _guarded(source, overrides or {})
+    if not compiled.job.sinks and not compiled.descriptions:
+        raise _nothing_to_run(source)
+    return compiled
+
+
+def _source(text: str, file: str) -> Source:
+    return Source(file, text.removeprefix("\ufeff"))
+
+
+def _guarded(source: Source, overrides: Mapping[str, str]) -> File:
     try:
-        return _compile(source, overrides or {})
+        return _compile(source, overrides)
     except RecursionError:
         raise SqlSyntaxError(
             "a statement of this file is nested too deeply", source.position(Span(0, 1))
         ) from None
 
 
-def _compile(source: Source, overrides: Mapping[str, str]) -> Job:
+def _compile(source: Source, overrides: Mapping[str, str]) -> File:
     statements = parse_file(source)
     chosen = settings.collect(
         source, [part for part in statements if isinstance(part, SetOption)], overrides
     )
     checker = _checker(source, statements, chosen)
     catalog = Catalog(source)
-    queries = QueryPlanner(source, catalog, checker, first_hints(statements))
+    queries = QueryPlanner(source, catalog, checker, first_hints(statements), chosen)
     sinks = SinkPlanner(source, catalog, checker, queries)
+    descriptions: list[Description] = []
     for statement in statements:
         match statement:
             case CreateTable():
                 sinks.check_columns(statement)
                 catalog.declare(statement)
+            case AlterTable():
+                sinks.alter(statement)
             case CreateView():
                 queries.check_view(statement)
                 catalog.declare(statement)
+            case Describe():
+                descriptions.append(_described(source, catalog, queries, statement))
             case Insert() | CreateSink() | Select():
                 sinks.plan(statement)
             case SetOption():
                 pass
-    if not sinks.planned:
-        raise BindError(
-            "nothing to run: the file has no query",
-            source.position(Span(0, 1)),
-            hint="add INSERT INTO table SELECT …, CREATE SINK or SELECT",
-        )
     sinks.check_paths()
     name = chosen.get("pipeline.name") or PurePath(source.file).stem or "job"
-    planned = tuple(assign_accounts(sinks.planned))
+    planned = sinks.planned
+    for pass_ in _PASSES:
+        planned = pass_(planned)
     places = tuple(sorted(catalog.places.items()))
-    return Job(name, planned, tuple(sorted(chosen.items())), places)
+    job = Job(name, tuple(planned), tuple(sorted(chosen.items())), places)
+    return File(job, tuple(descriptions))
+
+
+def _described(
+    source: Source, catalog: Catalog, queries: QueryPlanner, statement: Describe
+) -> Description:
+    entry = catalog.find(statement.name)
+    if isinstance(entry, CreateView):
+        return describe_view(entry.name.text, queries.check_view(entry))
+    return describe_table(source, entry, queries.check_table(entry), statement.extended)
+
+
+def _nothing_to_run(source: Source) -> BindError:
+    return BindError(
+        "nothing to run: the file has no query",
+        source.position(Span(0, 1)),
+        hint="add INSERT INTO table SELECT …, CREATE SINK or SELECT",
+    )
 
 
 def _checker(source: Source, statements: list[Statement], chosen: Mapping[str, str]) -> TypeChecker:

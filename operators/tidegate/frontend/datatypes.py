@@ -35,9 +35,18 @@ _PLAIN: Final = {
     "TEXT": "VARCHAR",
     "BYTES": "BLOB",
     "BYTEA": "BLOB",
+    "BLOB": "BLOB",
     "INTERVAL": "INTERVAL",
 }
-_SIZED: Final = {"VARCHAR": "VARCHAR", "CHAR": "VARCHAR", "CHARACTER": "VARCHAR", "TIME": "TIME"}
+_SIZED: Final = {
+    "VARCHAR": "VARCHAR",
+    "CHAR": "VARCHAR",
+    "CHARACTER": "VARCHAR",
+    "TIME": "TIME",
+} | {
+    "BINARY": "BLOB",
+    "VARBINARY": "BLOB",
+}
 _TIMESTAMPS: Final = {
     "TIMESTAMP": "TIMESTAMP",
     "TIMESTAMP_LTZ": "TIMESTAMP WITH TIME ZONE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
@@ -10,8 +11,18 @@ from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.dialect import parse_scalar
 from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_options
+from tidegate.frontend.include import take_includes
+from tidegate.frontend.legacy import without_legacy
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import ColumnDef, CreateTable, Options, WatermarkDef
+from tidegate.frontend.syntax import (
+    ColumnDef,
+    CreateTable,
+    Metadata,
+    Name,
+    Options,
+    Text,
+    WatermarkDef,
+)
 
 _LATER: Final = {
     "LIKE": ("CREATE TABLE … LIKE is not there yet", "repeat the columns"),
@@ -31,22 +42,26 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     cursor.expect("(", why=f"with the columns of {name.text}")
     columns: list[ColumnDef] = []
     watermarks: list[WatermarkDef] = []
+    keys: list[Name] = []
     while not cursor.at(")"):
         if cursor.at("WATERMARK", "FOR") or _at_watermark_without_for(cursor):
-            watermarks.append(_watermark(cursor))
+            watermarks.append(parse_watermark(cursor))
         elif _at_constraint(cursor):
-            _constraint(cursor)
+            keys += _constraint(cursor)
         else:
-            columns.append(_column(cursor))
+            columns.append(_column(cursor, keys))
         if not cursor.accept(","):
             break
     cursor.expect(")", why="or ',' after a column")
     head = start.to(cursor.previous_span)
+    columns += take_includes(cursor)
     if cursor.accept("COMMENT"):
         cursor.text("the comment")
     _refuse_later(cursor)
     options = _options(cursor, Span(start.start, name.span.end))
     _refuse_later(cursor)
+    options, declared = without_legacy(cursor.source, options)
+    watermarks += declared
     if not columns:
         raise SqlSyntaxError(
             f"table '{name.text}' has no columns",
@@ -54,7 +69,19 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
             hint="declare them: name TYPE, …",
         )
     span = start.to(cursor.previous_span)
-    return CreateTable(name, tuple(columns), tuple(watermarks), options, if_not_exists, span)
+    return CreateTable(
+        name, tuple(columns), tuple(watermarks), options, if_not_exists, span, tuple(keys)
+    )
+
+
+def parse_watermark(cursor: Cursor) -> WatermarkDef:
+    """``WATERMARK FOR path AS strategy``."""
+    start = cursor.expect("WATERMARK", "FOR")
+    path = cursor.path("the time column of the watermark")
+    text = ".".join(part.text for part in path)
+    cursor.expect("AS", why=f"and the watermark expression of {text}")
+    strategy = parse_scalar(cursor, f"the watermark expression of {text}")
+    return WatermarkDef(path, strategy, start.to(cursor.previous_span))
 
 
 def _options(cursor: Cursor, head: Span) -> Options:
@@ -66,45 +93,48 @@ def _options(cursor: Cursor, head: Span) -> Options:
     return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
 
 
-def _column(cursor: Cursor) -> ColumnDef:
+def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
+    """A column; ``keys`` gets its name if it is the primary key."""
     name = cursor.name("a column, WATERMARK FOR or ')'")
     if cursor.accept("AS"):
         computed = parse_scalar(cursor, f"the expression of column {name.text}")
-        span = name.span.to(cursor.previous_span)
-        _column_options(cursor, name.text)
-        return ColumnDef(name, "", computed, span)
-    type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
-    span = name.span.to(cursor.previous_span)
-    _column_options(cursor, name.text)
-    return ColumnDef(name, type_, None, span)
+        column = ColumnDef(name, "", computed, name.span.to(cursor.previous_span))
+    else:
+        type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
+        column = ColumnDef(name, type_, None, name.span.to(cursor.previous_span))
+    return _with_attributes(cursor, column, keys)
 
 
-def _column_options(cursor: Cursor, name: str) -> None:
+def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> ColumnDef:
     while True:
-        if cursor.accept("NOT", "NULL") or cursor.accept("NULL"):
-            continue
-        if cursor.at("PRIMARY", "KEY"):
+        if cursor.accept("NOT", "NULL"):
+            column = replace(column, not_null=True)
+        elif cursor.accept("NULL"):
+            column = replace(column, not_null=False)
+        elif cursor.at("PRIMARY", "KEY"):
             cursor.expect("PRIMARY", "KEY")
             cursor.accept("NOT", "ENFORCED")
+            keys.append(column.name)
         elif cursor.accept("COMMENT"):
-            cursor.text("the comment")
-        elif cursor.at("METADATA") or cursor.at("DEFAULT"):
+            column = replace(column, comment=cursor.text("the comment").value)
+        elif cursor.at("METADATA") and column.computed is None:
+            column = replace(column, metadata=_metadata(cursor, column.name))
+        elif cursor.at("DEFAULT"):
             raise UnsupportedError(
-                f"{cursor.word()} columns are not there yet",
+                "DEFAULT columns are not there yet",
                 cursor.source.position(cursor.span),
-                hint=f"declare {name} as a computed column: {name} AS expression",
+                hint=f"declare a computed column: {column.name.text} AS expression",
             )
         else:
-            return
+            return column
 
 
-def _watermark(cursor: Cursor) -> WatermarkDef:
-    start = cursor.expect("WATERMARK", "FOR")
-    path = cursor.path("the time column of the watermark")
-    text = ".".join(part.text for part in path)
-    cursor.expect("AS", why=f"and the watermark expression of {text}")
-    strategy = parse_scalar(cursor, f"the watermark expression of {text}")
-    return WatermarkDef(path, strategy, start.to(cursor.previous_span))
+def _metadata(cursor: Cursor, name: Name) -> Metadata:
+    cursor.expect("METADATA")
+    key = Text(name.text if name.quoted else name.text.lower(), name.span)
+    if cursor.accept("FROM"):
+        key = cursor.text("the key of the metadata as a text, such as 'timestamp'")
+    return Metadata(key, cursor.accept("VIRTUAL"))
 
 
 def _at_watermark_without_for(cursor: Cursor) -> bool:
@@ -118,18 +148,20 @@ def _at_constraint(cursor: Cursor) -> bool:
     ) and cursor.word(1) not in ("AS", "BIGINT", "INT", "STRING", "VARCHAR")
 
 
-def _constraint(cursor: Cursor) -> None:
-    """A key is accepted and not enforced."""
+def _constraint(cursor: Cursor) -> list[Name]:
+    """The columns of a primary key. A key is accepted and not enforced."""
     if cursor.accept("CONSTRAINT"):
         cursor.name("the name of the constraint")
-    if not cursor.accept("UNIQUE"):
+    primary = not cursor.accept("UNIQUE")
+    if primary:
         cursor.expect("PRIMARY", "KEY")
     cursor.expect("(", why="with the columns of the key")
-    cursor.name("a column")
+    names = [cursor.name("a column")]
     while cursor.accept(","):
-        cursor.name("a column")
+        names.append(cursor.name("a column"))
     cursor.expect(")", why="after the columns of the key")
     cursor.accept("NOT", "ENFORCED")
+    return names if primary else []
 
 
 def _refuse_later(cursor: Cursor) -> None:

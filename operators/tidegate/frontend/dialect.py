@@ -20,7 +20,7 @@ from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Scalar
+from tidegate.frontend.syntax import ROWTIME, Scalar
 
 _INTERVAL_UNITS = frozenset(
     f"{unit}{plural}"
@@ -159,7 +159,7 @@ def tokenize(source: Source) -> list[Token]:
         tokens = Tidegate().tokenize(source.text)
     except (TokenError, ValueError, IndexError) as error:
         raise _unclosed(source, error) from None
-    return _with_intervals(tokens)
+    return _with_intervals(_with_system_columns(tokens))
 
 
 def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
@@ -190,6 +190,25 @@ def _stopped(cursor: Cursor, place: Span, what: str) -> SqlSyntaxError:
         f"stopped at '{found}'" if found and place != cursor.end_span else "found the end"
     )
     return SqlSyntaxError(message, cursor.source.position(place))
+
+
+def _with_system_columns(tokens: list[Token]) -> list[Token]:
+    """``$rowtime`` without quotes as one name, which is a parameter elsewhere."""
+    result: list[Token] = []
+    for token in tokens:
+        last = result[-1] if result else None
+        if (
+            last is not None
+            and last.token_type is TokenType.PARAMETER
+            and last.end + 1 == token.start
+            and token.token_type is TokenType.VAR
+            and f"${token.text}".lower() == ROWTIME
+        ):
+            text = f"${token.text}"
+            result[-1] = Token(TokenType.VAR, text, last.line, last.col, last.start, token.end)
+        else:
+            result.append(token)
+    return result
 
 
 def _with_intervals(tokens: list[Token]) -> list[Token]:

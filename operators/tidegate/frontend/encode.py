@@ -9,15 +9,28 @@ from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.hints import parse_options
 from tidegate.frontend.syntax import Option, Text
 
-_ENCODINGS: Final = ("JSON", "CSV", "PARQUET")
+_FORMATS: Final = {
+    "JSON": "json",
+    "CSV": "csv",
+    "PARQUET": "parquet",
+    "AVRO": "avro-confluent",
+    "BYTES": "raw",
+}
+"""RisingWave's encodings and the formats that they are."""
 _LATER_FORMATS: Final = ("UPSERT", "DEBEZIUM", "MAXWELL", "CANAL", "NATIVE")
 _NO_CHANGES: Final = "force_append_only"
 _WITHOUT_HEADER: Final = "without_header"
 _RENAMED: Final = {"delimiter": "csv.field-delimiter"}
+_REGISTRY: Final = {
+    "schema.registry": "avro-confluent.url",
+    "schema.registry.ca": "avro-confluent.ssl.ca.location",
+}
+_REGISTRY_USER: Final = ("schema.registry.username", "schema.registry.password")
+_CHOICE: Final = "JSON, CSV, AVRO, BYTES or PARQUET"
 
 
 def take_encode(cursor: Cursor) -> tuple[Text | None, tuple[Option, ...]]:
-    """The encoding, in lower case, and its options as those of WITH; None where there is none."""
+    """The encoding as a format, and its options as those of WITH; None where there is none."""
     if not cursor.accept("FORMAT"):
         return None, ()
     if cursor.at_any(*_LATER_FORMATS):
@@ -27,13 +40,17 @@ def take_encode(cursor: Cursor) -> tuple[Text | None, tuple[Option, ...]]:
             hint="write FORMAT PLAIN",
         )
     cursor.expect("PLAIN", why="after FORMAT")
-    cursor.expect("ENCODE", why="and JSON, CSV or PARQUET")
-    if not cursor.at_any(*_ENCODINGS):
-        raise cursor.expected("JSON, CSV or PARQUET after ENCODE")
-    encode = Text(cursor.take().text.lower(), cursor.previous_span)
-    options = parse_options(cursor) if cursor.at("(") else ()
-    read = (_option(cursor, encode.value, option) for option in options)
-    return encode, tuple(option for option in read if option is not None)
+    cursor.expect("ENCODE", why=f"and {_CHOICE}")
+    if not cursor.at_any(*_FORMATS):
+        raise cursor.expected(f"{_CHOICE} after ENCODE")
+    word = cursor.take().text.upper()
+    encode = Text(_FORMATS[word], cursor.previous_span)
+    options = list(parse_options(cursor)) if cursor.at("(") else []
+    result = _registry_user(cursor, options) if word == "AVRO" else []
+    for option in options:
+        read = _option(cursor, word, option)
+        result += [read] if read is not None else []
+    return encode, tuple(result)
 
 
 def merged(
@@ -56,18 +73,38 @@ def _option(cursor: Cursor, encode: str, option: Option) -> Option | None:
     name = option.key.value.lower()
     if name == _NO_CHANGES:
         return None  # no sink gets changes
-    if encode == "csv":
+    renamed = _REGISTRY.get(name, "") if encode == "AVRO" else ""
+    if encode == "CSV":
         if name == _WITHOUT_HEADER:
             return _header(cursor, option)
-        name = _RENAMED.get(name, name)
-        if name.startswith("csv."):
-            return Option(Text(name, option.key.span), option.value)
+        renamed = _RENAMED.get(name, name if name.startswith("csv.") else "")
+    if renamed:
+        return Option(Text(renamed, option.key.span), option.value)
+    known = {"CSV": "delimiter and without_header", "AVRO": "schema.registry and schema.registry.*"}
     raise UnsupportedError(
-        f"option '{option.key.value}' of ENCODE {encode.upper()} is not there yet",
+        f"option '{option.key.value}' of ENCODE {encode} is not there yet",
         cursor.source.position(option.key.span),
-        hint="leave it out"
-        + ("; there are delimiter and without_header" if encode == "csv" else ""),
+        hint="leave it out" + (f"; there are {known[encode]}" if encode in known else ""),
     )
+
+
+def _registry_user(cursor: Cursor, options: list[Option]) -> list[Option]:
+    """User name and password, taken out of ``options``, as Flink's one option for both."""
+    given = {option.key.value.lower(): option for option in options}
+    pair = [given[name] for name in _REGISTRY_USER if name in given]
+    if not pair:
+        return []
+    if len(pair) == 1:
+        raise SqlSyntaxError(
+            f"{' and '.join(_REGISTRY_USER)} go together",
+            cursor.source.position(pair[0].key.span),
+            hint="give both, the password as '${env:NAME}'",
+        )
+    for option in pair:
+        options.remove(option)
+    name, password = pair
+    value = Text(f"{name.value.value}:{password.value.value}", password.value.span)
+    return [Option(Text("avro-confluent.basic-auth.user-info", password.key.span), value)]
 
 
 def _header(cursor: Cursor, option: Option) -> Option:

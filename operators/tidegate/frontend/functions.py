@@ -16,14 +16,14 @@ AGGREGATES: Final = frozenset(
 OPERATORS: Final = frozenset({"coalesce", "ifnull", "if"})
 """Spelled like functions, but no functions in DuckDB's catalogue."""
 PROC_TIME: Final = frozenset(
-    {"proc_time", "proctime", "now", "current_timestamp", "transaction_timestamp"}
+    {"proc_time", "proctime", "system_proctime", "now", "current_timestamp"}
+    | {"transaction_timestamp"}
 )
+SOURCE_WATERMARK: Final = "source_watermark"
+SYSTEM_WATERMARK: Final = "system_watermark"
+SYSTEM_ROWTIME: Final = "system_rowtime"
+CURRENT_WATERMARK: Final = "current_watermark"
 LATER: Final = {
-    "source_watermark": "declare the watermark as an expression of the time column",
-    "current_watermark": "leave it out",
-    "system_watermark": "declare the watermark as an expression of the time column",
-    "system_rowtime": "take the time from a column",
-    "system_proctime": "write PROCTIME()",
     "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
 } | {
     f"{window}{suffix}": "use TUMBLE(column, size)"
@@ -31,6 +31,10 @@ LATER: Final = {
     for suffix in ("", "_start", "_end", "_rowtime", "_proctime")
 }
 MISPLACED: Final = {
+    SOURCE_WATERMARK: "it is a whole watermark expression: WATERMARK FOR c AS SOURCE_WATERMARK()",
+    SYSTEM_WATERMARK: "it is the whole watermark expression of a column AS SYSTEM_ROWTIME()",
+    SYSTEM_ROWTIME: "it is a whole computed column of CREATE TABLE: rowtime AS SYSTEM_ROWTIME()",
+    CURRENT_WATERMARK: "it stands in SELECT or WHERE, below grouping and sorting",
     "tumble": "write FROM TUMBLE(table, column, size), or GROUP BY TUMBLE(column, size)",
 } | dict.fromkeys(
     ("tumble_start", "tumble_end", "tumble_rowtime"),
@@ -55,6 +59,11 @@ def refusal(name: str, volatile: frozenset[str]) -> str | None:
     if _REFUSED.fullmatch(name) or name in volatile:
         return "its value does not follow from the row alone (files, settings, clock or chance)"
     return None
+
+
+def calls(node: exp.Expr, name: str) -> bool:
+    """Whether ``node`` is nothing but ``name()``."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == name and not node.expressions
 
 
 def proc_time() -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -10,6 +10,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.catalog import Catalog, refuse_hidden
+from tidegate.frontend.current_watermark import with_watermarks_before
 from tidegate.frontend.relations import Environment, RelationPlanner
 from tidegate.frontend.scalar import Binder, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
@@ -51,10 +52,11 @@ class QueryPlanner:
         catalog: Catalog,
         checker: TypeChecker,
         hints: dict[str, tuple[Option, ...]],
+        settings: Mapping[str, str],
     ) -> None:
         self._source = source
         self._checker = checker
-        self._relations = RelationPlanner(source, catalog, checker, hints, self)
+        self._relations = RelationPlanner(source, catalog, checker, hints, settings, self)
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
         """The result as a relation; its node may have more columns than the visible fields."""
@@ -64,6 +66,7 @@ class QueryPlanner:
             env = env.with_cte(cte)
         assert query.source is not None
         relation = self._relations.plan(query.source, env)
+        relation = with_watermarks_before(self._source, self._checker, relation, query)
         if query.where is not None:
             relation = replace(relation, node=self._filter(relation, query.where))
         binder = self._binder(relation)
@@ -78,7 +81,10 @@ class QueryPlanner:
         else:
             node, bind = relation.node, binder.bind
             outputs = [
-                output for item in query.items for output in self._outputs(item, relation, bind)
+                output
+                for item in query.items
+                for output in self._outputs(item, relation, bind)
+                if not (top and output.hidden)  # nobody above can name it
             ]
         outputs = _with_unique_columns(outputs)
         if query.order_by:
@@ -87,13 +93,18 @@ class QueryPlanner:
             result = _projected(node, outputs)
         return replace(result, final=relation.final)
 
-    def check_table(self, entry: CreateTable) -> None:
+    def check_table(self, entry: CreateTable) -> Relation:
         """Computed columns and watermarks of a table, whether it is read or not."""
-        self._relations.check_table(entry)
+        return self._relations.tables.check(entry)
 
-    def check_view(self, view: CreateView) -> None:
+    def table_has_changed(self, entry: CreateTable) -> None:
+        """Its declaration is another one from here on."""
+        self._relations.tables.forget(entry)
+        self.check_table(entry)
+
+    def check_view(self, view: CreateView) -> Relation:
         """Plans a view on its own, so that its errors show where it is declared."""
-        self.plan(view.query, Environment(emit=True))
+        return self._relations.view(view, Environment(emit=True))
 
     def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
         place = self._source.position(_head(query))

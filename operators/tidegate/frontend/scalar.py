@@ -7,6 +7,7 @@ DuckDB knows every function; it may stop halfway so that `aggregation` can take 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -57,6 +58,15 @@ def argument_span(node: exp.Expr, default: Span) -> Span:
         return default
     start = min(meta["start"] for meta in places)
     return Span(start, max(meta["end"] for meta in places) + 1)
+
+
+def call_span(source: Source, node: exp.Expr, default: Span) -> Span:
+    """Like `argument_span`, with the parentheses behind the last known part."""
+    span = argument_span(node, default)
+    text = source.text[span.start : span.end]
+    missing = max(0, text.count("(") - text.count(")"))
+    closing = re.compile(r"(\s*\(\s*\))?" + r"\s*\)" * missing).match(source.text, span.end)
+    return span if closing is None else Span(span.start, closing.end())
 
 
 def plan_column(name: str) -> exp.Column:
@@ -198,6 +208,10 @@ class Binder:
 
     def _call(self, node: exp.Anonymous, span: Span, special: Special | None) -> exp.Expr:
         name = node.name.lower()
+        if name == functions.CURRENT_WATERMARK:
+            before = self._watermark_before(node, span)
+            if before is not None:
+                return before
         if name in functions.LATER:
             raise UnsupportedError(
                 f"{node.name} is not there yet",
@@ -229,6 +243,18 @@ class Binder:
                 raise BindError(rewritten, self.source.position(span))
             return rewritten
         return exp.Anonymous(this=name, expressions=arguments)
+
+    def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
+        """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""
+        path = identifier_path(node.expressions[0]) if len(node.expressions) == 1 else None
+        found = self.scope.try_find(path) if path is not None else None
+        name = dict(self.scope.relation.before).get(found.field.column) if found else None
+        if name is None:
+            return None
+        column = plan_column(name)
+        place = call_span(self.source, node, span)
+        column.update_positions(start=place.start, end=place.end - 1)
+        return column
 
     def _unit(self, node: exp.Anonymous, written: exp.Expr, span: Span) -> exp.Expr:
         """The unit of time that stands as a word in the first place."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Name
+from tidegate.frontend.syntax import ROWTIME, Name
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.nodes import Node
 
@@ -35,13 +35,15 @@ class Relation:
     """A planned table: its node, the fields that can be named, and the name it goes by.
 
     ``final``: its rows come from windows in Flink's form, whose groups are emitted when they close
-    without a word about it.
+    without a word about it. ``before``: time columns, each with the column that holds the watermark
+    before the row, where a query asks for it.
     """
 
     node: Node
     fields: tuple[Field, ...]
     alias: str = ""
     final: bool = False
+    before: tuple[tuple[str, str], ...] = ()
 
     def named(self, alias: Name | None) -> Relation:
         return self if alias is None else replace(self, alias=alias.text)
@@ -124,7 +126,9 @@ class Scope:
     def _unknown(self, name: Name) -> BindError:
         visible = [field.name for field in self.relation.visible]
         hint = did_you_mean(name.text, visible)
-        if not visible:
+        if name.text.lower() == ROWTIME:
+            hint = "only a kafka table has it; pass it on by name: $rowtime AS t"
+        elif not visible:
             hint = "there is no FROM here"
         return BindError(
             f"unknown column '{name.text}'", self.source.position(name.span), hint=hint

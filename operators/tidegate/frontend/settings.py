@@ -20,9 +20,17 @@ def _duration(value: str) -> str:
     return value
 
 
+def _boolean(value: str) -> str:
+    if value.strip().lower() not in ("true", "false"):
+        raise ValueError("write true or false")
+    return value.strip().lower()
+
+
 _OTHERS: Final[Mapping[str, Callable[[str], str]]] = {
     "pipeline.name": str,
     "pipeline.auto-watermark-interval": _duration,
+    "pipeline.watermark-alignment.allow-unaligned-source-splits": _boolean,
+    "table.exec.source.idle-timeout": _duration,
     TIME_ZONE: str,
 }
 

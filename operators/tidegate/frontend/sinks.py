@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tidegate.connectors.registry import feeds, resolved
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, Connection, connect
+from tidegate.frontend.layout import sink_layout
 from tidegate.frontend.planner import QueryPlanner
-from tidegate.frontend.relations import Environment, physical_columns
+from tidegate.frontend.relations import Environment
 from tidegate.frontend.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import CreateSink, CreateTable, Insert, Name, Option, Query, Select
+from tidegate.frontend.syntax import (
+    AlterTable,
+    CreateSink,
+    CreateTable,
+    Insert,
+    Name,
+    Option,
+    Query,
+    Select,
+)
 from tidegate.frontend.typecheck import TypeChecker, is_numeric
-from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr
+from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
 from tidegate.types import Column, Schema
 
 
@@ -40,6 +50,19 @@ class SinkPlanner:
         """What is wrong with a declaration shows at once, even if nothing uses the table."""
         self._queries.check_table(entry)
 
+    def alter(self, statement: AlterTable) -> None:
+        """Declares a watermark anew, of a table that nothing has read yet."""
+        entry = self._catalog.alter(statement)
+        for scan in self._scans():
+            if scan.table.name == entry.name.text:
+                raise BindError(
+                    f"table '{entry.name.text}' was read already, with the watermark it had",
+                    self._source.position(statement.span),
+                    hint="a source is read once: write ALTER TABLE before the first query on it;"
+                    " or WATERMARK(table, column, expression) in the query",
+                )
+        self._queries.table_has_changed(entry)
+
     def plan(self, statement: Insert | CreateSink | Select) -> None:
         """Adds the statement's sink."""
         match statement:
@@ -59,8 +82,9 @@ class SinkPlanner:
         entry = self._catalog.find_table(name)
         what = f"table '{entry.name.text}'"
         connection = connect(self._source, what, entry.options, hints, "sink")
-        schema = physical_columns(self._source, entry, self._checker)
-        targets = self._targets(entry, schema, columns)
+        layout = sink_layout(self._source, entry, self._checker, connection.connector)
+        schema = layout.columns
+        targets = self._targets(entry, layout.declared, columns)
         relation = self._queries.plan(query, Environment(), top=True)
         table = resolved(
             Table(
@@ -69,11 +93,12 @@ class SinkPlanner:
                 connection.connector,
                 connection.format,
                 connection.options,
+                layout.metadata,
             )
         )
         self._match_count(relation, targets, entry, query)
         values = {
-            target.name: self._cast(field, target, query, index)
+            target.name: layout.converted(self._cast(field, target, query, index), target.name)
             for index, (field, target) in enumerate(zip(relation.visible, targets, strict=True))
         }
         values |= {
@@ -113,10 +138,12 @@ class SinkPlanner:
         self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
         self.places.append(connection.place)
 
+    def _scans(self) -> Iterator[Scan]:
+        return (node for sink in self.planned for node in sink.walk() if isinstance(node, Scan))
+
     def check_paths(self) -> None:
         """Raises BindError when a sink writes where the job reads."""
-        scans = (node for sink in self.planned for node in sink.walk() if isinstance(node, Scan))
-        for source in dict.fromkeys(scan.table for scan in scans):
+        for source in dict.fromkeys(scan.table for scan in self._scans()):
             for sink, place in zip(self.planned, self.places, strict=True):
                 if feeds(sink.table, source):
                     raise BindError(
@@ -232,7 +259,7 @@ def _projected(node: Node, schema: Schema, columns: tuple[tuple[str, Expr], ...]
 
 
 def _merged(expr: Expr, below: Mapping[str, Expr]) -> Expr:
-    """``expr``, a column or a cast of one, over the input of the projection ``below``."""
+    """``expr``, a column or a conversion of one, over the input of the projection ``below``."""
     if not expr.columns:
         return expr
     (column,) = expr.columns
@@ -242,7 +269,7 @@ def _merged(expr: Expr, below: Mapping[str, Expr]) -> Expr:
     keeps = inner.monotone_in if expr.monotone_in else None
     return replace(
         expr,
-        sql=f"CAST({inner.sql} AS {expr.type})",
+        sql=expr.sql.replace(quoted(column), inner.sql),
         columns=inner.columns,
         monotone_in=keeps,
         lost="" if keeps else inner.lost or expr.lost,

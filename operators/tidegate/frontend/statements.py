@@ -9,6 +9,7 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.frontend.alter import parse_alter
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.ddl import parse_create_table
 from tidegate.frontend.dialect import tokenize
@@ -19,6 +20,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     CreateSink,
     CreateView,
+    Describe,
     Insert,
     Item,
     Name,
@@ -36,17 +38,14 @@ _LATER: Final = {
     "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
     "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
     "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
-    "ALTER": ("ALTER is not there yet", "change the CREATE TABLE statement"),
     "DROP": ("DROP is not there yet", "leave the statement out of the file"),
     "USE": ("catalogs and databases are not there yet", "leave the statement out"),
     "SHOW": ("SHOW is not there yet", "run tidegate explain FILE.sql"),
-    "DESCRIBE": ("DESCRIBE is not there yet", "run tidegate explain FILE.sql"),
-    "DESC": ("DESCRIBE is not there yet", "run tidegate explain FILE.sql"),
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
 }
 _CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
-_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH")
+_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE")
 
 
 def parse_file(source: Source) -> list[Statement]:
@@ -128,6 +127,10 @@ def _dispatch(cursor: Cursor) -> Statement:
         return _insert(cursor, start)
     if cursor.accept("SET"):
         return _set(cursor, start)
+    if cursor.accept("ALTER"):
+        return parse_alter(cursor, start)
+    if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
+        return _describe(cursor, start)
     if at_query(cursor):
         query = parse_query(cursor)
         return Select(query, span=query.span)
@@ -136,7 +139,7 @@ def _dispatch(cursor: Cursor) -> Statement:
         message, instead = _LATER[word]
         raise UnsupportedError(message, cursor.source.position(start), hint=instead)
     raise cursor.expected(
-        "CREATE, INSERT INTO, SELECT, WITH or SET",
+        "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE or DESCRIBE",
         hint=did_you_mean(word, _STARTS) if word else "",
     )
 
@@ -258,6 +261,20 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
         raise cursor.expected("SELECT or WITH: the rows to insert")
     query = parse_query(cursor)
     return Insert(table, hints, tuple(columns), query, start.to(cursor.previous_span))
+
+
+def _describe(cursor: Cursor, start: Span) -> Describe:
+    cursor.accept("TABLE")
+    extended = cursor.at("EXTENDED") and cursor.kind(1) is not None and cursor.accept("EXTENDED")
+    cursor.accept("TABLE")
+    name = cursor.name("the table or view to describe")
+    if cursor.at("."):
+        raise UnsupportedError(
+            "tables have no schema or catalog in front of their name",
+            cursor.source.position(cursor.span),
+            hint="write the table's name alone",
+        )
+    return Describe(name, extended, start.to(cursor.previous_span))
 
 
 def _set(cursor: Cursor, start: Span) -> SetOption:

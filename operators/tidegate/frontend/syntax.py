@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sqlglot import exp
 
 from tidegate.frontend.source import Span
+
+ROWTIME: Final = "$rowtime"
+"""The system column of kafka tables: the time of the message (seed 004)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +147,27 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Metadata:
+    """``METADATA FROM 'key' [VIRTUAL]``; without FROM the key is the column's name."""
+
+    key: Text
+    virtual: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnDef:
-    """A column with a ``type`` of DuckDB's, or one that is ``computed``."""
+    """A column with a ``type`` of DuckDB's, or one that is ``computed``.
+
+    A column of ``metadata`` without a type (INCLUDE) has that of its key.
+    """
 
     name: Name
     type: str
     computed: Scalar | None
     span: Span
+    metadata: Metadata | None = None
+    not_null: bool = False
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +186,26 @@ class CreateTable:
     watermarks: tuple[WatermarkDef, ...]
     options: Options
     if_not_exists: bool
+    span: Span
+    keys: tuple[Name, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """``ALTER TABLE``: declares a watermark anew, one more, or (without one) none."""
+
+    name: Name
+    action: Literal["MODIFY", "ADD", "DROP"]
+    watermark: WatermarkDef | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """``DESCRIBE [EXTENDED]`` of a table or view; with system columns if ``extended``."""
+
+    name: Name
+    extended: bool
     span: Span
 
 
@@ -215,4 +252,6 @@ class Select:
     span: Span = field(kw_only=True)
 
 
-Statement: TypeAlias = CreateTable | CreateView | CreateSink | Insert | SetOption | Select
+Statement: TypeAlias = (
+    CreateTable | AlterTable | Describe | CreateView | CreateSink | Insert | SetOption | Select
+)

@@ -1,25 +1,29 @@
 """Whole files: wrong ones with exactly what is said of them, and mutilated ones.
 
-``python tests/unit/frontend/test_compiler.py`` writes the answers of errors.yaml anew.
+``PYTHONPATH=tests python tests/unit/frontend/test_compiler.py`` writes the answers of errors.yaml
+and errors_kafka.yaml anew.
 """
 
 from __future__ import annotations
 
 import contextlib
 import random
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from frontend_kit import TABLES, job
+from frontend_kit import KAFKA_TABLES, TABLES, job, kafka_job
 from tidegate.errors import OptionsError, SqlError, TidegateError
-from tidegate.frontend import compile
+from tidegate.frontend import compile, compile_file
+from tidegate.plan.nodes import Job
 
 _ERRORS = Path(__file__).parent / "errors.yaml"
+_KAFKA_ERRORS = _ERRORS.with_name("errors_kafka.yaml")
 _JOBS = sorted((Path(__file__).parents[3] / "tests" / "slt").glob("*.slt"))
 _CASES = yaml.safe_load(_ERRORS.read_text())
+_KAFKA_CASES = yaml.safe_load(_KAFKA_ERRORS.read_text())
 _VALID = (
     (
         "SELECT window_end, sum(price) FILTER (WHERE id > 1) AS s FROM TUMBLE(TABLE orders,"
@@ -36,6 +40,11 @@ _VALID = (
     ),
     "INSERT INTO target (t, id) SELECT order_time, customer_id FROM (SELECT * FROM orders) o",
     "SET tidegate.epoch.rows.max = 5; SELECT date_trunc('day', t) d, id // 2 FROM plain",
+    (
+        "ALTER TABLE orders MODIFY WATERMARK FOR order_time AS SOURCE_WATERMARK() ; DESCRIBE orders"
+        " ; SELECT CURRENT_WATERMARK(order_time) FROM orders WHERE id > 1"
+    ),
+    KAFKA_TABLES + "SELECT $rowtime , * FROM clicks ORDER BY `$rowtime` EMIT ON WINDOW CLOSE",
 )
 
 
@@ -43,6 +52,13 @@ _VALID = (
 def test_wrong(case: dict[str, str]) -> None:
     with pytest.raises(SqlError) as caught:
         job(case["sql"])
+    assert _text(caught.value) == case["error"]
+
+
+@pytest.mark.parametrize("case", _KAFKA_CASES, ids=[case["sql"][:60] for case in _KAFKA_CASES])
+def test_wrong_with_kafka(case: dict[str, str]) -> None:
+    with pytest.raises(SqlError) as caught:
+        kafka_job(case["sql"])
     assert _text(caught.value) == case["error"]
 
 
@@ -91,6 +107,14 @@ def test_a_file_without_query() -> None:
         compile("CREATE TABLE x (a INT)", "f.sql", {})
 
 
+def test_a_file_may_only_describe() -> None:
+    compiled = compile_file("CREATE TABLE x (a INT); DESCRIBE x; DESC EXTENDED x", "f.sql", {})
+    assert [part.name for part in compiled.descriptions] == ["x", "x"]
+    assert not compiled.job.sinks
+    with pytest.raises(SqlError, match="nothing to run"):
+        compile("CREATE TABLE x (a INT); DESCRIBE x", "f.sql", {})
+
+
 def test_name_settings_and_byte_order_mark() -> None:
     compiled = compile("\ufeffSET tidegate.vnodes = 4;" + TABLES + "SELECT * FROM plain", "d/a.sql")
     assert compiled.name == "a"
@@ -109,12 +133,12 @@ def _text(error: SqlError) -> str:
     return "\n".join(line.rstrip() for line in error.render().split("\n"))
 
 
-def _written_anew() -> str:
-    head = _ERRORS.read_text().split("\n\n", maxsplit=1)[0]
-    entries = [head]
-    for case in _CASES:
+def _written_anew(file: Path, compiled: Callable[[str], Job]) -> str:
+    text = file.read_text()
+    entries = [text.split("\n\n", maxsplit=1)[0]]
+    for case in yaml.safe_load(text):
         try:
-            job(case["sql"])
+            compiled(case["sql"])
             answer = "NO ERROR"
         except SqlError as error:
             answer = _text(error)
@@ -127,4 +151,5 @@ def _indented(text: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(_ERRORS.write_text(_written_anew()) < 0)
+    _ERRORS.write_text(_written_anew(_ERRORS, job))
+    _KAFKA_ERRORS.write_text(_written_anew(_KAFKA_ERRORS, kafka_job))

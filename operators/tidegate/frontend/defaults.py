@@ -1,0 +1,47 @@
+"""The default watermark of a kafka table judges rows only for queries that wait for it.
+
+A kafka table that declares no watermark has one all the same, ``SOURCE_WATERMARK()`` on
+``$rowtime`` (seed 004). It lets one row in twenty be late where rows are much out of order, and
+here a late row leaves the stream at the filter (S2), not at a window. Whoever copies a topic has
+asked for no watermark and waits for none: neither Confluent nor RisingWave would take a row from
+them. So the filter stands only below what uses it: aggregates, sorts and ``CURRENT_WATERMARK``; and
+in an alignment group, whose drift it measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.frontend.watermarks import is_default
+from tidegate.plan.nodes import Aggregate, Node, Scan, Sink, Sort, Table, Unary, WatermarkFilter
+
+_GROUP = "scan.watermark.alignment.group"
+
+
+def without_idle_defaults(sinks: list[Sink]) -> list[Sink]:
+    """The sinks without default watermarks that nothing waits for."""
+    return [sink if _waits(sink) else replace(sink, input=_without(sink.input)) for sink in sinks]
+
+
+def is_aligned(table: Table) -> bool:
+    """Whether the splits of ``table`` wait for others, which takes a watermark."""
+    return bool(table.option(_GROUP))
+
+
+def _waits(sink: Sink) -> bool:
+    for node in sink.walk():
+        if isinstance(node, Aggregate | Sort):
+            return True
+        if isinstance(node, WatermarkFilter) and node.before:
+            return True
+        if isinstance(node, Scan) and is_aligned(node.table):
+            return True
+    return False
+
+
+def _without(node: Node) -> Node:
+    if isinstance(node, WatermarkFilter) and is_default(node):
+        return _without(node.input)
+    if isinstance(node, Unary):
+        return replace(node, input=_without(node.input))
+    return node

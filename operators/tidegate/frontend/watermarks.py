@@ -1,0 +1,128 @@
+"""Watermark declarations: what a strategy means, and the filter that follows it (S2, S10, S11).
+
+A strategy is an expression over the row (`times.bind_strategy`), or one of two calls that stand
+alone: ``SOURCE_WATERMARK()`` adapts to how far the rows of a split are out of order (seed 004), and
+``SYSTEM_WATERMARK()`` is the watermark of the system that is read, which is the same here, on a
+column that is ``SYSTEM_ROWTIME()`` (FLIP-66).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tidegate.connectors.durations import parse_duration
+from tidegate.connectors.options import SourceOptions
+from tidegate.errors import BindError
+from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
+from tidegate.frontend.scalar import Binder
+from tidegate.frontend.scope import Relation, Scope
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import ROWTIME, Scalar
+from tidegate.frontend.times import bind_strategy, skew_us_max_of, unit_us_in
+from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.windows import WindowPlanner
+from tidegate.plan.nodes import Adaptive, Expr, Table, WatermarkFilter, column_expr
+from tidegate.types import Column
+
+AUTO_INTERVAL: Final = "pipeline.auto-watermark-interval"
+_AUTO_INTERVAL_DEFAULT: Final = "200ms"
+_EMIT_STRATEGY: Final = "scan.watermark.emit.strategy"
+_FIGURES: Final = "scan.watermark.source."
+_DEFAULT_TEXT: Final = "SOURCE_WATERMARK() by default"
+"""How the default watermark of a table shows in EXPLAIN, and is told from a declared one."""
+
+
+class WatermarkPlanner:
+    """Plans the watermark filters of one file, whose ``settings`` are those of the job."""
+
+    def __init__(
+        self,
+        source: Source,
+        checker: TypeChecker,
+        settings: Mapping[str, str],
+        windows: WindowPlanner,
+    ) -> None:
+        self._source = source
+        self._checker = checker
+        self._settings = settings
+        self._windows = windows
+
+    def declared(
+        self,
+        relation: Relation,
+        column: Scalar,
+        strategy: Scalar,
+        table: Table,
+        rowtimes: frozenset[str] = frozenset(),
+    ) -> Relation:
+        """``relation`` behind the filter; ``rowtimes`` are columns AS SYSTEM_ROWTIME()."""
+        relation, time = self._windows.time_column(relation, column)
+        unit_us = unit_us_in(relation.node, time)
+        if calls(strategy.node, SYSTEM_WATERMARK) and time.name not in rowtimes:
+            raise BindError(
+                f"SYSTEM_WATERMARK() needs a column AS SYSTEM_ROWTIME(), '{time.name}' is none",
+                self._source.position(strategy.span),
+                hint=f"write SOURCE_WATERMARK(), or declare {time.name} AS SYSTEM_ROWTIME()"
+                " in CREATE TABLE",
+            )
+        if calls(strategy.node, SOURCE_WATERMARK) or calls(strategy.node, SYSTEM_WATERMARK):
+            text = f"{strategy.node.name.upper()}()"
+            if unit_us == 0:
+                raise BindError(
+                    f"{text} measures time, and the unit of '{time.name}' is not known",
+                    self._source.position(strategy.span),
+                    hint="'scan.watermark.unit' of the table may say s, ms or us",
+                )
+            expr = replace(column_expr(time), text=text)
+            return self._filtered(relation, time, expr, table, unit_us, adaptive_of(table))
+        scope = Scope(self._source, relation, self._checker)
+        expr = bind_strategy(Binder(self._source, scope, self._checker), strategy, time, unit_us)
+        return self._filtered(relation, time, expr, table, unit_us, None)
+
+    def default(self, relation: Relation, table: Table) -> Relation:
+        """``relation`` behind the filter of a table that declares no watermark: on $rowtime."""
+        time = relation.node.column_of(ROWTIME)
+        expr = replace(column_expr(time), text=_DEFAULT_TEXT)
+        return self._filtered(relation, time, expr, table, 1, adaptive_of(table))
+
+    def _filtered(
+        self,
+        relation: Relation,
+        time: Column,
+        strategy: Expr,
+        table: Table,
+        unit_us: int,
+        adaptive: Adaptive | None,
+    ) -> Relation:
+        below = relation.node
+        node = WatermarkFilter(
+            below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
+            skew_us_max_of(table), unit_us, adaptive, self._periodic_us(table),
+        )  # fmt: skip
+        return replace(relation, node=node)
+
+    def _periodic_us(self, table: Table) -> int:
+        """S10: how far apart the watermark advances; 0: with every row."""
+        if table.option(_EMIT_STRATEGY) != "on-periodic":
+            return 0
+        return parse_duration(self._settings.get(AUTO_INTERVAL, _AUTO_INTERVAL_DEFAULT))
+
+
+def is_default(node: WatermarkFilter) -> bool:
+    """Whether nobody declared the watermark."""
+    return node.adaptive is not None and node.strategy.text == _DEFAULT_TEXT
+
+
+def adaptive_of(table: Table) -> Adaptive:
+    """The figures of ``SOURCE_WATERMARK()`` that the options of ``table`` say."""
+    given = {name: value for name, value in table.options if name.startswith(_FIGURES)}
+    figures = SourceOptions.model_validate({"connector": table.connector, **given})
+    return Adaptive(
+        figures.quantile,
+        figures.records,
+        figures.delay_us_min,
+        figures.delay_us_max,
+        figures.margins,
+    )
