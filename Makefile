@@ -103,6 +103,10 @@ sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
 kafka: $(STAMP) ## Run a real Kafka on localhost:9092 until Ctrl-C, to try things out
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m kafka $(KAFKA_ARGS)
 
+.PHONY: kill
+kill: $(STAMP) ## Kill a job's driver KILLS=20 times under SEED=1, with real Kafka, and judge it
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m kafka.killing --seed $(or $(SEED),1) --kills $(or $(KILLS),20)
+
 .PHONY: goldens
 goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like code
 	@$(PYTHON) -m pytest tests/plans --update-goldens

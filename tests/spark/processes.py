@@ -91,6 +91,10 @@ class Command:
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
+    def kill_driver(self) -> None:
+        """As the kernel does when memory ends: the driver, not what it started."""
+        self._process.kill()
+
     def send_to_group(self, number: signal.Signals) -> None:
         """As a terminal does for Ctrl-C."""
         os.killpg(self.pid, number)
