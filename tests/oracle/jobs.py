@@ -30,6 +30,8 @@ from oracle.vocabulary import (
     TIME_COLUMNS,
     StrategyWords,
     TimeColumn,
+    figures_options,
+    random_figures,
     random_strategy,
     sql_type,
 )
@@ -41,6 +43,9 @@ NOW_US = micros("2026-01-01 00:00:00")
 
 DIRECTORY = "$DIRECTORY"
 """Stands in `JobSpec.text` for the directory that the job is written to."""
+
+BEFORE = "the watermark before the row"
+"""What the oracle calls it among a row's values; no column has such a name."""
 
 FORMS = ("risingwave", "flink", "function")
 """``function`` is RisingWave's with the WATERMARK() table function in the queries."""
@@ -197,6 +202,7 @@ class _Draw:
         self.dialect = "flink" if self.form == "flink" else "risingwave"
         self.bounded = rng.random() < 0.6
         self.delay_s = rng.choice([0, 1, 2, 5, 10])
+        self.figures = random_figures(rng)
         self.skew_us = 0 if rng.random() < 0.2 else HOUR_US
         self.table = Table("orders", (*PAYLOAD, *self.time.columns), self.time.computed)
         self.plan = DataPlan(
@@ -245,13 +251,19 @@ class _Draw:
         )
 
     def _strategy(self) -> StrategyWords:
-        return random_strategy(self.rng, self.time, self.dialect, self.delay_s, NOW_US)
+        return random_strategy(
+            self.rng, self.time, self.dialect, self.delay_s, NOW_US, self.figures
+        )
 
     def _account(
         self, name: str, strategy: StrategyWords, sinks: list[tuple[str, tuple[Query, str]]]
     ) -> AccountSpec:
         on = WatermarkOn(
-            self.time.path, strategy.candidate, skew_us=self.skew_us, unit_us=self.time.unit_us
+            self.time.path,
+            strategy.candidate,
+            skew_us=self.skew_us,
+            unit_us=self.time.unit_us,
+            before=BEFORE,
         )
         return AccountSpec(name, (on,), tuple((sink, query) for sink, (query, _) in sinks))
 
@@ -268,6 +280,7 @@ class _Draw:
             options["source.monitor-interval"] = "1 s"
         if self.skew_us == 0:
             options["scan.watermark.max-future-skew"] = "0 s"
+        options |= figures_options(self.figures)
         word = "TABLE" if self.dialect == "flink" else self.rng.choice(["TABLE", "SOURCE"])
         body = ",\n".join(f"  {column}" for column in columns)
         return f"CREATE {word} orders (\n{body}\n){self._with(options)};\n"
@@ -303,14 +316,15 @@ class _Draw:
         if kind == "tumble":
             query, text = self._tumble(source, where_sql, where)
             return query, prefix + text
-        select = (
+        select: Select = (
             (Column("event_at", self.time.type), _at(self.time.path)),
             *((column, _at(column.name)) for column in self.rng.sample(PAYLOAD, 3)),
         )
-        names = ", ".join(
-            [f"{self.time.path} AS event_at", *(column.name for column, _ in select[1:])]
-        )
-        text = f"{prefix}SELECT {names}\nFROM {source}{where_sql}"
+        names = [f"{self.time.path} AS event_at", *(column.name for column, _ in select[1:])]
+        if self.rng.random() < 0.4:
+            select = (*select, (Column("mark", self.time.type), _at(BEFORE)))
+            names.append(f"CURRENT_WATERMARK({self.time.path}) AS mark")
+        text = f"{prefix}SELECT {', '.join(names)}\nFROM {source}{where_sql}"
         if kind == "sort":
             text += f"\nORDER BY {self.time.path}\nEMIT ON WINDOW CLOSE"
             return Sort(self.time.path, select, where), text

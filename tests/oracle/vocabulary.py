@@ -14,6 +14,7 @@ from typing import Any
 from oracle.account import Strategy, Where
 from oracle.decode import Column, Computed, Values, micros, value_at
 from oracle.query import Aggregate
+from oracle.source_watermark import SourceWatermark
 
 SECOND_US = 1_000_000
 
@@ -98,13 +99,43 @@ class StrategyWords:
     """A watermark strategy as SQL and as Python."""
 
     sql: str
-    candidate: Strategy
+    candidate: Strategy | SourceWatermark
+
+
+def random_figures(rng: Random) -> SourceWatermark:
+    """Figures that matter within a few rows."""
+    return SourceWatermark(
+        rng.choice(["0.95", "0.75", "0.5", "1.0"]),
+        rng.choice([1, 3, 10, 5_000]),
+        rng.choice([0, 50_000, 2 * SECOND_US]),
+        rng.choice([5, 60, 604_800]) * SECOND_US,
+        rng.choice([(), ((2, SECOND_US),), ((3, 8 * SECOND_US), (6, 1_500_000))]),
+    )
+
+
+def figures_options(figures: SourceWatermark) -> dict[str, str]:
+    """The table's options that say ``figures``."""
+    margins = [f"{count}:{us // 1000} ms" for count, us in figures.margins]
+    options = {
+        "quantile": figures.quantile,
+        "records": str(figures.records),
+        "delay.min": f"{figures.least_us // 1000} ms",
+        "delay.max": f"{figures.most_us // SECOND_US} s",
+        "margins": ",".join(margins),
+    }
+    return {f"scan.watermark.source.{name}": value for name, value in options.items()}
 
 
 def random_strategy(
-    rng: Random, time: TimeColumn, form: str, delay_s: int, now_us: int
+    rng: Random,
+    time: TimeColumn,
+    form: str,
+    delay_s: int,
+    now_us: int,
+    figures: SourceWatermark,
 ) -> StrategyWords:
-    """A fixed delay, a CASE that gives NULL, a flag, a candidate ahead of its row, a guard."""
+    """A fixed delay, a CASE that gives NULL, a flag, a candidate ahead of its row, a guard, or
+    what the rows have shown of their disorder (by ``figures``)."""
     plain = time.shifted("-", delay_s, form)
     delay = time.units(delay_s)
     ahead_s = 1 + delay_s // 3
@@ -134,6 +165,7 @@ def random_strategy(
         StrategyWords(
             f"CASE WHEN flag AND price > 60 THEN {early} ELSE {plain} END", keen_or_plain
         ),
+        StrategyWords("SOURCE_WATERMARK()", figures),
     ]
     if time.kind != "bigint":
         clock = "PROCTIME()" if form == "flink" else "PROC_TIME()"

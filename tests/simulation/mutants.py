@@ -2,7 +2,7 @@
 
 Each mutant is a context manager that patches one function while it is open. ``seeds_max`` of
 `MUTANTS` says within how many seeds, from 0, it must be caught: well above the first seed that
-caught it when it was written (0 to 7), since every change to what is drawn moves that.
+caught it when it was written (0 to 13), since every change to what is drawn moves that.
 
 `merges_restored_empty` is no mutant: a merge that begins anew hears every input again before the
 barrier, and while all splits are active that gives what it had. It is here to say so.
@@ -16,13 +16,22 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from tidegate.executor import judge, merge, sort, watermark_filter
+from tidegate.executor import adaptive, judge, merge, sort, watermark_filter
 from tidegate.executor.dispatch import Dispatch
 from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
 from tidegate.simulator.world import World
-from tidegate.types import Barrier, Chunk, Message, Rejected, SplitReport, Status, Watermark
+from tidegate.types import (
+    Barrier,
+    Chunk,
+    FilterState,
+    Message,
+    Rejected,
+    SplitReport,
+    Status,
+    Watermark,
+)
 
 Breaks = Callable[[], AbstractContextManager[Any]]
 
@@ -73,6 +82,16 @@ def filters_restored_empty() -> Iterator[None]:
     # In the state store a filter's table is called by the filter's id, all others by their place.
     with patch.object(World, "_restore", restored), _losing(lambda key: key[2][:3] not in _PLACES):
         yield
+
+
+def disorder_restored_empty() -> AbstractContextManager[Any]:
+    """A restart after which SOURCE_WATERMARK() has seen no record yet."""
+    honest = adaptive.Disorder
+
+    def built(figures: Any, unit_us: int, _: FilterState) -> Any:
+        return honest(figures, unit_us, FilterState())
+
+    return patch.object(watermark_filter, "Disorder", built)
 
 
 _PLACES = ("mer", "op.", "spl")
@@ -179,6 +198,7 @@ MUTANTS = (
     Mutant(late_at_the_watermark, 20),
     Mutant(maximum_of_inputs, 20),
     Mutant(filters_restored_empty, 30),
+    Mutant(disorder_restored_empty, 60),
     Mutant(operators_restored_empty, 30),
     Mutant(watermark_before_its_chunk, 30),
     Mutant(aggregate_forgets_what_it_holds, 20),
