@@ -8,11 +8,10 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError
@@ -21,6 +20,7 @@ from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import Progress, progress_for
 from tidegate.settings import Settings, resolve
+from tidegate.show import print_ledger, print_watermarks
 
 app = typer.Typer(
     help="Event-time SQL for Apache Spark.",
@@ -117,7 +117,25 @@ def ledger(
         if json_:
             typer.echo(json.dumps(document))
         else:
-            _print_ledger(document)
+            print_ledger(document, Console())
+
+
+@app.command()
+def watermarks(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show every split's offset, end, watermark and status, and what holds the minimum."""
+    with _reported(debug):
+        from tidegate.spark.checkpoint import Checkpoint
+        from tidegate.spark.watermarks import read_watermarks
+
+        document = read_watermarks(Checkpoint(directory))
+        if json_:
+            typer.echo(json.dumps(document))
+        else:
+            print_watermarks(document, Console())
 
 
 def main() -> None:
@@ -147,38 +165,6 @@ def _compiled(
     job = compiled.job
     settings, spark = resolve(dict(job.settings), os.environ)
     return cut(job, settings.vnodes, settings.pushdown), settings, spark
-
-
-def _print_ledger(document: dict[str, object]) -> None:
-    console = Console()
-    rows = document["rows"]
-    assert isinstance(rows, list)
-    for row in rows:
-        place = _printable(f"{row['table']} {row['split']}@{row['offset']}")
-        console.print(
-            f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
-            f"{escape(_printable(row['record'] or '')[:100])}",
-            highlight=False,
-            soft_wrap=True,
-        )
-    counts = document["counts"]
-    assert isinstance(counts, dict)
-    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
-
-
-def _lateness(row: dict[str, Any]) -> str:
-    """The row's time, and how far it was below its watermark, in the column's unit."""
-    time, lateness = row["event_time"], row["lateness"]
-    if time is None:
-        return ""
-    if lateness is None:
-        return f"{time}  "
-    return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
-
-
-def _printable(text: str) -> str:
-    """Text of users' rows without what a terminal would obey."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 @contextmanager

@@ -69,9 +69,11 @@ class Progress:
     def line(self, entry: Entry) -> str:
         """An epoch in one line."""
         counts = total(entry)
+        behind = lags(entry)
+        lag = f"lag {sum(sum(splits.values()) for splits in behind.values()):,}  " if behind else ""
         return (
             f"epoch {entry.epoch}  {self._rate:,.0f} rows/s  watermark {self.watermark(entry)}  "
-            f"read {counts.read:,}  late {counts.late:,}  quarantined {counts.quarantined:,}"
+            f"{lag}read {counts.read:,}  late {counts.late:,}  quarantined {counts.quarantined:,}"
         )
 
     def watermark(self, entry: Entry) -> str:
@@ -110,6 +112,7 @@ class JsonProgress(Progress):
         return {
             "epoch": entry.epoch,
             "watermark": self.watermark(entry),
+            "lag": lags(entry),
             **counts_document(entry.counts),
         }
 
@@ -147,17 +150,17 @@ class LiveProgress(Progress):
 
     def _table(self, entry: Entry) -> Table:
         table = Table(title=self.line(entry), title_justify="left", title_style="bold", box=None)
-        for name in ("split", "watermark", "read", "used", "filtered", "late", "quarantined"):
+        names = ("read", "used", "filtered", "late", "quarantined")
+        for name in ("split", "watermark", "lag", *names):
             table.add_column(name, justify="left" if name in ("split", "watermark") else "right")
+        behind = lags(entry)
         for account, splits in sorted(entry.counts.items()):
             for split, counts in sorted(splits.items()):
                 table.add_row(
                     f"{account}/{split}",
                     self._split_watermark(entry, split),
-                    *(
-                        f"{counts[n]:,}"
-                        for n in ("read", "used", "filtered", "late", "quarantined")
-                    ),
+                    _shown(behind.get(account.partition("#")[0], {}).get(split)),
+                    *(f"{counts[name]:,}" for name in names),
                 )
         return table
 
@@ -166,6 +169,25 @@ class LiveProgress(Progress):
             if split in splits:
                 return str(show_time(splits[split]["watermark"], self._time_type(filter_id)) or "-")
         return "-"
+
+
+def lags(entry: Entry) -> dict[str, dict[str, int]]:
+    """The rows that were there and not read, when the epoch was planned, by table and split.
+
+    Only of tables whose source tells where its splits end before they are read.
+    """
+    return {
+        table: {
+            split: max(0, end - entry.next_offsets.get(table, {}).get(split, 0))
+            for split, end in splits.items()
+        }
+        for table, splits in entry.ends.items()
+        if splits
+    }
+
+
+def _shown(number: int | None) -> str:
+    return "-" if number is None else f"{number:,}"
 
 
 def total(entry: Entry) -> Counts:

@@ -48,6 +48,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "session": ("",),
     "progress": ("",),
+    "show": (),
     "cli": ("",),
     "__main__": ("",),
     "": ("",),  # tidegate/__init__.py: the public names
@@ -61,7 +62,7 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "confluent_kafka": ("connectors",),
     "prometheus_client": ("spark",),
     "typer": ("cli",),
-    "rich": ("cli", "progress"),
+    "rich": ("cli", "progress", "show"),
 }
 """Packages from outside that have a sole importer."""
 

@@ -8,7 +8,7 @@ import pytest
 from spark_kit import plan_in
 from tidegate.clock import ManualClock
 from tidegate.plan.fragments import Plan
-from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
+from tidegate.progress import JsonProgress, LiveProgress, Progress, lags, progress_for, total
 from tidegate.spark.checkpoint import Entry
 from tidegate.types import Counts, Status
 
@@ -78,6 +78,7 @@ def test_json_lines_on_stdout_and_the_log_on_stderr(
         "rows_per_s": 1500,
         "epoch": 1,
         "watermark": "-3",
+        "lag": {},
         "counts": counts(3000, 1),
         "splits": {"a": counts(1000, 1), "b": counts(2000, 0)},
     }
@@ -103,7 +104,7 @@ def test_a_terminal_shows_every_split(
     err = capsys.readouterr().err
     assert "[bold]as it is[/]" in err
     (line,) = [line for line in err.splitlines() if "orders/a" in line][-1:]
-    assert line.split() == ["orders/a", "7", "1,000", "999", "0", "1", "0"]
+    assert line.split() == ["orders/a", "7", "-", "1,000", "999", "0", "1", "0"]
 
 
 def test_totals_are_over_all_accounts_and_splits(plan: Plan) -> None:
@@ -111,3 +112,12 @@ def test_totals_are_over_all_accounts_and_splits(plan: Plan) -> None:
     entry = entry_of(plan, 1, 10)
     entry.counts["orders#2"] = {"a": counts(5, 5)}
     assert total(entry) == Counts(read=2015, used=2009, late=6)
+
+
+def test_lag_is_told_where_the_source_knows_its_ends(plan: Plan) -> None:
+    entry = entry_of(plan, 1, 1000)
+    entry.ends = {"orders": {"a": 1500, "b": 7}}
+    entry.next_offsets = {"orders": {"a": 1000, "b": 9}}
+    assert lags(entry) == {"orders": {"a": 500, "b": 0}}
+    with progress_for(plan, ManualClock(), as_json=False) as progress:
+        assert "  lag 500  read 1,000  " in progress.line(entry)

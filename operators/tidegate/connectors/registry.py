@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from tidegate.connectors.base import SinkCommitter, SinkWriter, SourcePlanner, SourceReader
+from tidegate.connectors.base import (
+    Position,
+    SinkCommitter,
+    SinkWriter,
+    SourcePlanner,
+    SourceReader,
+)
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
 from tidegate.connectors.datagen import DatagenPlanner, DatagenReader
 from tidegate.connectors.files import absolute
@@ -15,8 +21,10 @@ from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.planner import KafkaPlanner
+from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
+from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.options import connector_name, parsed
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
@@ -119,6 +127,25 @@ def liveness(table: Table) -> Liveness:
         options.max_drift_us or 0,
         options.alignment_interval_us,
     )
+
+
+def ends_now(table: Table, splits: Sequence[str]) -> dict[str, int]:
+    """The offset behind the last row of each split, where the source knows it without reading.
+
+    Raises a TidegateError when the source does not answer.
+    """
+    if table.connector != "kafka" or not splits:
+        return {}
+    options: KafkaSourceOptions = parsed(KafkaSourceOptions, table.connector, table.options)
+    partitions = {topic_partition(split): split for split in splits}
+    found = Topics(table.name, options).latest(partitions)
+    return {partitions[partition]: end for partition, end in found.items()}
+
+
+def offset_at(table: Table, position: Position) -> int | None:
+    """The offset at ``position``, of sources whose positions are offsets."""
+    at = kafka_position(position) if table.connector == "kafka" else None
+    return None if at is None else at.offset
 
 
 def feeds(sink: Table, source: Table) -> bool:

@@ -23,6 +23,7 @@ from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, WatermarkFilter, time_zone
+from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
@@ -175,6 +176,7 @@ def _open_manifest(
         manifest: dict[str, Any] = {
             **identity,
             "job": plan.job.name,
+            "about": about(plan),
             "tidegate": tidegate.__version__,
             "parallelism": options.parallelism,
             "sinks": {str(t): committer.prepare(True) for t, committer in committers.items()},

@@ -1,0 +1,88 @@
+"""How a person reads the documents of a checkpoint, on a terminal or in a pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+
+def print_ledger(document: dict[str, Any], console: Console) -> None:
+    """The document of ``tidegate ledger``."""
+    rows = document["rows"]
+    assert isinstance(rows, list)
+    for row in rows:
+        place = _printable(f"{row['table']} {row['split']}@{row['offset']}")
+        console.print(
+            f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
+            f"{escape(_printable(row['record'] or '')[:100])}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    counts = document["counts"]
+    assert isinstance(counts, dict)
+    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
+
+
+def _lateness(row: dict[str, Any]) -> str:
+    """The row's time, and how far it was below its watermark, in the column's unit."""
+    time, lateness = row["event_time"], row["lateness"]
+    if time is None:
+        return ""
+    if lateness is None:
+        return f"{time}  "
+    return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
+
+
+def _printable(text: str) -> str:
+    """Text of users' rows without what a terminal would obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def print_watermarks(document: dict[str, Any], console: Console) -> None:
+    """The document of ``tidegate watermarks``."""
+    console.print(f"epoch {document['epoch']}, recorded {document['time'] or '-'}", highlight=False)
+    for name, reason in document.get("silent", {}).items():
+        console.print(
+            f"{escape(_printable(name))}: ends are those of that epoch: {escape(reason)}",
+            highlight=False,
+        )
+    for filter_ in document["filters"]:
+        console.print()
+        console.print(_heading(filter_), highlight=False, soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
+        for name in ("split", "offset", "end", "lag", "last event time", "watermark", "status"):
+            table.add_column(name, justify="right" if name in ("offset", "end", "lag") else "left")
+        table.add_column("")
+        for split in filter_["splits"]:
+            holds = "◄ holds the minimum" if split["split"] in filter_["held_by"] else ""
+            numbers = [_number(split[name]) for name in ("offset", "end", "lag")]
+            times = [str(_or_dash(split[name])) for name in ("event_time", "watermark")]
+            name = escape(_printable(split["split"]))
+            table.add_row(name, *numbers, *times, split["status"], holds)
+        console.print(table, highlight=False)
+    for table_name, splits in document["lost"].items():
+        for split, ranges in splits.items():
+            for first, end in ranges:
+                console.print(
+                    f"lost: {escape(table_name)} {escape(split)} offsets {first} to {end - 1}",
+                    highlight=False,
+                )
+
+
+def _heading(filter_: dict[str, Any]) -> str:
+    """``orders.order_time  watermark …  held by …``."""
+    where = escape(f"{filter_['table']}.{filter_['column']}")
+    held = ", ".join(filter_["held_by"])
+    reason = f"held by {held}: {filter_['why']}" if held else filter_["why"]
+    return f"[bold]{where}[/]  watermark {_or_dash(filter_['watermark'])}  {escape(reason)}"
+
+
+def _number(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
+
+
+def _or_dash(value: object) -> object:
+    return "-" if value is None else value

@@ -1,0 +1,56 @@
+"""What ``job.json`` says of a job to those who read a checkpoint without its SQL file.
+
+    {"tables":  {table: {"connector", "format", "options": [[name, value], …]}},
+     "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}}}
+
+Options are as in the file: secrets in them are references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import Table
+from tidegate.types import column_named
+
+
+def about(plan: Plan) -> dict[str, Any]:
+    """The document of a plan."""
+    tables = plan.accounts()
+    return {
+        "tables": {
+            table.name: {
+                "connector": table.connector,
+                "format": table.format,
+                "options": [list(pair) for pair in table.options],
+            }
+            for table in plan.tables
+        },
+        "filters": {
+            node.id: {
+                "table": tables[node.account],
+                "account": node.account,
+                "column": node.column,
+                "type": column_named(node.schema, node.column).type,
+                "unit_us": node.unit_us,
+                "strategy": node.strategy.text,
+            }
+            for node in plan.watermark_filters()
+        },
+    }
+
+
+def tables_of(document: Mapping[str, Any]) -> dict[str, Table]:
+    """The source tables, without their columns."""
+    return {
+        name: Table(
+            name,
+            (),
+            table["connector"],
+            table["format"],
+            tuple((key, value) for key, value in table["options"]),
+        )
+        for name, table in document.get("tables", {}).items()
+    }
