@@ -1,0 +1,142 @@
+"""Two sources of which one is ten times faster: how far apart they get, with alignment and without.
+
+    python -m kafka.drift --plot docs/alignment.svg
+
+A row of `fast` takes ten seconds of event time, one of `slow` takes one; an epoch reads equally
+many of both. The watermark of each behind each epoch comes from the epoch log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kafka.broker import Cluster
+from kafka.kit import Kit
+from spark.processes import Commands, Finished
+
+ROWS: Final = 3_000
+EPOCH_ROWS: Final = 100
+STEP_MS: Final = {"fast": 10_000, "slow": 1_000}
+MAX_DRIFT_MS: Final = 300_000
+EPOCH_CAP_MS: Final = EPOCH_ROWS * STEP_MS["fast"]
+"""How much event time one epoch reads of the fast source, at most."""
+
+_TABLE: Final = """
+CREATE TABLE {name} (id BIGINT, at BIGINT, WATERMARK FOR at AS at) WITH (
+  'connector' = 'kafka', 'topic' = '{topic}', 'properties.bootstrap.servers' = '{servers}',
+  'scan.startup.mode' = 'earliest-offset', 'format' = 'json'{options}
+);
+CREATE TABLE {name}_out (id BIGINT, at BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO {name}_out SELECT id, at FROM {name};
+"""
+_ALIGNED: Final = """,
+  'scan.watermark.alignment.group' = 'both',
+  'scan.watermark.alignment.max-drift' = '{drift} ms',
+  'scan.watermark.alignment.update-interval' = '1 ms'"""
+
+Run = Callable[..., Finished]
+
+
+@dataclass(frozen=True)
+class Series:
+    """The watermark of both tables behind each epoch, in milliseconds from the first row."""
+
+    fast: list[int]
+    slow: list[int]
+
+    @property
+    def drift_ms_max(self) -> int:
+        """The farthest that they were apart while both had rows left."""
+        return max(f - s for f, s in zip(self.fast, self.slow, strict=True))
+
+
+def topics(kit: Kit) -> dict[str, str]:
+    """Both topics, full."""
+    made = {}
+    for name, step_ms in STEP_MS.items():
+        made[name] = kit.topic(name)
+        rows = ({"id": number, "at": number * step_ms} for number in range(ROWS))
+        kit.put(made[name], 0, [json.dumps(row).encode() for row in rows])
+    return made
+
+
+def measure(kit: Kit, made: dict[str, str], directory: Path, run: Run, *, aligned: bool) -> Series:
+    """Runs the job over both topics and reads its epoch log."""
+    options = _ALIGNED.format(drift=MAX_DRIFT_MS) if aligned else ""
+    file, checkpoint = directory / "job.sql", directory / "checkpoint"
+    directory.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        "".join(
+            _TABLE.format(name=name, topic=topic, servers=kit.bootstrap, options=options)
+            for name, topic in made.items()
+        )
+    )
+    args: list[Any] = ["run", file, "--checkpoint", checkpoint, "--available-now"]
+    ended = run(*args, "--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}", cwd=directory)
+    assert ended.code == 0, ended.err
+    series = Series([], [])
+    for path in sorted((checkpoint / "epochs").glob("*.json")):
+        entry = json.loads(path.read_text())
+        for name in STEP_MS:
+            (state,) = entry["filters"][f"{name}.at"].values()
+            getattr(series, name).append(state["watermark"] or 0)
+        if entry["next_offsets"]["fast"][f"{made['fast']}-0"] == ROWS:
+            break  # from here on only one of them has rows, and nothing to be held back
+    return series
+
+
+def plot(aligned: Series, free: Series, path: Path) -> None:
+    """Both runs as a picture."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
+    for axis, series, title in zip(
+        axes, (free, aligned), ("without alignment", "max-drift 5 min"), strict=True
+    ):
+        epochs = range(1, len(series.fast) + 1)
+        axis.plot(epochs, [ms / 60_000 for ms in series.fast], label="fast", color="#c1440e")
+        axis.plot(epochs, [ms / 60_000 for ms in series.slow], label="slow", color="#1b4f72")
+        bound = [(ms + MAX_DRIFT_MS + EPOCH_CAP_MS) / 60_000 for ms in series.slow]
+        axis.plot(epochs, bound, label="slow + drift + epoch", color="#999999", linestyle=":")
+        axis.set_title(
+            f"{title}: {series.drift_ms_max / 60_000:.0f} min apart at most", fontsize=10
+        )
+        axis.set_xlabel("epoch")
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("watermark (minutes of event time)")
+    axes[0].legend(frameon=False, fontsize=8)
+    pyplot.rcParams["svg.hashsalt"] = "tidegate"
+    figure.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    """Measures both and draws."""
+    parser = argparse.ArgumentParser(prog="python -m kafka.drift", description=__doc__)
+    parser.add_argument("--plot", type=Path, default=Path("docs/alignment.svg"))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tidegate-drift-") as directory:
+        base = Path(directory)
+        with Cluster(base / "kafka") as cluster, Commands(base) as commands:
+            kit = Kit(cluster.bootstrap)
+            made = topics(kit)
+
+            def run(*args: Any, cwd: Path) -> Finished:
+                del cwd
+                return commands.run(*args)
+
+            aligned = measure(kit, made, base / "aligned", run, aligned=True)
+            free = measure(kit, made, base / "free", run, aligned=False)
+    for name, series in (("aligned", aligned), ("free", free)):
+        print(f"{name}: {len(series.fast)} epochs, {series.drift_ms_max / 1000:,.0f} s apart")
+    plot(aligned, free, given.plot)
+    print(f"drawn: {given.plot}")
+
+
+if __name__ == "__main__":
+    main()
