@@ -81,6 +81,30 @@ def test_an_unknown_column_is_pointed_at(command: str, job: Path) -> None:
     told(call(command, job), 2, f"{job}:{line}:{column}: unknown column 'idd'", "^^^", "hint:")
 
 
+@pytest.mark.parametrize("command", ["check", "run", "explain"])
+def test_a_file_that_only_describes(command: str, tmp_path: Path) -> None:
+    file = tmp_path / "describe.sql"
+    file.write_text("CREATE TABLE t (id INT COMMENT 'who'); DESCRIBE t; DESCRIBE EXTENDED t;")
+    result = call(command, file)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.count("| id          | INT       | NULL     |        | who     |\n") == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["describe.sql"]
+
+
+def test_descriptions_for_programs(tmp_path: Path) -> None:
+    file = tmp_path / "describe.sql"
+    file.write_text("CREATE TABLE t (id INT); DESCRIBE t")
+    document = json.loads(call("run", file, "--json").stdout)
+    assert document["columns"][0]["data_type"] == "INT"
+
+
+def test_descriptions_come_before_what_the_command_says(job: Path) -> None:
+    job.write_text(job.read_text() + ";\nDESCRIBE orders;")
+    lines = call("check", job).stdout.splitlines()
+    assert lines[0].startswith("+---")
+    assert lines[-1] == f"{job}: ok (1 source table(s), 1 sink(s))"
+
+
 def test_debug_shows_the_trace_and_keeps_the_exit_code(job: Path) -> None:
     job.write_text(job.read_text().replace("WHERE id > 0", "WHERE idd > 0"))
     result = call("check", job, "--debug")

@@ -16,7 +16,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError
-from tidegate.frontend.functions import CURRENT_WATERMARK
+from tidegate.frontend.functions import BEFORE_PREFIX, CURRENT_WATERMARK
 from tidegate.frontend.scalar import call_span, identifier_path
 from tidegate.frontend.scope import Relation, Scope, unused
 from tidegate.frontend.source import Source, Span
@@ -35,9 +35,7 @@ from tidegate.plan.nodes import (
     WatermarkFilter,
     column_expr,
 )
-from tidegate.types import HIDDEN_PREFIX, Column
-
-_NAME = f"{HIDDEN_PREFIX}watermark_of_"
+from tidegate.types import Column
 
 
 def with_watermarks_before(
@@ -107,7 +105,9 @@ def _carried(
             if node.before:
                 return node, node.before
             taken = [part.before for part in node.walk() if isinstance(part, WatermarkFilter)]
-            name = unused(f"{_NAME}{column}", [*taken, *(known.name for known in node.schema)])
+            name = unused(
+                f"{BEFORE_PREFIX}{column}", [*taken, *(known.name for known in node.schema)]
+            )
             schema = (*node.schema, Column(name, node.column_of(column).type))
             return replace(node, schema=schema, before=name), name
         case Project():

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
 from tidegate.plan.nodes import PROC_TIME_SQL
+from tidegate.types import HIDDEN_PREFIX
 
 AGGREGATES: Final = frozenset(
     {"count", "sum", "min", "max", "avg", "first_value", "last_value", "bool_and", "bool_or"}
@@ -23,6 +24,8 @@ SOURCE_WATERMARK: Final = "source_watermark"
 SYSTEM_WATERMARK: Final = "system_watermark"
 SYSTEM_ROWTIME: Final = "system_rowtime"
 CURRENT_WATERMARK: Final = "current_watermark"
+BEFORE_PREFIX: Final = f"{HIDDEN_PREFIX}watermark_of_"
+"""How the columns are called, and the time column behind, that `CURRENT_WATERMARK` reads."""
 LATER: Final = {
     "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
 } | {

@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.frontend.functions import sql_of
+from tidegate.frontend.functions import BEFORE_PREFIX, sql_of
 from tidegate.frontend.typecheck import (
     Interval,
     TypeChecker,
@@ -78,7 +78,7 @@ class _Analysis:
             return _CONSTANT
         clock = ["the processing time"] if _reads_clock(node) else []
         if len(columns) + len(clock) > 1:
-            names = " and ".join([*sorted(columns), *clock])
+            names = " and ".join([*map(_shown, sorted(columns)), *clock])
             return Order(None, f"it depends on {names}")
         rule = self._rules.get(type(node))
         if rule is None:
@@ -217,6 +217,13 @@ class _Analysis:
 def _reads_clock(node: exp.Expr) -> bool:
     """Whether the value moves from epoch to epoch, the columns being what they are."""
     return any(call.name == "getvariable" for call in node.find_all(exp.Anonymous))
+
+
+def _shown(column: str) -> str:
+    """A column as users know it."""
+    if not column.startswith(BEFORE_PREFIX):
+        return column
+    return f"CURRENT_WATERMARK({column.removeprefix(BEFORE_PREFIX)})"
 
 
 def _title(node: exp.Expr) -> str:

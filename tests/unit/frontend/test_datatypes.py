@@ -45,6 +45,10 @@ def _type(text: str) -> str:
         ("ARRAY<INT>", "INTEGER[]"),
         ("INT[]", "INTEGER[]"),
         ("MAP<STRING, INT>", "MAP(VARCHAR, INTEGER)"),
+        ("MAP<STRING, BYTES>", "MAP(VARCHAR, BLOB)"),
+        ("MAP(VARCHAR, BLOB)", "MAP(VARCHAR, BLOB)"),
+        ("bytea", "BLOB"),
+        ("VARBINARY(16)", "BLOB"),
     ],
 )
 def test_types(text: str, type_: str) -> None:

@@ -43,6 +43,28 @@ def test_flip_66() -> None:
     assert table.options.encode.value == "json"
 
 
+def test_metadata_columns() -> None:
+    table = _table(
+        "CREATE TABLE k (ts TIMESTAMP(3) NOT NULL METADATA FROM 'timestamp' VIRTUAL COMMENT 'when',"
+        " Partition INT METADATA VIRTUAL, `Key` BYTES METADATA, metadata INT, id INT NULL,"
+        " a BIGINT NOT NULL PRIMARY KEY NOT ENFORCED, PRIMARY KEY (id, metadata) NOT ENFORCED,"
+        " UNIQUE (ts))"
+    )
+    found = [
+        (column.name.text, column.metadata.key.value, column.metadata.virtual)
+        for column in table.columns
+        if column.metadata
+    ]
+    assert found == [
+        ("ts", "timestamp", True),
+        ("Partition", "partition", True),
+        ("Key", "Key", False),
+    ]
+    assert [key.text for key in table.keys] == ["a", "id", "metadata"]
+    first = table.columns[0]
+    assert (first.not_null, first.comment) == (True, "when")
+
+
 def test_words_as_names_of_columns() -> None:
     table = _table("CREATE TABLE t (type INT, watermark INT, value INT, primary INT, date DATE)")
     assert [column.name.text for column in table.columns] == [

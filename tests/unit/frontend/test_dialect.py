@@ -17,6 +17,19 @@ def test_both_kinds_of_quoted_names() -> None:
     assert _kinds('`a` "b"') == [TokenType.IDENTIFIER, TokenType.IDENTIFIER]
 
 
+@pytest.mark.parametrize("text", ["$rowtime", "$ROWTIME"])
+def test_the_system_column_is_one_name(text: str) -> None:
+    (token,) = tokenize(Source("f.sql", text))
+    assert (token.text, token.start, token.end) == (text, 0, 7)
+    scalar = parse_scalar(Cursor(Source("f.sql", text), [token]))
+    assert scalar.node.name == text
+
+
+@pytest.mark.parametrize("text", ["$ rowtime", "$rowtimes", "$1"])
+def test_other_parameters_are_none(text: str) -> None:
+    assert len(_kinds(text)) == 2
+
+
 def test_hints_are_tokens_and_comments_are_not() -> None:
     assert _kinds("t /*+ OPTIONS('a'='b') */ /* no */ -- no") == [TokenType.VAR, TokenType.HINT]
 

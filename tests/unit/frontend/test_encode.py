@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from frontend_kit import BROKER, job, tables_of
 from tidegate.errors import SqlError, UnsupportedError
+from tidegate.frontend import compile
 
 
 def _options(encode: str, with_: str = "") -> dict[str, str]:
@@ -59,3 +60,31 @@ def test_tables_take_them_too() -> None:
         " FORMAT PLAIN ENCODE CSV (delimiter = '|'); INSERT INTO t SELECT 1 FROM plain"
     ).sinks
     assert dict(sink.table.options)["csv.field-delimiter"] == "|"
+
+
+@pytest.mark.parametrize(
+    ("encode", "options"),
+    [
+        ("BYTES", {"format": "raw"}),
+        (
+            "AVRO (schema.registry = 'http://r:8081')",
+            {"format": "avro-confluent", "avro-confluent.url": "http://r:8081"},
+        ),
+        (
+            (
+                "AVRO (schema.registry = 'https://r', 'schema.registry.username' = 'me',"
+                " schema.registry.password = '${env:PASSWORD}', schema.registry.ca = '/ca.pem')"
+            ),
+            {
+                "avro-confluent.url": "https://r",
+                "avro-confluent.basic-auth.user-info": "me:${env:PASSWORD}",
+                "avro-confluent.ssl.ca.location": "/ca.pem",
+            },
+        ),
+    ],
+    ids=["bytes", "registry", "user"],
+)  # fmt: skip
+def test_encodings_of_topics(encode: str, options: dict[str, str]) -> None:
+    sql = f"CREATE SOURCE k (v BYTEA) WITH ({BROKER}, topic = 'k') FORMAT PLAIN ENCODE {encode};"
+    table = tables_of(compile(f"{sql} SELECT * FROM k", "f.sql", {}))["k"]
+    assert dict(table.options).items() >= options.items()

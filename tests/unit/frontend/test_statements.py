@@ -5,7 +5,7 @@ import pytest
 from tidegate.errors import SqlError, TidegateError, UnsupportedError
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
-from tidegate.frontend.syntax import CreateSink, CreateView, Insert, SetOption
+from tidegate.frontend.syntax import CreateSink, CreateView, Describe, Insert, SetOption
 
 
 def test_statements_are_separated_by_semicolons() -> None:
@@ -65,6 +65,28 @@ def test_an_empty_file_has_no_statements() -> None:
     assert parse_file(Source("f.sql", " -- nothing\n")) == []
     with pytest.raises(TidegateError):
         parse_file(Source("f.sql", "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("text", "extended"),
+    [
+        ("DESCRIBE t", False),
+        ("desc t", False),
+        ("DESCRIBE TABLE t", False),
+        ("DESCRIBE EXTENDED t", True),
+        ("DESC EXTENDED TABLE `t`", True),
+    ],
+)
+def test_describe(text: str, extended: bool) -> None:
+    (statement,) = parse_file(Source("f.sql", text))
+    assert isinstance(statement, Describe)
+    assert (statement.name.text, statement.extended) == ("t", extended)
+
+
+def test_a_table_may_be_called_extended() -> None:
+    (statement,) = parse_file(Source("f.sql", "DESCRIBE extended"))
+    assert isinstance(statement, Describe)
+    assert (statement.name.text, statement.extended) == ("extended", False)
 
 
 _INSERTS = "INSERT INTO t SELECT 1 FROM v; INSERT INTO u SELECT 2 FROM v;"
