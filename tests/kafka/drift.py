@@ -49,11 +49,13 @@ class Series:
 
     fast: list[int]
     slow: list[int]
+    read: list[list[int]]
 
     @property
     def drift_ms_max(self) -> int:
         """The farthest that they were apart while both had rows left."""
-        return max(f - s for f, s in zip(self.fast, self.slow, strict=True))
+        pairs = zip(self.fast, self.slow, self.read, strict=True)
+        return max(fast - slow for fast, slow, read in pairs if max(read) < ROWS)
 
 
 def topics(kit: Kit) -> dict[str, str]:
@@ -80,14 +82,13 @@ def measure(kit: Kit, made: dict[str, str], directory: Path, run: Run, *, aligne
     args: list[Any] = ["run", file, "--checkpoint", checkpoint, "--available-now"]
     ended = run(*args, "--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}", cwd=directory)
     assert ended.code == 0, ended.err
-    series = Series([], [])
+    series = Series([], [], [])
     for path in sorted((checkpoint / "epochs").glob("*.json")):
         entry = json.loads(path.read_text())
         for name in STEP_MS:
             (state,) = entry["filters"][f"{name}.at"].values()
             getattr(series, name).append(state["watermark"] or 0)
-        if entry["next_offsets"]["fast"][f"{made['fast']}-0"] == ROWS:
-            break  # from here on only one of them has rows, and nothing to be held back
+        series.read.append([entry["next_offsets"][n][f"{made[n]}-0"] for n in STEP_MS])
     return series
 
 
@@ -104,9 +105,8 @@ def plot(aligned: Series, free: Series, path: Path) -> None:
         axis.plot(epochs, [ms / 60_000 for ms in series.slow], label="slow", color="#1b4f72")
         bound = [(ms + MAX_DRIFT_MS + EPOCH_CAP_MS) / 60_000 for ms in series.slow]
         axis.plot(epochs, bound, label="slow + drift + epoch", color="#999999", linestyle=":")
-        axis.set_title(
-            f"{title}: {series.drift_ms_max / 60_000:.0f} min apart at most", fontsize=10
-        )
+        apart = f"{series.drift_ms_max / 60_000:.0f} min apart at most"
+        axis.set_title(f"{title}: {apart}", fontsize=10)
         axis.set_xlabel("epoch")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("watermark (minutes of event time)")
