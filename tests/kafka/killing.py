@@ -63,7 +63,8 @@ def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
         for number in range(kills):
             if number == kills * 2 // 3:
                 workload.wake()
-            killed.append(_kill(commands, args, checkpoint, rng))
+            last = killed[-1][0] if killed else 0
+            killed.append(_kill(commands, args, checkpoint, rng, last))
             print(f"killed {number + 1} of {kills}: epoch {killed[-1]}", flush=True)
         workload.finish()
         workload.put_last()
@@ -78,10 +79,11 @@ def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
     return Verdict(problems, killed, wanted.reasons, sum(map(len, messages.values())), len(rows))
 
 
-def _kill(commands: Commands, args: list[object], checkpoint: Path, rng: Random) -> tuple[int, str]:
-    """Starts the job and ends it within an epoch that Spark has not committed; which, and where."""
-    before = _committed(checkpoint)
-    epoch = before + rng.randint(1, 3)
+def _kill(
+    commands: Commands, args: list[object], checkpoint: Path, rng: Random, last: int
+) -> tuple[int, str]:
+    """Starts the job and ends it in an epoch behind ``last`` that Spark has not committed."""
+    epoch = last + rng.randint(1, 3)
     where = rng.choice((*FAILPOINTS, *FAILPOINTS, "anywhere"))
     if where == "anywhere":
         command = commands.start(*args)
