@@ -103,7 +103,7 @@ def _finish(
     """Runs the job until it has read all that there is, and stops it as a person would."""
     ends = {f"{source}-{part}": len(found) for part, found in kit.read(source).items()}
     command = commands.start(*args)
-    wait_until(lambda: _read(checkpoint) == ends, "all is read", 300)
+    wait_until(lambda: read_offsets(checkpoint) == ends, "all is read", 300)
     command.send(signal.SIGTERM)
     ended = command.wait()
     assert ended.code == 0, ended.err
@@ -123,7 +123,7 @@ def _planned(checkpoint: Path) -> int:
     return max(_numbers(checkpoint / "spark" / "offsets"), default=-1) + 1
 
 
-def _read(checkpoint: Path) -> dict[str, int]:
+def read_offsets(checkpoint: Path) -> dict[str, int]:
     """Up to which offset the newest entry has read each split."""
     entries = sorted((checkpoint / "epochs").glob("*.json"))
     if not entries:

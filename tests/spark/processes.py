@@ -91,6 +91,10 @@ class Command:
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
+    def stop(self) -> None:
+        """As a person or Kubernetes does: the epoch in progress is finished."""
+        self.send(signal.SIGTERM)
+
     def kill_driver(self) -> None:
         """As the kernel does when memory ends: the driver, not what it started."""
         self._process.kill()
