@@ -6,6 +6,7 @@ DECIMAL(28,10) (S12); VARCHAR(n) doesn't cut or check.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
@@ -58,6 +59,15 @@ _KNOWN: Final = (*_PLAIN, *_SIZED, *_TIMESTAMPS, *_DECIMALS, *_STRUCTS, "ARRAY",
 _USUAL: Final = (
     "BIGINT, BOOLEAN, DATE, DECIMAL, DOUBLE, INT, ROW<…>, STRING, TIMESTAMP, TIMESTAMPTZ"
 )
+_SHOWN: Final = {
+    "VARCHAR": "STRING",
+    "INTEGER": "INT",
+    "BLOB": "BYTES",
+    "FLOAT": "REAL",
+    "TIMESTAMP": "TIMESTAMP",
+    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP_LTZ",
+}
+_WORDS: Final = re.compile(r'"(?:[^"]|"")*"|TIMESTAMP(?: WITH TIME ZONE)?\b|\b[A-Z]+\b')
 _DECIMAL_DEFAULT: Final = "DECIMAL(28,10)"
 
 
@@ -71,6 +81,16 @@ def parse_type(cursor: Cursor, what: str = "a data type") -> str:
     while cursor.accept("[", "]"):
         type_ += "[]"
     return type_
+
+
+def shown_type(type_: str, precision: int = 6) -> str:
+    """A type of DuckDB's as users write it; ``precision`` of the timestamps in it."""
+
+    def shown(match: re.Match[str]) -> str:
+        time = match[0].startswith("TIMESTAMP")
+        return f"{_SHOWN[match[0]]}({precision})" if time else _SHOWN.get(match[0], match[0])
+
+    return _WORDS.sub(shown, type_)
 
 
 def _base_type(cursor: Cursor, word: str, span: Span) -> str:

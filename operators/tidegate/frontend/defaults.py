@@ -6,6 +6,9 @@ here a late row leaves the stream at the filter (S2), not at a window. Whoever c
 asked for no watermark and waits for none: neither Confluent nor RisingWave would take a row from
 them. So the filter stands only below what uses it: aggregates, sorts and ``CURRENT_WATERMARK``; and
 in an alignment group, whose drift it measures.
+
+Nor does it stand below ``WATERMARK(table, column, expression)``: who says what late means, means
+only that.
 """
 
 from __future__ import annotations
@@ -20,7 +23,19 @@ _GROUP = "scan.watermark.alignment.group"
 
 def without_idle_defaults(sinks: list[Sink]) -> list[Sink]:
     """The sinks without default watermarks that nothing waits for."""
-    return [sink if _waits(sink) else replace(sink, input=_without(sink.input)) for sink in sinks]
+    return [
+        sink if _waits(sink) else replace(sink, input=without_defaults(sink.input))
+        for sink in sinks
+    ]
+
+
+def without_defaults(node: Node) -> Node:
+    """``node`` without the default watermark, unless something below asks for it."""
+    if isinstance(node, WatermarkFilter) and is_default(node) and not node.before:
+        return without_defaults(node.input)
+    if isinstance(node, Unary):
+        return replace(node, input=without_defaults(node.input))
+    return node
 
 
 def is_aligned(table: Table) -> bool:
@@ -37,11 +52,3 @@ def _waits(sink: Sink) -> bool:
         if isinstance(node, Scan) and is_aligned(node.table):
             return True
     return False
-
-
-def _without(node: Node) -> Node:
-    if isinstance(node, WatermarkFilter) and is_default(node):
-        return _without(node.input)
-    if isinstance(node, Unary):
-        return replace(node, input=_without(node.input))
-    return node

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.functions import SOURCE_WATERMARK
 from tidegate.frontend.layout import connector_of, has_rowtime
 from tidegate.frontend.scope import Field, Relation
@@ -15,15 +15,6 @@ from tidegate.plan.derivation import PROCESSING_TIME, derive
 from tidegate.plan.nodes import Scan
 
 _HEADER: Final = ("Column Name", "Data Type", "Nullable", "Extras", "Comment")
-_SHOWN: Final[Mapping[str, str]] = {
-    "VARCHAR": "STRING",
-    "INTEGER": "INT",
-    "BLOB": "BYTES",
-    "FLOAT": "REAL",
-    "TIMESTAMP": "TIMESTAMP(6)",
-    "TIMESTAMP WITH TIME ZONE": "TIMESTAMP_LTZ(6)",
-}
-"""DuckDB's types as users write them; others are alike."""
 _DEFAULT: Final = "scan.watermark.default"
 
 
@@ -94,14 +85,9 @@ def describe_view(name: str, relation: Relation) -> Description:
     return Description(name, rows)
 
 
-def shown_type(type_: str) -> str:
-    """A type of DuckDB's as users write it."""
-    return _SHOWN.get(type_, type_)
-
-
 def _type(source: Source, column: ColumnDef, field: Field) -> str:
     if not column.type:
-        return shown_type(field.type)
+        return shown_type(field.type, 3 if column.metadata else 6)
     return source.snippet(Span(column.name.span.end, column.span.end))
 
 

@@ -17,6 +17,7 @@ from sqlglot import exp
 from tidegate.connectors.options import OptionProblem, connector_name, metadata_keys
 from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.catalog import refuse_hidden
+from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.functions import SYSTEM_ROWTIME, call, calls, cast, sql_of
 from tidegate.frontend.scalar import plan_column
 from tidegate.frontend.scope import article, unused
@@ -230,7 +231,7 @@ def _key(
         raise BindError(
             f"metadata '{key}' is {article(given)}, '{column.name.text}' is {article(wanted)}",
             source.position(column.span),
-            hint=f"declare {column.name.text} as {_shown(given)}",
+            hint=f"declare {column.name.text} as {shown_type(given, 3)}",
         )
     return key, given, wanted
 
@@ -271,14 +272,3 @@ def _each(node: exp.Expr, function: str) -> exp.Expr:
     one = exp.Var(this=f"lambda x: {function}(x)")
     values = call("list_transform", call("map_values", node.copy()), one)
     return call("map", call("map_keys", node), values)
-
-
-def _shown(type_: str) -> str:
-    """A type as users write it."""
-    return {
-        _ZONED: "TIMESTAMP_LTZ(3)",
-        "VARCHAR": "STRING",
-        "INTEGER": "INT",
-        "BLOB": "BYTES",
-        "MAP(VARCHAR, BLOB)": "MAP<STRING, BYTES>",
-    }.get(type_, type_)

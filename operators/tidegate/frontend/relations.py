@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.catalog import Catalog
+from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.scope import Relation, matches
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
@@ -35,14 +36,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The WITH queries that can be seen, innermost first, and whether results are final ones.
-
-    ``bare``: tables come without their default watermark, since WATERMARK(…) declares another.
-    """
+    """The WITH queries that can be seen, innermost first, and whether results are final ones."""
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
     emit: bool = False
-    bare: bool = False
 
     def with_cte(self, cte: Cte) -> Environment:
         return replace(self, ctes=((cte, self), *self.ctes))
@@ -83,18 +80,18 @@ class RelationPlanner:
     def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
         for cte, outer in env.ctes:
             if matches(syntax.name, cte.name.text):
-                inner = replace(outer, emit=env.emit, bare=env.bare)
+                inner = replace(outer, emit=env.emit)
                 if isinstance(cte.body, Query):
                     return replace(self._queries.plan(cte.body, inner), alias=cte.name.text)
                 return replace(self.plan(cte.body, inner), alias=cte.name.text)
         entry = self._catalog.find(syntax.name)
         if isinstance(entry, CreateView):
             return self.view(entry, env)
-        return replace(self.tables.read(entry, env.bare), alias=entry.name.text)
+        return replace(self.tables.read(entry), alias=entry.name.text)
 
     def view(self, view: CreateView, env: Environment) -> Relation:
         """The query of a view, with its names."""
-        relation = self._queries.plan(view.query, Environment(emit=env.emit, bare=env.bare))
+        relation = self._queries.plan(view.query, Environment(emit=env.emit))
         if view.columns:
             visible = relation.visible
             if len(view.columns) != len(visible):
@@ -111,7 +108,7 @@ class RelationPlanner:
         return replace(relation, alias=view.name.text)
 
     def _watermark(self, syntax: WatermarkRef, env: Environment) -> Relation:
-        relation = self.plan(syntax.input, replace(env, bare=True))
+        relation = self.plan(syntax.input, env)
         scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
         stateful = any(isinstance(node, Aggregate | Sort) for node in relation.node.walk())
         if scan is None or stateful:
@@ -120,4 +117,5 @@ class RelationPlanner:
                 self._source.position(syntax.span),
                 hint="put WATERMARK around the table, inside the query that groups",
             )
+        relation = replace(relation, node=without_defaults(relation.node))
         return self._watermarks.declared(relation, syntax.column, syntax.strategy, scan.table)

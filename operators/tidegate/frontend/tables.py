@@ -50,19 +50,18 @@ class TablePlanner:
         self._settings = settings
         self._watermarks = watermarks
         self._names_rowtime = ROWTIME in source.text.lower()
-        self._read: dict[tuple[str, bool], Relation] = {}
+        self._read: dict[str, Relation] = {}
 
-    def read(self, entry: CreateTable, bare: bool = False) -> Relation:
-        """The table as a source; ``bare``: without the watermark that nobody declared."""
-        key = (entry.name.text.lower(), bare)
+    def read(self, entry: CreateTable) -> Relation:
+        """The table as a source."""
+        key = entry.name.text.lower()
         if key not in self._read:
-            self._read[key] = self._planned(entry, bare)
+            self._read[key] = self._planned(entry)
         return self._read[key]
 
     def forget(self, entry: CreateTable) -> None:
         """The declaration has changed."""
-        for bare in (True, False):
-            self._read.pop((entry.name.text.lower(), bare), None)
+        self._read.pop(entry.name.text.lower(), None)
 
     def check(self, entry: CreateTable) -> Relation:
         """Plans a table without its connector, so that its errors show where it is declared."""
@@ -74,7 +73,7 @@ class TablePlanner:
         table = Table(entry.name.text, layout.columns, connector, "", pairs, layout.metadata)
         return self._with_watermarks(entry, table, layout)
 
-    def _planned(self, entry: CreateTable, bare: bool) -> Relation:
+    def _planned(self, entry: CreateTable) -> Relation:
         name = entry.name.text
         hints = self._hints.get(name.lower(), ())
         connection = connect(
@@ -93,7 +92,7 @@ class TablePlanner:
         layout = source_layout(self._source, entry, self._checker, connector, rowtime)
         table = resolved(replace(table, columns=layout.columns, metadata=layout.metadata))
         relation = self._with_watermarks(entry, table, layout)
-        if by_default and rowtime and not bare:
+        if by_default and rowtime:
             relation = self._watermarks.default(relation, table)
         return relation
 

@@ -4,7 +4,7 @@ import pytest
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
-from tidegate.frontend.datatypes import parse_type
+from tidegate.frontend.datatypes import parse_type, shown_type
 from tidegate.frontend.dialect import tokenize
 from tidegate.frontend.source import Source
 
@@ -61,3 +61,19 @@ def test_types(text: str, type_: str) -> None:
 def test_no_types(text: str) -> None:
     with pytest.raises(SqlSyntaxError):
         _type(text)
+
+
+@pytest.mark.parametrize(
+    ("type_", "shown"),
+    [
+        ("VARCHAR", "STRING"),
+        ("DECIMAL(4,2)", "DECIMAL(4,2)"),
+        ("TIMESTAMP", "TIMESTAMP(6)"),
+        ("TIMESTAMP WITH TIME ZONE[]", "TIMESTAMP_LTZ(6)[]"),
+        ("MAP(VARCHAR, BLOB)", "MAP(STRING, BYTES)"),
+        ('STRUCT("INTEGER" INTEGER, at TIMESTAMP)', 'STRUCT("INTEGER" INT, at TIMESTAMP(6))'),
+    ],
+)
+def test_types_as_users_write_them(type_: str, shown: str) -> None:
+    assert shown_type(type_) == shown
+    assert shown_type("TIMESTAMP", 3) == "TIMESTAMP(3)"

@@ -4,7 +4,7 @@ import pytest
 
 from frontend_kit import BROKER, KAFKA_TABLES, TABLES
 from tidegate.frontend import compile_file
-from tidegate.frontend.describe import Description, shown_type
+from tidegate.frontend.describe import Description
 
 _SEED_004 = (
     "CREATE TABLE clicks (click_id STRING NOT NULL, user_id INT NOT NULL, url STRING NOT NULL,"
@@ -107,7 +107,7 @@ def test_a_nested_time_column_and_included_ones() -> None:
     )
     assert [row[:4] for row in description.rows[1:]] == [
         ("k", "BYTES", "NULL", "METADATA FROM 'key' VIRTUAL"),
-        ("_rw_kafka_timestamp", "TIMESTAMP_LTZ(6)", "NULL", "METADATA FROM 'timestamp' VIRTUAL"),
+        ("_rw_kafka_timestamp", "TIMESTAMP_LTZ(3)", "NULL", "METADATA FROM 'timestamp' VIRTUAL"),
     ]
 
 
@@ -127,8 +127,3 @@ def test_for_programs() -> None:
     (column,) = document["columns"]
     assert list(column) == ["column_name", "data_type", "nullable", "extras", "comment"]
     assert list(column.values()) == ["a", "INT", "NULL", "", "x"]
-
-
-def test_types_as_users_write_them() -> None:
-    assert shown_type("VARCHAR") == "STRING"
-    assert shown_type("DECIMAL(4,2)") == "DECIMAL(4,2)"

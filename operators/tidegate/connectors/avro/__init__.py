@@ -1,1 +1,1 @@
-"""Avro datums to Arrow arrays and back, all rows of a chunk at once; see `connectors.avro_format`."""
+"""Avro datums to Arrow arrays and back, a chunk at once; see `connectors.avro_format`."""

@@ -16,8 +16,8 @@ import fastavro
 Form = Literal[
     "null", "boolean", "int", "long", "float", "double", "bytes", "string", "fixed", "enum"
 ]
-PRECISION_MAX: Final = 38
-"""Digits of the widest DECIMAL; a wider one is bytes to us."""
+SCALE_MAX: Final = 38
+"""Of the widest DECIMAL; what has more digits behind the point is bytes to us."""
 
 _PRIMITIVES: Final = frozenset(get_args(Form)) - {"fixed", "enum"}
 _LOGICAL: Final[Mapping[str, frozenset[str]]] = {
@@ -108,7 +108,9 @@ def parse(text: str, references: Iterable[str] = ()) -> Node:
     try:
         for reference in references:
             _node(_checked(reference, named), nodes)
-        return _node(_checked(text, named), nodes)
+        node = _node(_checked(text, named), nodes)
+        bytes_min(node)  # a record that always contains itself has no end
+        return node
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SchemaError(f"no readable Avro schema: {reason}") from None
@@ -142,6 +144,8 @@ def _node(schema: Any, nodes: dict[str, Node]) -> Node:
             enum = nodes[schema["name"]] = Leaf("enum", symbols=tuple(schema["symbols"]))
             return enum
         case "fixed":
+            if schema["size"] < 0:
+                raise SchemaError(f"the size of {schema['name']} is {schema['size']}")
             fixed = nodes[schema["name"]] = _leaf("fixed", schema, int(schema["size"]))
             return fixed
         case _ if form in _PRIMITIVES:
@@ -154,10 +158,12 @@ def _leaf(form: Form, schema: Mapping[str, Any], size: int) -> Leaf:
     logical = schema.get("logicalType", "")
     if logical not in _LOGICAL.get(form, ()):
         return Leaf(form, size=size)
+    if logical != "decimal":
+        return Leaf(form, logical, size=size)
     scale = schema.get("scale", 0)
-    if logical == "decimal" and not 0 <= scale <= min(schema["precision"], PRECISION_MAX):
+    if not 0 <= scale <= min(schema.get("precision", 0), SCALE_MAX):
         return Leaf(form, size=size)
-    return Leaf(form, logical, scale if logical == "decimal" else 0, size)
+    return Leaf(form, logical, scale, size)
 
 
 def bytes_min(node: Node) -> int:
