@@ -96,8 +96,8 @@ def _whole_numbers(leaf: Leaf, target: Target, cursor: Cursor) -> pa.Array:
 
 
 def _floats(leaf: Leaf, target: Target, cursor: Cursor) -> pa.Array:
-    values = cursor.number("<f4" if leaf.form == "float" else "<f8")
-    return pa.array(values.astype(np.float64) if target.type == "DOUBLE" else values)
+    values = pa.array(cursor.number("<f4" if leaf.form == "float" else "<f8"))
+    return values.cast(pa.float64()) if target.type == "DOUBLE" else values
 
 
 def _symbols(leaf: Leaf, cursor: Cursor) -> Ints:

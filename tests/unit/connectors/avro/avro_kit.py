@@ -13,6 +13,7 @@ import math
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import fastavro
@@ -25,7 +26,7 @@ from tidegate.connectors.avro.read import read
 from tidegate.connectors.avro.schema import parse
 from tidegate.connectors.avro.target import target_of
 from tidegate.executor.engine import Engine
-from tidegate.types import Column, Schema
+from tidegate.types import Schema
 
 ENGINE = Engine()
 
@@ -57,7 +58,7 @@ class Bytes:
         raise Malformed(bits)
 
 
-def raw(schema: Any, data: Bytes) -> Any:
+def raw(schema: Any, data: Bytes) -> Any:  # noqa: PLR0912 -- one branch per type
     """The value in ``data`` without its logical type; of a union (branch, value)."""
     form = schema["type"] if isinstance(schema, dict) else schema
     if isinstance(form, list):
@@ -238,20 +239,16 @@ def values_of(array: Any) -> list[Any]:
     if pa.types.is_map(type_):
         keys, items_ = values_of(array.keys), values_of(array.items)
         bounds = array.offsets.to_pylist()
-        maps = [dict(zip(keys[a:b], items_[a:b], strict=True)) for a, b in _pairs(bounds)]
+        maps = [dict(zip(keys[a:b], items_[a:b], strict=True)) for a, b in pairwise(bounds)]
         return _where_valid(array, maps)
     if pa.types.is_list(type_):
         inner, bounds = values_of(array.values), array.offsets.to_pylist()
-        return _where_valid(array, [inner[a:b] for a, b in _pairs(bounds)])
+        return _where_valid(array, [inner[a:b] for a, b in pairwise(bounds)])
     if pa.types.is_date32(type_):
         return list(array.view(pa.int32()).to_pylist())
     if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
         return list(array.view(pa.int64()).to_pylist())
     return list(array.to_pylist())
-
-
-def _pairs(bounds: list[int]) -> list[tuple[int, int]]:
-    return list(zip(bounds, bounds[1:], strict=False))
 
 
 def _where_valid(array: Any, rows: list[Any]) -> list[Any]:

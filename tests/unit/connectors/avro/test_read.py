@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from unit.connectors.avro.avro_kit import (
     reference,
     same,
     types,
-    varint,
     written,
 )
 
