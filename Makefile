@@ -51,7 +51,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP) java ## Make .venv with everything pinned; check Python and Java
@@ -114,6 +114,10 @@ goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like cod
 .PHONY: bench
 bench: $(STAMP) ## Measure rows per second against Spark's own windows
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench
+
+.PHONY: bench-kafka
+bench-kafka: $(STAMP) ## Measure messages per second against Spark's own Kafka connector
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench.kafka
 
 .PHONY: clean
 clean: ## Remove outputs and caches; .venv stays

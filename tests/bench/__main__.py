@@ -49,7 +49,7 @@ def tidegate(source: Path, home: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
     command += ["--checkpoint", str(home / "checkpoint")]
     command += ["--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}"]
-    lines, peak = _run(command)
+    lines, peak = run_and_time(command)
     began = next(at for at, line in lines if line.startswith("Spark "))
     documents = [(at, json.loads(line)) for at, line in lines if line.startswith("{")]
     ended, done = documents[-1]
@@ -64,12 +64,12 @@ def native(source: Path, home: Path, rows: int) -> dict[str, Any]:
     """One run of Spark's own windows."""
     files = max(1, EPOCH_ROWS * SPLITS * FILES_PER_SPLIT // rows)
     command = [sys.executable, "-m", "bench.native", str(source), str(home / "out"), str(files)]
-    lines, peak = _run(command)
+    lines, peak = run_and_time(command)
     result: dict[str, Any] = json.loads(next(line for _, line in lines if line.startswith("{")))
     return {**result, "peak_bytes": peak}
 
 
-def _run(command: list[str]) -> tuple[list[tuple[float, str]], int]:
+def run_and_time(command: list[str]) -> tuple[list[tuple[float, str]], int]:
     """Runs a command; gives its lines with the moment at which each came, and its peak memory."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     clock = SystemClock()

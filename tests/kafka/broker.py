@@ -2,6 +2,7 @@
 
     with Cluster(directory) as kafka: …            one broker
     with Cluster(directory, brokers=3) as kafka: … three, for a change of leaders
+    with Cluster(directory, users={"a": "pw"}) …   besides, a listener that asks for a password
 
 The jars are resolved once by the Ivy that comes with PySpark, into ``~/.cache/tidegate``. Every
 broker listens on loopback only, on a port of its own that it keeps over a restart.
@@ -16,7 +17,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -58,8 +59,11 @@ def locked(name: str) -> Iterator[None]:
         yield
 
 
-def resolved_jars(organisation: str, artifact: str, version: str) -> Path:
-    """A directory with the jars of an artifact and of all that it needs, from Maven Central."""
+def resolved_jars(organisation: str, artifact: str, version: str, *, alone: bool = False) -> Path:
+    """A directory with the jars of an artifact and of all that it needs, from Maven Central.
+
+    ``alone``: without what it needs.
+    """
     target = cache() / f"{artifact}-{version}"
     with locked(f"{artifact}-{version}"):
         if target.is_dir():
@@ -67,7 +71,8 @@ def resolved_jars(organisation: str, artifact: str, version: str) -> Path:
         draft = target.with_suffix(".draft")
         shutil.rmtree(draft, ignore_errors=True)
         ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-        command = [java(), "-jar", str(ivy), "-cache", str(cache() / "ivy"), "-confs", "default"]
+        command = [java(), "-jar", str(ivy), "-cache", str(cache() / "ivy")]
+        command += ["-confs", "master" if alone else "default"]
         command += ["-dependency", organisation, artifact, version]
         command += ["-retrieve", f"{draft}/[artifact]-[revision].[ext]"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
@@ -92,12 +97,12 @@ def free_ports(count: int) -> list[int]:
 class Broker:
     """One broker, which is a controller too."""
 
-    def __init__(self, number: int, directory: Path, ports: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, number: int, directory: Path, ports: Sequence[tuple[int, int, int]]) -> None:
         self.number = number
-        self.port, controller = ports[number - 1]
+        self.port, controller, self._guarded_port = ports[number - 1]
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
-        voters = ",".join(f"{n}@127.0.0.1:{c}" for n, (_, c) in enumerate(ports, 1))
+        voters = ",".join(f"{n}@127.0.0.1:{c}" for n, (_, c, _) in enumerate(ports, 1))
         copies = min(3, len(ports))
         self._settings = {
             "process.roles": "broker,controller",
@@ -107,7 +112,7 @@ class Broker:
             "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "GUARDED:SASL_PLAINTEXT",
             "log.dirs": str(directory / "data"),
             "auto.create.topics.enable": "false",
             "offsets.topic.num.partitions": "4",
@@ -130,6 +135,11 @@ class Broker:
         return f"127.0.0.1:{self.port}"
 
     @property
+    def guarded(self) -> str:
+        """The address of the listener that asks for a user's password."""
+        return f"127.0.0.1:{self._guarded_port}"
+
+    @property
     def pid(self) -> int:
         assert self._process is not None
         return self._process.pid
@@ -137,6 +147,23 @@ class Broker:
     @property
     def log(self) -> str:
         return (self._directory / "broker.log").read_text(errors="replace")
+
+    def guard(self, users: Mapping[str, str]) -> None:
+        """Adds a listener for these users, by SASL/PLAIN; without an ACL they may do nothing.
+
+        Who comes by the plain listener, as brokers and tests do, may do all.
+        """
+        known = " ".join(f'user_{name}="{password}"' for name, password in users.items())
+        module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+        for name in ("listeners", "advertised.listeners"):
+            self._settings[name] += f",GUARDED://{self.guarded}"
+        self._settings |= {
+            "inter.broker.listener.name": "PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.guarded.plain.sasl.jaas.config": f"{module} required {known};",
+            "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+            "super.users": "User:ANONYMOUS",
+        }
 
     def format(self, settings: dict[str, str]) -> None:
         """Makes the broker's directory; one that is there is kept, data and all."""
@@ -189,7 +216,8 @@ class Broker:
 
 class Cluster:
     """Brokers that know each other. ``settings`` are further ones of each broker; ``port`` is that
-    of the first one, the others follow (0: any that are free)."""
+    of the first one, the others follow (0: any that are free); ``users`` and their passwords are
+    for a second listener (`Broker.guard`)."""
 
     def __init__(
         self,
@@ -197,12 +225,17 @@ class Cluster:
         brokers: int = 1,
         settings: dict[str, str] | None = None,
         port: int = 0,
+        users: Mapping[str, str] | None = None,
     ) -> None:
-        free = free_ports(2 * brokers)
+        free = free_ports(3 * brokers)
         listening = list(range(port, port + brokers)) if port else free[:brokers]
-        ports = list(zip(listening, free[brokers:], strict=True))
+        others = free[brokers : 2 * brokers], free[2 * brokers :]
+        ports = list(zip(listening, *others, strict=True))
         numbers = range(1, brokers + 1)
         self.brokers = [Broker(n, directory / f"broker-{n}", ports) for n in numbers]
+        for broker in self.brokers:
+            if users:
+                broker.guard(users)
         self._settings = settings or {}
 
     @property
