@@ -185,6 +185,8 @@ class WatermarkFilter(Executor):
         yield status
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        if self._node.clock:
+            self._tick(barrier.time_us)
         if self._node.periodic_us:
             self._advance(barrier.time_us)
         self._table_state.put(self._name, json.dumps(dataclasses.asdict(self.snapshot())).encode())
@@ -255,6 +257,14 @@ class WatermarkFilter(Executor):
             self.state.pending = _greater(self.state.pending, candidate)
         else:
             self.state.watermark = _greater(self.state.watermark, candidate)
+
+    def _tick(self, time_us: int) -> None:
+        """The clock's own candidate: later rows have later times (S4)."""
+        moment = pa.array([time_us], pa.timestamp("us", tz="UTC"))
+        row = pa.table({self._node.column: moment})
+        candidates, has = self._candidates(row, np.array([time_us]), np.array([True]))
+        if has.all():
+            self._offer(int(candidates[0]))
 
     def _advance(self, time_us: int) -> None:
         """on-periodic: the watermark becomes what is pending, if that is time (S10)."""

@@ -55,7 +55,7 @@ def _of_the_clock(below: Node) -> str:
                 table = scan.table.name
                 return (
                     f"{hint}; or add WATERMARK FOR {name} AS {name} to CREATE TABLE {table}:"
-                    " then a window closes when a row comes after its end"
+                    " then the epochs' recorded time closes windows"
                 )
     return hint
 

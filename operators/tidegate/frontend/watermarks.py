@@ -23,11 +23,13 @@ from tidegate.frontend.syntax import ROWTIME, Scalar
 from tidegate.frontend.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import WindowPlanner
+from tidegate.plan.derivation import PROCESSING_TIME, derive
 from tidegate.plan.nodes import Adaptive, Expr, Table, WatermarkFilter, column_expr
 from tidegate.types import Column
 
 AUTO_INTERVAL: Final = "pipeline.auto-watermark-interval"
 _AUTO_INTERVAL_DEFAULT: Final = "200ms"
+_CLOCK_TYPE: Final = "TIMESTAMP WITH TIME ZONE"
 _EMIT_STRATEGY: Final = "scan.watermark.emit.strategy"
 _FIGURES: Final = "scan.watermark.source."
 _DEFAULT_TEXT: Final = "SOURCE_WATERMARK() by default"
@@ -97,9 +99,11 @@ class WatermarkPlanner:
         adaptive: Adaptive | None,
     ) -> Relation:
         below = relation.node
+        clock = derive(below)[time.name].lost == PROCESSING_TIME and adaptive is None
         node = WatermarkFilter(
             below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
             skew_us_max_of(table), unit_us, adaptive, self._periodic_us(table),
+            clock=clock and strategy.columns == {time.name} and time.type == _CLOCK_TYPE,
         )  # fmt: skip
         return replace(relation, node=node)
 

@@ -149,7 +149,9 @@ class WatermarkFilter(Unary):
     ``adaptive`` takes the place of the strategy, which is then the column itself. ``periodic_us``
     above 0 is ``on-periodic`` (S10): the watermark advances at barriers that lie so far apart.
     ``before`` names a column, part of ``schema``, that gets the split's watermark before the row
-    (``CURRENT_WATERMARK``), NULL while there is none; empty: nobody asks.
+    (``CURRENT_WATERMARK``), NULL while there is none; empty: nobody asks. ``clock``: the column is
+    the processing time, so at every barrier its watermark is what the strategy gives for the
+    epoch's recorded time, rows or not (S4).
     """
 
     id: str
@@ -161,6 +163,7 @@ class WatermarkFilter(Unary):
     adaptive: Adaptive | None = None
     periodic_us: int = 0
     before: str = ""
+    clock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

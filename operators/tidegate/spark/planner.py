@@ -84,6 +84,9 @@ class Planner:
             table: Pace(job.rows_max, job.bytes_max, job.duration_us) for table in self._sources
         }
         self._ends: dict[int, dict[str, dict[str, int]]] = {}  # by epoch, of this run
+        # What waits for the clock waits for epochs, rows or not; a run that ends has its last one.
+        live = not (job.available_now or all(self._bounded.values()))
+        self._ticks = live and any(node.clock for node in job.plan.watermark_filters())
 
     def next_offset(self, start: Offset) -> Offset:
         """The end of the next epoch; ``start`` itself when there is nothing to do."""
@@ -109,7 +112,7 @@ class Planner:
             # A table without any split ends, or begins, in the first epoch as others do.
             changed = changed or end.tables[table] != start.tables.get(table)
         self._ends = {epoch: ends for epoch, ends in self._ends.items() if epoch >= start.epoch}
-        return end if changed else start
+        return end if changed or self._ticks else start
 
     def _positions(self, table: str, start: Offset) -> dict[str, Position]:
         """Where each split that exists now stands."""

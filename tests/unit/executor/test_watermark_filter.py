@@ -11,7 +11,7 @@ from tidegate.executor.watermark_filter import WatermarkFilter, judge
 from tidegate.plan.nodes import Adaptive, Expr
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import MemoryStateTable
-from tidegate.types import END, Chunk, Counts, FilterState, Message, Rejected
+from tidegate.types import END, Barrier, Chunk, Counts, FilterState, Message, Rejected, Watermark
 
 TEXT = Text("t BIGINT, __offset BIGINT, __record BLOB")
 MINUS_5 = expr('"t" - 5', "BIGINT", "t")
@@ -375,3 +375,15 @@ def test_infinity_is_no_disorder() -> None:
 def test_empty_chunk_says_nothing() -> None:
     data = pa.table({"t": pa.array([], pa.int64()), "__offset": pa.array([], pa.int64())})
     assert list(a_filter().process(Chunk(data, "s0"))) == []
+
+
+@pytest.mark.parametrize(
+    ("strategy", "before_us"), [('"pt"', 0), ("\"pt\" - INTERVAL '5' SECOND", 5_000_000)]
+)
+def test_the_clock_moves_a_processing_time_without_rows(strategy: str, before_us: int) -> None:
+    below = leaf("pt TIMESTAMP WITH TIME ZONE")
+    how = expr(strategy, "TIMESTAMP WITH TIME ZONE", "pt")
+    node = FilterNode(below.schema, below, "f1", "acc", "pt", how, 0, 1, clock=True)
+    executor = WatermarkFilter(node, "tab", "s0", ENGINE, MemoryStateTable())
+    said = [list(executor.process(Barrier(n, n * 10_000_000)))[0] for n in (1, 2)]
+    assert said == [Watermark("pt", n * 10_000_000 - before_us) for n in (1, 2)]
