@@ -26,23 +26,34 @@ def resolve(text: str) -> str:
 
     Raises OptionsError when there is no such variable or file.
     """
+    return resolved(text)[0]
+
+
+def resolved(text: str) -> tuple[str, set[str]]:
+    """As `resolve`, and what must never be told: what references stood for."""
+    secrets: set[str] = set()
 
     def value(match: re.Match[str]) -> str:
-        kind, name = match[1], match[2].strip()
-        if kind == "env":
-            if name not in os.environ:
-                raise OptionsError(
-                    f"{match[0]}: there is no environment variable '{name}'",
-                    hint="set it for the driver and for the executors",
-                )
-            return os.environ[name]
-        try:
-            return Path(name).read_text(encoding="utf-8").removesuffix("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8"
-            raise OptionsError(
-                f"{match[0]}: the file cannot be read: {reason}",
-                hint="it must be there for the driver and on every executor",
-            ) from None
+        found = _value(match[0], match[1], match[2].strip())
+        secrets.add(found)
+        return found
 
-    return _REFERENCE.sub(value, text)
+    return _REFERENCE.sub(value, text), secrets - {""}
+
+
+def _value(reference: str, kind: str, name: str) -> str:
+    if kind == "env":
+        if name not in os.environ:
+            raise OptionsError(
+                f"{reference}: there is no environment variable '{name}'",
+                hint="set it for the driver and for the executors",
+            )
+        return os.environ[name]
+    try:
+        return Path(name).read_text(encoding="utf-8").removesuffix("\n")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise OptionsError(
+            f"{reference}: the file cannot be read: {reason}",
+            hint="it must be there for the driver and on every executor",
+        ) from None

@@ -20,7 +20,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.connectors.kafka.options import KafkaOptions
-from tidegate.connectors.secrets import has_reference, resolve
+from tidegate.connectors.secrets import resolved
 from tidegate.errors import OptionsError, RunError, TidegateError
 
 REQUEST_S: Final = 10.0
@@ -42,6 +42,8 @@ _REFUSED: Final = frozenset(
         KafkaError._SSL,
     }
 )
+_BROKEN_OFF: Final = "failed: Local: "
+"""So the client says, with the code of a refusal, that the connection went."""
 _UNKNOWN_TOPIC: Final = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -54,50 +56,69 @@ _UNKNOWN_TOPIC: Final = frozenset(
 
 @dataclass(slots=True)
 class Trouble:
-    """What a client said in the background since the last `clear`."""
+    """What a client said in the background since the last `clear`. It is its ``error_cb``."""
 
     refused: KafkaError | None = None
     last: KafkaError | None = None
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
-    def on_error(self, error: KafkaError) -> None:
-        """librdkafka's ``error_cb``."""
-        self.last = error
-        if error.code() in _REFUSED:
+    def __call__(self, error: KafkaError) -> None:
+        # That no broker is left says less than why the last one went.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
+            self.last = error
+        # A group is looked for by every consumer, and needed by none of ours.
+        if is_refused(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
             self.refused = error
 
     def clear(self) -> None:
         self.refused = self.last = None
 
-    def reason(self) -> str:
-        """The last word, without secrets."""
-        error = self.refused or self.last
-        text = "" if error is None else error.str()
+    def reason(self, error: KafkaError | None = None) -> str:
+        """The last word, else ``error``, without secrets."""
+        told = self.refused or self.last or error
+        return "" if told is None else self.masked(told.str())
+
+    def masked(self, text: str) -> str:
+        """``text`` without secrets."""
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
 
 
 def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """The configuration of a client: the table's properties, resolved, then ``extra``."""
-    given = options.properties
-    values = {name: resolve(value) for name, value in given.items()}
-    hidden = [values[name] for name, value in given.items() if has_reference(value)]
-    trouble.secrets = tuple(secret for secret in hidden if secret)
-    ours = {"error_cb": trouble.on_error, "logger": _LOG, "socket.keepalive.enable": True}
+    """The configuration of a client: the table's properties, resolved, then ``extra``.
+
+    Raises OptionsError when a reference names nothing.
+    """
+    values: dict[str, str] = {}
+    secrets: set[str] = set()
+    for name, value in options.properties.items():
+        try:
+            values[name], found = resolved(value)
+        except OptionsError as error:
+            message = f"option 'properties.{name}': {error.message}"
+            raise OptionsError(message, hint=error.hint) from None
+        secrets |= found
+    # The longest first: one may be a part of another.
+    trouble.secrets = tuple(sorted(secrets, key=len, reverse=True))
+    ours = {"logger": _LOG, "socket.keepalive.enable": True}
     # A broker that is restarted is there again within seconds.
     ours |= {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 2_000}
-    return {**ours, **values, **extra}
+    return {**ours, **values, **extra, "error_cb": trouble}
 
 
 def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
     """A client of class ``kind``. Raises OptionsError when a property is unknown or wrong."""
     try:
         return kind(dict(configuration))
-    except KafkaException as error:
-        problem: KafkaError = error.args[0]
+    except (KafkaException, TypeError, ValueError) as error:
+        problem = error.args[0]
+        text = problem.str() if isinstance(problem, KafkaError) else str(problem)
+        trouble = configuration.get("error_cb")
+        if isinstance(trouble, Trouble):
+            text = trouble.masked(text)
         raise OptionsError(
-            f"the Kafka client refuses the table's properties: {problem.str()}",
+            f"the Kafka client refuses the table's properties: {text}",
             hint="properties.* are librdkafka's: see its CONFIGURATION.md",
         ) from None
 
@@ -108,22 +129,28 @@ def is_unknown_topic(error: KafkaError) -> bool:
 
 
 def is_refused(error: KafkaError) -> bool:
-    """Whether credentials or rights are wrong: trying again does not help."""
-    return error.code() in _REFUSED
+    """Whether credentials or rights are wrong: trying again does not help.
+
+    A broker that goes away while it is asked for them has refused nothing.
+    """
+    return error.code() in _REFUSED and _BROKEN_OFF not in error.str()
 
 
-def explained(what: str, servers: str, error: KafkaError | None, trouble: Trouble) -> TidegateError:
+def explained(
+    what: str, servers: str, error: KafkaError | None, trouble: Trouble | None
+) -> TidegateError:
     """``what`` failed: the error that says why, with the exit code that fits."""
-    told = trouble.reason()
+    trouble = trouble or Trouble()
+    detail = trouble.reason(error)
     if (error is not None and is_refused(error)) or trouble.refused is not None:
         return OptionsError(
             f"{what}: the brokers at {servers} refuse it",
-            detail=told or ("" if error is None else error.str()),
+            detail=detail,
             hint="check the table's security properties (properties.security.protocol,"
             " properties.sasl.*), and the rights of that user",
         )
     return RunError(
         f"{what}: no answer from the brokers at {servers}",
-        detail=told or ("" if error is None else error.str()),
+        detail=detail,
         hint="check properties.bootstrap.servers, and that a broker is running there",
     )

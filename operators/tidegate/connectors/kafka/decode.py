@@ -1,25 +1,31 @@
 """Messages to columns: the value by the table's format, the key by its own, metadata as it is.
 
-What is in a message: `Batch`, one array for each part, filled by the reader only with the parts
-that the table needs. A message without a value (a tombstone), or with an empty one, is malformed:
-it is a row that came, and nothing of it can be decoded.
+A message without a value (a tombstone), or with an empty one, is malformed: it is a row that came,
+and nothing of it can be decoded. So is one without a key where columns are to come from the key.
+Format ``raw`` is the exception, since it writes NULL as no bytes, and an empty text as none: there
+both are read as that. A timestamp that no column can hold makes its row malformed, too, if the
+table has it as a column.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors import csv_format, json_format, lines
+from tidegate.connectors import avro_format, csv_format, json_format, lines, raw_format
 from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.json_format import Decoded
+from tidegate.connectors.kafka.batch import Batch, Times, Wanted
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
+from tidegate.connectors.schema_registry import Registry
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
@@ -27,40 +33,31 @@ from tidegate.types import BROKER_TIME, OFFSET, RECORD, Schema
 
 _BOM: Final = b"\xef\xbb\xbf"
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
-_LOG_APPEND_TIME: Final = 2
 _HEADERS: Final = pa.map_(pa.string(), pa.binary())
 _TIMESTAMPTZ: Final = pa.timestamp("us", tz="UTC")
+_MS_MIN: Final = -9_223_372_022_400_000
+_MS_MAX: Final = 9_223_372_036_854_775
+"""What a TIMESTAMPTZ can hold, in milliseconds."""
+
+Good = npt.NDArray[np.bool_]
 
 
-@dataclass(slots=True)
-class Batch:
-    """Messages of one partition in their order; lists of equal length, or None if not asked for.
-
-    ``times`` are (type, milliseconds) as the client gives them.
-    """
-
-    offsets: list[int]
-    values: list[bytes | None]
-    keys: list[bytes | None] | None = None
-    times: list[tuple[int, int]] | None = None
-    headers: list[Any] | None = None
-    epochs: list[int | None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which parts of messages a table needs."""
-
-    keys: bool
-    times: bool
-    headers: bool
-    epochs: bool
+def check(table: Table, options: KafkaSourceOptions) -> None:
+    """Raises OptionsError when columns are to come from the key that the table does not have."""
+    metadata = {name for name, _ in table.metadata}
+    physical = {column.name for column in table.columns} - metadata
+    missing = sorted(set(options.key_fields) - physical) if options.key_format else []
+    if missing:
+        raise OptionsError(
+            f"table '{table.name}': 'key.fields' names '{missing[0]}', which is no column of it"
+        )
 
 
 class Decoder:
     """Decodes the messages of one table."""
 
     def __init__(self, table: Table, options: KafkaSourceOptions, engine: Engine) -> None:
+        check(table, options)
         self._table = table
         self._options = options
         self._engine = engine
@@ -68,71 +65,81 @@ class Decoder:
         physical = [column for column in table.columns if column.name not in self._metadata]
         prefix, names = options.key_prefix, set(options.key_fields)
         in_key = {c.name for c in physical if c.name in names} if options.key_format else set()
-        if options.key_format and in_key != names:
-            missing = sorted(names - in_key)[0]
-            raise OptionsError(
-                f"table '{table.name}': 'key.fields' names '{missing}', which is no column of it"
-            )
-        self._key: Schema = tuple(
-            replace(c, name=c.name.removeprefix(prefix)) for c in physical if c.name in in_key
-        )
-        self._key_names = tuple(c.name for c in physical if c.name in in_key)
         only_key = in_key if options.value_fields == "EXCEPT_KEY" or prefix else set()
-        self._shared = in_key - only_key  # in the key and in the value: the value's counts
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
+        # A column that is in the key and in the value is the value's.
+        self._key_names = tuple(c.name for c in physical if c.name in only_key)
+        self._key: Schema = tuple(
+            replace(c, name=c.name.removeprefix(prefix)) for c in physical if c.name in only_key
+        )
         keys = set(self._metadata.values())
         self.wanted = Wanted(
             keys="key" in keys or bool(only_key),
-            times=True,
+            times=bool({"timestamp", "timestamp-type"} & keys),
             headers="headers" in keys,
             epochs="leader-epoch" in keys,
         )
 
     def chunk(self, batch: Batch, topic: str, partition: int) -> SourceChunk:
         """The messages as rows; ``next_offset`` is that behind the last of them."""
-        offsets = np.array(batch.offsets, dtype=np.int64)
-        records = pa.array(batch.values, pa.binary())
-        decoded, good = self._decoded(records, self._value, self._options.format)
+        decoded, good = self._decoded(batch.values, self._value, self._options.format)
         columns = dict(zip([c.name for c in self._value], decoded.columns, strict=True))
-        if self.wanted.keys and self._key_names and set(self._key_names) - self._shared:
-            keys = pa.array(batch.keys, pa.binary())
+        if self._key:
             assert self._options.key_format is not None
-            key_data, key_good = self._decoded(keys, self._key, self._options.key_format)
+            key_data, key_good = self._decoded(batch.keys, self._key, self._options.key_format)
             both = good & key_good
-            columns = {n: c.filter(pa.array(both[good])) for n, c in columns.items()}
-            key_columns = zip(self._key_names, key_data.columns, strict=True)
-            kept = pa.array(both[key_good])
-            columns |= {n: c.filter(kept) for n, c in key_columns if n not in self._shared}
+            columns = {name: _kept(column, both[good]) for name, column in columns.items()}
+            columns |= {
+                name: _kept(column, both[key_good])
+                for name, column in zip(self._key_names, key_data.columns, strict=True)
+            }
             good = both
-        rows = pa.array(good)
+        if "timestamp" in self._metadata.values():
+            fits = good & _fits(batch.times)
+            columns = {name: _kept(column, fits[good]) for name, column in columns.items()}
+            good = fits
         for name, key in self._metadata.items():
-            columns[name] = self._meta(key, batch, offsets, topic, partition).filter(rows)
+            columns[name] = _kept(self._meta(key, batch, topic, partition), good)
         arrays = [columns[column.name] for column in self._table.columns]
         names = [column.name for column in self._table.columns]
         table = pa.Table.from_arrays(arrays, names=names)
-        table = table.append_column(OFFSET, pa.array(offsets[good]))
-        table = table.append_column(RECORD, records.filter(rows))
+        table = table.append_column(OFFSET, pa.array(batch.offsets[good]))
+        table = table.append_column(RECORD, _kept(batch.values, good))
         broker = _broker_times(batch.times)
         if broker is not None:
-            table = table.append_column(BROKER_TIME, broker.filter(rows))
-        refused = {"offset": pa.array(offsets[~good]), "record": records.filter(pa.array(~good))}
-        return SourceChunk(table, pa.table(refused), int(offsets[-1]) + 1)
+            table = table.append_column(BROKER_TIME, _kept(broker, good))
+        refused = {
+            "offset": pa.array(batch.offsets[~good]),
+            "record": batch.values.filter(pa.array(~good)),
+        }
+        return SourceChunk(table, pa.table(refused), int(batch.offsets[-1]) + 1)
 
-    def _decoded(
-        self, records: pa.Array, schema: Schema, form: str
-    ) -> tuple[pa.Table, npt.NDArray[np.bool_]]:
+    def _decoded(self, records: pa.Array, schema: Schema, form: str) -> tuple[pa.Table, Good]:
         """The rows that decode, and which they are."""
-        there = pc.fill_null(pc.greater(pc.binary_length(records), 0), False)
-        good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
+        there = (
+            records.is_valid()
+            if form == "raw"
+            else pc.fill_null(pc.greater(pc.binary_length(records), 0), False)
+        )
+        good = _mask(there)
         present = records if good.all() else records.filter(there)
         decoded = self._values(present, schema, form)
+        if form == "raw" and len(present) < len(records):
+            return _with_nulls(decoded, good)
         good[good] = decoded.good
         return decoded.data, good
 
     def _values(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
-        if form in ("json", "csv"):
-            return self._text(_without_bom(records), schema, form)
-        raise OptionsError(f"table '{self._table.name}': format '{form}' is not there yet")
+        match form:
+            case "json":
+                return self._text(_without_bom(records), schema, form)
+            case "csv":
+                return self._text(_without_end(_without_bom(records)), schema, form)
+            case "raw":
+                return raw_format.decode(records, schema, self._engine)
+            case "avro":
+                return avro_format.decode(records, schema, self._engine)
+        return avro_format.decode(records, schema, self._engine, _registry(self._options))
 
     def _text(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         valid = lines.valid_utf8(records)
@@ -149,26 +156,24 @@ class Decoder:
         good[valid] = decoded.good
         return Decoded(decoded.data, good)
 
-    def _meta(
-        self, key: str, batch: Batch, offsets: npt.NDArray[np.int64], topic: str, partition: int
-    ) -> pa.Array:
-        count = len(offsets)
+    def _meta(self, key: str, batch: Batch, topic: str, partition: int) -> pa.Array:
         match key:
             case "topic":
-                return pa.array([topic], pa.string()).take(pa.array(np.zeros(count, np.int64)))
+                return pa.repeat(pa.scalar(topic), batch.rows)
             case "partition":
-                return pa.array(np.full(count, partition, np.int32))
+                return pa.array(np.full(batch.rows, partition, np.int32))
             case "offset":
-                return pa.array(offsets)
+                return pa.array(batch.offsets)
             case "timestamp":
                 assert batch.times is not None
-                moments = [ms * 1000 if kind else None for kind, ms in batch.times]
-                return pa.array(moments, pa.int64()).cast(_TIMESTAMPTZ)
+                kinds, moments = batch.times[:, 0], batch.times[:, 1]
+                fitting = np.clip(moments, _MS_MIN, _MS_MAX)
+                return pa.array(fitting * 1000, mask=kinds == 0).cast(_TIMESTAMPTZ)
             case "timestamp-type":
                 assert batch.times is not None
-                return pa.array([_TIMESTAMP_TYPES[kind] for kind, _ in batch.times])
+                return pa.array(_TIMESTAMP_TYPES).take(pa.array(batch.times[:, 0]))
             case "key":
-                return pa.array(batch.keys, pa.binary())
+                return batch.keys
             case "headers":
                 assert batch.headers is not None
                 return pa.array([_last_of_each(found) for found in batch.headers], _HEADERS)
@@ -177,17 +182,43 @@ class Decoder:
         raise AssertionError(key)
 
 
+def _mask(there: pa.Array) -> Good:
+    mask: Good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
+    return mask
+
+
+def _kept(column: Any, rows: Good) -> Any:
+    """``column`` where ``rows``; not copied when that is everywhere."""
+    return column if rows.all() else column.filter(pa.array(rows))
+
+
+def _fits(times: Times | None) -> Good:
+    """Which timestamps a column can hold."""
+    assert times is not None
+    moments = times[:, 1]
+    fits: Good = (moments >= _MS_MIN) & (moments <= _MS_MAX)
+    return fits
+
+
+def _with_nulls(decoded: Decoded, there: Good) -> tuple[pa.Table, Good]:
+    """``decoded``, of the messages that are ``there``, with a row of NULL for each that is not."""
+    good = np.ones(len(there), np.bool_)
+    good[there] = decoded.good
+    rows = np.cumsum(there & good) - 1
+    return decoded.data.take(pa.array(rows[good], mask=~there[good])), good
+
+
 def _last_of_each(headers: Any) -> list[tuple[str, bytes | None]]:
     """A map has each key once; of headers that repeat, the last counts, as in Flink."""
     return list(dict(headers or ()).items())
 
 
-def _broker_times(times: list[tuple[int, int]] | None) -> pa.Array | None:
+def _broker_times(times: Times | None) -> pa.Array | None:
     """Microseconds of those messages that the broker has stamped; None when it stamps none."""
-    if times is None or not any(kind == _LOG_APPEND_TIME for kind, _ in times):
+    if times is None:
         return None
-    stamps = [ms * 1000 if kind == _LOG_APPEND_TIME else None for kind, ms in times]
-    return pa.array(stamps, pa.int64())
+    stamped = times[:, 0] == TIMESTAMP_LOG_APPEND_TIME
+    return pa.array(times[:, 1] * 1000, mask=~stamped) if stamped.any() else None
 
 
 def _without_bom(records: pa.Array) -> pa.Array:
@@ -197,3 +228,25 @@ def _without_bom(records: pa.Array) -> pa.Array:
         return records
     cut = pc.binary_slice(records, len(_BOM))
     return pc.if_else(marked, cut, records)
+
+
+def _without_end(records: pa.Array) -> pa.Array:
+    """``records`` without a line end behind them; copied only if one has it."""
+    for end in (b"\n", b"\r"):
+        marked = pc.ends_with(records, end)
+        if pc.any(marked).as_py():
+            records = pc.if_else(marked, pc.binary_slice(records, 0, -1), records)
+    return records
+
+
+def _registry(options: KafkaSourceOptions) -> Registry:
+    assert options.registry_url is not None
+    return _kept_registry(
+        options.registry_url, options.registry_user or "", options.registry_ca or ""
+    )
+
+
+@lru_cache(maxsize=8)
+def _kept_registry(url: str, user: str, ca_location: str) -> Registry:
+    """One for all tables and epochs in this process: it remembers schemas."""
+    return Registry(url, user, ca_location)

@@ -9,7 +9,7 @@ A topic's id is part of every position. A topic that was deleted and made again 
 the job stops, also where the new topic has more rows than were read of the old one (T10).
 
 While the cluster does not answer, nothing is planned, and the job goes on when it answers again;
-after `PATIENCE_S` the error is told.
+after `PATIENCE_S` the error is told. A job that starts does not wait.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Final
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.kafka.decode import check
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
     KafkaPosition,
@@ -51,15 +52,18 @@ class KafkaPlanner:
         self._looked_s: float | None = None
         self._begun = False
         self._ends: dict[Partition, int] = {}
-        self._answered_s = self._clock.monotonic_s()
+        self._silent_s: dict[str, float] = {}  # question: when it was first not answered
         self._turn = 0
+        check(table, self._options)
 
     def splits(self, *, begun: bool = False) -> Sequence[str]:
         self._begun = begun
         try:
             self._look()
         except RunError:
-            self._be_patient()
+            self._be_patient("topics")
+        else:
+            self._silent_s.pop("topics", None)
         return sorted(split_name(*partition) for partition in self._partitions)
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
@@ -68,13 +72,13 @@ class KafkaPlanner:
             self._ask_ends()
             joined = self._joined([split for split, begin in begins.items() if begin is None])
         except RunError:
-            self._be_patient()
+            self._be_patient("ends")
             return {
-                split: SplitPlan(start[split], False, 0)
+                split: SplitPlan(begin.json, begin.is_finished, 0)
                 for split, begin in begins.items()
                 if begin is not None
             }
-        self._answered_s = self._clock.monotonic_s()
+        self._silent_s.pop("ends", None)
         for split, begin in begins.items():
             if begin is not None:
                 self._check_identity(split, begin)
@@ -83,20 +87,23 @@ class KafkaPlanner:
 
     def check_gone(self, split: str, position: Position) -> None:
         """A partition never goes away but with its topic."""
-        del position
+        kafka_position(position)
         topic, _ = topic_partition(split)
+        if self._options.topics and topic not in self._options.topics:
+            raise TrustError(
+                f"table '{self._table}' does not read topic '{topic}' any more, as the checkpoint"
+                " does",
+                hint="name it again in 'topic', or start anew with another --checkpoint",
+            )
         if topic in self._ids:
             raise self._recreated(topic)
-        raise TrustError(
-            f"topic '{topic}' of table '{self._table}' is gone",
-            hint="what was not read of it is lost: start anew with another --checkpoint",
-        )
+        raise self._is_gone(topic)
 
     def waiting(self, start: Mapping[str, Position]) -> list[str]:
         try:
             self._ask_ends()
         except RunError:
-            self._be_patient()
+            self._be_patient("ends")
             return []
         begins = {split: kafka_position(position) for split, position in start.items()}
         return [
@@ -127,13 +134,7 @@ class KafkaPlanner:
         found = self._topics.described(names)
         for name in names:
             if name not in found and self._options.topics:
-                if self._begun:
-                    raise TrustError(
-                        f"topic '{name}' of table '{self._table}' is gone",
-                        hint="what was not read of it is lost: start anew with another"
-                        " --checkpoint",
-                    )
-                raise self._topics.require(name)
+                raise self._is_gone(name) if self._begun else self._topics.require(name)
         if not found and not self._begun:
             raise OptionsError(
                 f"table '{self._table}': no topic fits the pattern '{self._options.pattern}'",
@@ -145,13 +146,15 @@ class KafkaPlanner:
         """Between two looks, only that the topics are still those that they were."""
         found = self._topics.described(list(self._ids))
         for name, (known, _) in self._ids.items():
-            if name not in found or found[name][0] != known:
-                self._ids = {other: entry for other, entry in found.items() if other == name}
-                self.check_gone(split_name(name, 0), None)
+            if name not in found:
+                raise self._is_gone(name)
+            if found[name][0] != known:
+                raise self._recreated(name)
 
-    def _be_patient(self) -> None:
+    def _be_patient(self, question: str) -> None:
         """Within an ``except``: goes on without an answer, or raises what was caught."""
-        waited = self._clock.monotonic_s() - self._answered_s
+        now = self._clock.monotonic_s()
+        waited = now - self._silent_s.setdefault(question, now)
         if self._looked_s is None or waited > PATIENCE_S:
             raise  # noqa: PLE0704 -- the caller's
 
@@ -173,6 +176,12 @@ class KafkaPlanner:
                 hint="start anew with another --checkpoint",
             )
 
+    def _is_gone(self, topic: str) -> TrustError:
+        return TrustError(
+            f"topic '{topic}' of table '{self._table}' is gone",
+            hint="what was not read of it is lost: start anew with another --checkpoint",
+        )
+
     def _recreated(self, topic: str) -> TrustError:
         return TrustError(
             f"topic '{topic}' of table '{self._table}' was deleted and created anew",
@@ -183,13 +192,15 @@ class KafkaPlanner:
     def _joined(self, splits: Sequence[str]) -> dict[str, KafkaPosition]:
         """Where splits begin that were never read, and where they stop."""
         partitions = [topic_partition(split) for split in splits]
+        # One that is being deleted, or was made a moment ago, has no end: another time, then.
+        partitions = [partition for partition in partitions if partition in self._ends]
         if not partitions:
             return {}
         begins = self._begins(partitions)
         stops = self._stops(partitions)
         found = {}
-        for partition in partitions:
-            begin, stop = begins[partition], stops.get(partition)
+        for partition, begin in begins.items():
+            stop = stops.get(partition)
             stop = None if stop is None else max(stop, begin)
             topic_id = self._ids[partition[0]][0]
             found[split_name(*partition)] = KafkaPosition(begin, topic_id, stop, begin)
@@ -206,17 +217,25 @@ class KafkaPlanner:
             assert options.startup_ms is not None
             return self._topics.at_time(partitions, options.startup_ms)
         if options.startup_mode == "group-offsets":
-            return {**first, **self._of_group(partitions, "scan.startup.mode")}
-        given = dict(options.startup_offsets)
-        self._check_specific(given, "scan.startup.specific-offsets")
-        begins = {p: given.get(p[1], first[p]) for p in partitions}
-        for (topic, number), begin in begins.items():
-            if begin > self._ends[topic, number]:
-                raise OptionsError(
-                    f"table '{self._table}': 'scan.startup.specific-offsets' begins at offset"
-                    f" {begin} of partition {number}, which ends at {self._ends[topic, number]}"
-                )
+            begins = {**first, **self._of_group(partitions, "scan.startup.mode")}
+            told = f"group '{options.properties['group.id']}' stands"
+        else:
+            given = dict(options.startup_offsets)
+            self._check_specific(given, "scan.startup.specific-offsets")
+            begins = {p: given.get(p[1], offset) for p, offset in first.items()}
+            told = "'scan.startup.specific-offsets' begins"
+        for partition, begin in begins.items():
+            self._check_begin(partition, begin, told)
         return begins
+
+    def _check_begin(self, partition: Partition, begin: int, told: str) -> None:
+        end = self._ends.get(partition, begin)
+        if begin > end:
+            raise OptionsError(
+                f"table '{self._table}': {told} at offset {begin} of partition {partition[1]} of"
+                f" topic '{partition[0]}', which ends at {end}",
+                hint="has the topic been made anew since? Begin elsewhere: see 'scan.startup.mode'",
+            )
 
     def _stops(self, partitions: list[Partition]) -> dict[Partition, int]:
         options = self._options
@@ -290,8 +309,7 @@ class KafkaPlanner:
             end = KafkaPosition(
                 begin.offset + given[split], begin.topic_id, begin.stop, begin.begin
             )
-            finished = begin.stop is not None and end.offset >= begin.stop
             at_end = given[split] == left[split] and not self._available_now
             known_end = self._ends.get(topic_partition(split))
-            plans[split] = SplitPlan(end.json, finished, given[split], at_end, known_end)
+            plans[split] = SplitPlan(end.json, end.is_finished, given[split], at_end, known_end)
         return plans

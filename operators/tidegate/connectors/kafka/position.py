@@ -23,6 +23,11 @@ class KafkaPosition:
     begin: int
 
     @property
+    def is_finished(self) -> bool:
+        """Whether a bounded table has been read to its end here."""
+        return self.stop is not None and self.offset >= self.stop
+
+    @property
     def json(self) -> Position:
         # A list of what JSON can hold; -1 stands for no stop, since offsets are not negative.
         stop = -1 if self.stop is None else self.stop
@@ -45,6 +50,11 @@ def split_name(topic: str, partition: int) -> str:
 
 
 def topic_partition(split: str) -> tuple[str, int]:
-    """The inverse of `split_name`: a topic's name may have dashes, a partition has none."""
+    """The inverse of `split_name`: a topic's name may have dashes, a partition has none.
+
+    Raises TrustError on a name that is none of ours.
+    """
     topic, _, partition = split.rpartition("-")
+    if not topic or not partition.isdecimal():
+        raise TrustError(f"the checkpoint names '{split}', which is no partition of a topic")
     return topic, int(partition)

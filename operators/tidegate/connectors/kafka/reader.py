@@ -1,43 +1,37 @@
 """Worker side of the `kafka` source: exactly the messages between two offsets of a partition.
 
-A consumer is kept for each partition that this worker has read, and stands where its last epoch
-ended, so that the next one finds fetched messages waiting. Which worker gets which partition is
-Spark's choice; a consumer that stands elsewhere is moved. ``fetch.queue.backoff.ms`` is small,
-since a moved consumer waits for it.
+An epoch of a partition has been read when a message at or behind its end has come, or when the
+client says that there is none (`tidegate.connectors.kafka.consumers`).
 
-Not every offset holds a message: control records of transactions, aborted and compacted messages
-leave gaps. An epoch has ended when a message at or behind its end has come, or when the client says
-that it has reached the end of the partition. Messages beyond the end are kept for the next epoch.
+The topic's id is not looked at before the first row of a split is given out, but behind the last:
+ids do not come back, so a topic that is then still the planned one was so all the time. It is
+looked at, too, when nothing comes.
 
-Before the first row of a split is given out the topic's id is not looked at, but behind the last:
-ids do not come back, so a topic that is then still the planned one was so all the time.
+Brokers that are away are waited for, up to `PATIENCE_S` without a message: they restart, and a task
+that fails costs the epoch.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NoReturn, TypeVar
 
-from confluent_kafka import (
-    Consumer,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Position, SourceChunk
-from tidegate.connectors.kafka.client import (
-    Trouble,
-    config,
-    explained,
-    is_refused,
-    is_unknown_topic,
-    made,
+from tidegate.connectors.kafka.batch import Batch, batch_of, joined
+from tidegate.connectors.kafka.client import explained, is_refused, is_unknown_topic
+from tidegate.connectors.kafka.consumers import (
+    PIECE_BYTES_MAX,
+    WORKER,
+    Consumers,
+    Cursor,
+    CursorKey,
 )
-from tidegate.connectors.kafka.decode import Batch, Decoder
+from tidegate.connectors.kafka.decode import Decoder
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
     KafkaPosition,
@@ -47,52 +41,66 @@ from tidegate.connectors.kafka.position import (
 )
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.options import parsed
-from tidegate.errors import TidegateError, TrustError
+from tidegate.errors import RunError, TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 
 PATIENCE_S: Final = 120.0
 """How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
+LOOK_S: Final = 1.0
+"""How long nothing may come before the reader asks whether the topic is still the same."""
 CHUNK_ROWS: Final = 65_536
-CHUNK_BYTES: Final = 16 << 20
-_BATCH_ROWS_MAX: Final = 16_384
-_WAIT_S: Final = 0.05
-_CONSUMERS_MAX: Final = 16
+CHUNK_BYTES: Final = PIECE_BYTES_MAX
 
-_CONFIG: Final = {
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "auto.offset.reset": "error",
-    "enable.partition.eof": True,
-    "fetch.queue.backoff.ms": 5,
-    "fetch.wait.max.ms": 100,
-    "queued.max.messages.kbytes": 16 << 10,
-    "queued.min.messages": 100_000,
-}
+_OUT_OF_RANGE: Final = (
+    KafkaError._AUTO_OFFSET_RESET,
+    KafkaError.OFFSET_OUT_OF_RANGE,
+    KafkaError._LOG_TRUNCATION,
+)
+_UNREADABLE: Final = (
+    KafkaError._BAD_MSG,
+    KafkaError._BAD_COMPRESSION,
+    KafkaError._NOT_IMPLEMENTED,
+    KafkaError._UNSUPPORTED_FEATURE,
+    KafkaError.INVALID_MSG,
+    KafkaError.MSG_SIZE_TOO_LARGE,
+)
+"""What is told once for messages that the client then leaves out."""
+
+_T = TypeVar("_T")
 
 
-@dataclass(slots=True)
-class _Standing:
-    """A consumer of one partition: the offset that it gives next, and what is fetched already."""
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One split of one epoch."""
 
-    consumer: Any
-    trouble: Trouble
-    offset: int = -1
-    ahead: list[Any] = field(default_factory=list)
-    message_bytes: float = 256.0
+    topic: str
+    topic_id: str
+    partition: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"partition {self.partition} of topic '{self.topic}'"
 
 
 class KafkaReader:
     """Implements `tidegate.connectors.base.SourceReader`."""
 
-    def __init__(self, table: Table, engine: Engine, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        engine: Engine,
+        clock: Clock | None = None,
+        consumers: Consumers = WORKER,
+    ) -> None:
         self._options: KafkaSourceOptions = parsed(
             KafkaSourceOptions, table.connector, table.options
         )
         self._table = table.name
         self._decoder = Decoder(table, self._options, engine)
         self._clock = clock or SystemClock()
-        self._topics = Topics(table.name, self._options)
+        self._consumers = consumers
+        self._topics = _topics(table.name, table.options)
         self._lost: dict[str, list[tuple[int, int]]] = {}
 
     def read(
@@ -107,179 +115,154 @@ class KafkaReader:
         if begin.offset >= last.offset:
             return
         topic, partition = topic_partition(split)
-        pending: list[Any] = []
-        held = 0
-        for messages in self._messages(topic, partition, begin.offset, last.offset):
-            pending += messages
-            held += sum(map(len, messages))
-            if len(pending) >= CHUNK_ROWS or held >= CHUNK_BYTES:
-                yield self._chunk(pending, topic, partition)
-                pending, held = [], 0
-        self._check_identity(topic, last.topic_id)
+        task = _Task(topic, last.topic_id, partition, last.offset)
+        pending: list[Batch] = []
+        rows = held = 0
+        for batch in self._batches(task, begin.offset):
+            pending.append(batch)
+            rows += batch.rows
+            held += batch.bytes
+            if rows >= CHUNK_ROWS or held >= CHUNK_BYTES:
+                yield self._decoder.chunk(joined(pending), topic, partition)
+                pending, rows, held = [], 0, 0
+        self._check_identity(task)
         if pending:
-            yield self._chunk(pending, topic, partition)
+            yield self._decoder.chunk(joined(pending), topic, partition)
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         taken, self._lost = self._lost, {}
         return taken
 
-    def _chunk(self, messages: list[Any], topic: str, partition: int) -> SourceChunk:
-        wanted = self._decoder.wanted
-        batch = Batch(
-            [message.offset() for message in messages],
-            [message.value() for message in messages],
-            [message.key() for message in messages] if wanted.keys else None,
-            [message.timestamp() for message in messages] if wanted.times else None,
-            [message.headers() for message in messages] if wanted.headers else None,
-            [message.leader_epoch() for message in messages] if wanted.epochs else None,
-        )
-        return self._decoder.chunk(batch, topic, partition)
+    def _batches(self, task: _Task, start: int) -> Iterator[Batch]:
+        """The messages of ``task`` from ``start``, in pieces."""
+        properties = tuple(sorted(self._options.properties.items()))
+        key = CursorKey(properties, self._table, task.topic, task.topic_id, task.partition)
+        try:
+            cursor = self._consumers.cursor(key, self._options, start)
+        except KafkaException as error:
+            raise self._explained("it cannot read", error.args[0], None) from None
+        heard_s = looked_s = self._clock.monotonic_s()
+        while cursor.offset < task.end:
+            before = cursor.offset
+            try:
+                messages = cursor.take(task.end)
+            except KafkaException as error:
+                messages = []
+                self._on_error(error.args[0], cursor, task)
+            if messages:
+                batch = batch_of(messages, self._decoder.wanted)
+                size = batch.bytes / batch.rows
+                cursor.message_bytes = max(size, 0.9 * cursor.message_bytes, 1.0)
+                yield batch
+            now_s = self._clock.monotonic_s()
+            if cursor.offset > before:
+                heard_s = looked_s = now_s
+                cursor.trouble.clear()
+            elif cursor.trouble.refused is not None:
+                raise self._explained("it cannot read", None, cursor)
+            elif now_s - looked_s >= LOOK_S:
+                self._look(task, cursor, now_s - heard_s)
+                looked_s = self._clock.monotonic_s()
+        self._consumers.keep(key, cursor)
 
-    def _messages(self, topic: str, partition: int, start: int, end: int) -> Iterator[list[Any]]:
-        """Messages with offsets from ``start`` to ``end``, in pieces."""
-        standing = self._standing(topic, partition, start)
-        position = start
-        heard_s = self._clock.monotonic_s()
-        while position < end:
-            got = standing.ahead or self._consume(standing, end - position)
-            standing.ahead = []
-            messages, reached = self._sorted_out(got, standing, topic, partition, position, end)
-            inside = messages
-            if messages and messages[-1].offset() >= end:
-                inside = [message for message in messages if message.offset() < end]
-                standing.ahead = messages[len(inside) :]
-            if inside:
-                size = sum(map(len, inside)) / len(inside)
-                standing.message_bytes = max(size, 0.9 * standing.message_bytes, 1.0)
-                yield inside
-            if messages or reached > position:
-                heard_s = self._clock.monotonic_s()
-                position = max(reached, messages[-1].offset() + 1 if messages else 0)
-                standing.trouble.clear()
-            elif self._clock.monotonic_s() - heard_s > PATIENCE_S:
-                raise self._gave_up(standing, topic, partition, position, end)
-        standing.offset = end
-        self._keep(topic, partition, standing)
-
-    def _consume(self, standing: _Standing, left: int) -> list[Any]:
-        # No more than there can be: a consume that asks for more waits for what does not come.
-        rows = min(left, _BATCH_ROWS_MAX, max(1, int(CHUNK_BYTES / standing.message_bytes)))
-        messages: list[Any] = standing.consumer.consume(rows, _WAIT_S)
-        if standing.trouble.refused is not None:
-            raise explained(
-                f"table '{self._table}': it cannot read",
-                self._options.servers,
-                None,
-                standing.trouble,
+    def _on_error(self, error: KafkaError, cursor: Cursor, task: _Task) -> None:
+        """What the client says of the partition, instead of a message."""
+        code = error.code()
+        if code in _OUT_OF_RANGE:
+            self._on_out_of_range(cursor, task)
+        elif is_unknown_topic(error):
+            self._check_identity(task)
+            cursor.move(cursor.offset)  # it is still there: this broker had not heard of it
+        elif code == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            pass  # the client looks for its group, which we don't use
+        elif is_refused(error):
+            raise self._explained(f"it cannot read topic '{task.topic}'", error, cursor)
+        elif code in _UNREADABLE:
+            raise RunError(
+                f"table '{self._table}': {task} cannot be read at offset {cursor.offset}",
+                detail=error.str(),
             )
-        return messages
+        else:
+            cursor.trouble(error)
 
-    def _sorted_out(
-        self,
-        got: list[Any],
-        standing: _Standing,
-        topic: str,
-        partition: int,
-        position: int,
-        end: int,
-    ) -> tuple[list[Any], int]:
-        """The real messages, and how far the partition is known to hold no more."""
-        if not any(message.error() is not None for message in got):
-            return got, 0
-        messages, reached = [], 0
-        for message in got:
-            error: KafkaError | None = message.error()
-            if error is None:
-                messages.append(message)
-            elif error.code() == KafkaError._PARTITION_EOF:
-                reached = max(reached, message.offset())
-            elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
-                at = messages[-1].offset() + 1 if messages else position
-                reached = max(reached, self._skip_lost(standing, topic, partition, at, end))
-            elif is_unknown_topic(error) or is_refused(error):
-                raise self._refused(error, standing, topic)
-        return messages, min(reached, end) if reached else 0
+    def _look(self, task: _Task, cursor: Cursor, silent_s: float) -> None:
+        """Nothing has come for a while: is it still the same topic, and does it reach so far?"""
+        end = None
+        try:
+            self._check_once(task)
+            if silent_s >= PATIENCE_S:
+                partition = (task.topic, task.partition)
+                end = self._topics.latest([partition]).get(partition)
+        except RunError:
+            pass  # told below, by the client that reads
+        if end is not None and end < task.end:
+            self._raise_shorter(task, cursor.offset, end)
+        if silent_s >= PATIENCE_S:
+            what = f"nothing of {task} came for {PATIENCE_S:.0f} s, at offset {cursor.offset}"
+            raise self._explained(f"{what} of {task.end}", None, cursor)
 
-    def _skip_lost(self, standing: _Standing, topic: str, partition: int, at: int, end: int) -> int:
-        """Retention has removed what is to be read: stops the job, or goes on behind the gap."""
-        first = self._topics.earliest([(topic, partition)]).get((topic, partition))
+    def _on_out_of_range(self, cursor: Cursor, task: _Task) -> None:
+        """The brokers don't have the next offset: stops the job, or goes on behind the gap."""
+        at, partition = cursor.offset, (task.topic, task.partition)
+        self._check_identity(task)
+        first = self._patiently(lambda: self._topics.earliest([partition])).get(partition)
         if first is None or first <= at:
-            raise TrustError(
-                f"table '{self._table}': partition {partition} of topic '{topic}' does not reach"
-                f" offset {at} any more",
-                detail="the brokers have lost rows, or the topic was made anew",
-                hint="start anew with another --checkpoint",
-            )
-        to = min(first, end)
+            end = self._patiently(lambda: self._topics.latest([partition])).get(partition)
+            if end is not None and end < at:
+                self._raise_shorter(task, at, end)
+            cursor.move(at)  # they do have it: what they said was of a moment
+            return
         if self._options.fail_on_data_loss:
             raise TrustError(
-                f"table '{self._table}': offsets {at} to {first - 1} of partition {partition} of"
-                f" topic '{topic}' are lost",
+                f"table '{self._table}': offsets {at} to {first - 1} of {task} are lost",
                 detail="retention removed them before they were read",
                 hint="to go on without them, and have them reported, set"
                 " 'scan.fail-on-data-loss' = 'false'",
             )
-        self._lost.setdefault(split_name(topic, partition), []).append((at, to))
         # Not behind the gap, if the epoch ends within it: the next one tells of the rest.
-        standing.consumer.assign([TopicPartition(topic, partition, to)])
-        return to
+        to = min(first, task.end)
+        lost = self._lost.setdefault(split_name(task.topic, task.partition), [])
+        lost.append((lost.pop()[0] if lost and lost[-1][1] == at else at, to))
+        cursor.move(to)
 
-    def _refused(self, error: KafkaError, standing: _Standing, topic: str) -> TidegateError:
-        if is_unknown_topic(error):
-            return TrustError(
-                f"topic '{topic}' of table '{self._table}' is gone",
-                hint="what was not read of it is lost: start anew with another --checkpoint",
-            )
-        return explained(
-            f"table '{self._table}': it cannot read topic '{topic}'",
-            self._options.servers,
-            error,
-            standing.trouble,
+    def _raise_shorter(self, task: _Task, at: int, end: int) -> NoReturn:
+        raise TrustError(
+            f"table '{self._table}': {task} ends at offset {end}, but was there up to"
+            f" {max(at, task.end)}",
+            detail="the brokers have lost rows that they had given out",
+            hint="start anew with another --checkpoint",
         )
 
-    def _gave_up(
-        self, standing: _Standing, topic: str, partition: int, position: int, end: int
-    ) -> TidegateError:
-        return explained(
-            f"table '{self._table}': no row of topic '{topic}', partition {partition}, came for"
-            f" {PATIENCE_S:.0f} s, at offset {position} of {end}",
-            self._options.servers,
-            None,
-            standing.trouble,
-        )
+    def _check_identity(self, task: _Task) -> None:
+        self._patiently(lambda: self._check_once(task))
 
-    def _check_identity(self, topic: str, topic_id: str) -> None:
-        found = self._topics.described([topic]).get(topic)
-        if found is None or found[0] != topic_id:
+    def _check_once(self, task: _Task) -> None:
+        found = self._topics.described([task.topic]).get(task.topic)
+        if found is None or found[0] != task.topic_id:
             raise TrustError(
-                f"topic '{topic}' of table '{self._table}' was deleted"
+                f"topic '{task.topic}' of table '{self._table}' was deleted"
                 f"{'' if found is None else ' and created anew'} while it was read",
                 hint="start anew with another --checkpoint",
             )
 
-    def _standing(self, topic: str, partition: int, start: int) -> _Standing:
-        """A consumer that gives ``start`` next."""
-        key = (self._options.properties.get("bootstrap.servers", ""), self._table, topic, partition)
-        standing = _CACHE.pop(key, None)
-        if standing is None:
-            trouble = Trouble()
-            group = self._options.properties.get("group.id", "tidegate")
-            extra = {**_CONFIG, "group.id": group}
-            standing = _Standing(made(Consumer, config(self._options, trouble, extra)), trouble)
-        if standing.offset != start:
-            standing.ahead = []
+    def _patiently(self, ask: Callable[[], _T]) -> _T:
+        """The answer of a cluster that may be away for a while."""
+        since_s = self._clock.monotonic_s()
+        while True:
             try:
-                standing.consumer.assign([TopicPartition(topic, partition, start)])
-            except KafkaException as error:
-                raise self._refused(error.args[0], standing, topic) from None
-        return standing
+                return ask()
+            except RunError:
+                if self._clock.monotonic_s() - since_s > PATIENCE_S:
+                    raise
+                self._clock.sleep(0.1)
 
-    def _keep(self, topic: str, partition: int, standing: _Standing) -> None:
-        key = (self._options.properties.get("bootstrap.servers", ""), self._table, topic, partition)
-        _CACHE[key] = standing
-        while len(_CACHE) > _CONSUMERS_MAX:
-            _CACHE.popitem(last=False)[1].consumer.close()
+    def _explained(self, what: str, error: KafkaError | None, cursor: Cursor | None) -> Exception:
+        trouble = None if cursor is None else cursor.trouble
+        return explained(f"table '{self._table}': {what}", self._options.servers, error, trouble)
 
 
-_CACHE: OrderedDict[tuple[str, str, str, int], _Standing] = OrderedDict()
-"""This worker's consumers, the one used last at the end."""
+@lru_cache(maxsize=16)
+def _topics(table: str, pairs: tuple[tuple[str, str], ...]) -> Topics:
+    """One for all epochs of a table in this process, since it keeps a connection."""
+    options: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", pairs)
+    return Topics(table, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import (
     ConsumerGroupTopicPartitions,
@@ -33,6 +33,11 @@ _T = TypeVar("_T")
 
 Partition = tuple[str, int]
 
+_INTERNAL: Final = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
+)
+"""Topics of the brokers themselves: a pattern does not mean them."""
+
 
 class Topics:
     """The topics of one table, as the cluster sees them. Each question is bounded in time.
@@ -59,7 +64,9 @@ class Topics:
             return list(options.topics)
         pattern = re.compile(options.pattern)
         listed = self._call("it cannot list topics", lambda admin: admin.list_topics(timeout=10))
-        return sorted(name for name in listed.topics if pattern.fullmatch(name))
+        return sorted(
+            name for name in listed.topics if pattern.fullmatch(name) and name not in _INTERNAL
+        )
 
     def described(self, names: Sequence[str]) -> dict[str, tuple[str, int]]:
         """Each topic's id and number of partitions. One that is not there is left out."""
@@ -141,6 +148,7 @@ class Topics:
         try:
             return ask(self._client)
         except KafkaException as error:
+            self._client.poll(0)  # lets background errors speak
             raise self._explained(what, error.args[0]) from None
 
     def _result(self, what: str, future: Future[Any]) -> Any:
@@ -161,7 +169,7 @@ class Topics:
 
     def _explained(self, what: str, error: KafkaError | None) -> Exception:
         if error is not None and is_refused(error):
-            self._trouble.on_error(error)
+            self._trouble(error)
         return explained(
             f"table '{self._table}': {what}", self._options.servers, error, self._trouble
         )

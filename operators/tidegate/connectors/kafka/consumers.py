@@ -1,0 +1,155 @@
+"""The consumers that a worker keeps: one for each partition that it has read.
+
+A `Cursor` stands where the last epoch of its partition ended, with what the client has fetched
+beyond, so the next epoch finds messages waiting. Which worker gets which partition is Spark's
+choice; a cursor that stands elsewhere is moved. ``fetch.queue.backoff.ms`` is small, since a moved
+consumer waits for it.
+
+Not every offset holds a message: control records of transactions, aborted and compacted messages
+leave gaps. How far a partition is known to hold no more, the client says once, in an event between
+the messages. Such an event is kept as messages are when it reaches beyond the epoch's end: it will
+not be said again, and the next epoch would wait for messages that do not exist.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.connectors.kafka.options import KafkaOptions
+
+PIECE_BYTES_MAX: Final = 16 << 20
+_PIECE_ROWS_MAX: Final = 2_048
+"""Messages that one call takes: small enough that their memory stays in the CPU's cache."""
+_WAIT_S: Final = 0.01
+"""How long a call waits for the last of the messages that it asked for: in gaps there are none."""
+_CURSORS_MAX: Final = 32
+
+_CONFIG: Final[Mapping[str, Any]] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+    "enable.partition.eof": True,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 100,
+    "queued.max.messages.kbytes": 8 << 10,
+    "queued.min.messages": 100_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CursorKey:
+    """Which cursor may serve. What was fetched with other properties, or of a topic that was there
+    before under the same name, is something else."""
+
+    properties: tuple[tuple[str, str], ...]
+    table: str
+    topic: str
+    topic_id: str
+    partition: int
+
+
+class Cursor:
+    """A consumer of one partition, which gives each of its messages once, in order.
+
+    ``offset`` is where it stands: what is below was given, or does not exist.
+    """
+
+    def __init__(self, consumer: Any, trouble: Trouble, topic: str, partition: int) -> None:
+        self.offset = -1
+        self.trouble = trouble
+        self.message_bytes = 256.0
+        """About the size of a message."""
+        self._consumer = consumer
+        self._topic, self._partition = topic, partition
+        self._ahead: list[Any] = []
+
+    def move(self, offset: int) -> None:
+        """Stands at ``offset``; what was fetched is forgotten. Raises KafkaException."""
+        self._ahead = []
+        self._consumer.assign([TopicPartition(self._topic, self._partition, offset)])
+        self.offset = offset
+
+    def take(self, end: int) -> list[Any]:
+        """The next messages below ``end``, none if none has come within a moment.
+
+        Messages before an error are given before it is told. Raises KafkaException.
+        """
+        got = self._ahead or self._consume(end - self.offset)
+        self._ahead = []
+        if not got:
+            return got
+        plain = not any(map(Message.error, got))
+        if plain and got[0].offset() >= self.offset and got[-1].offset() < end:
+            self.offset = got[-1].offset() + 1
+            return got
+        return self._sorted_out(got, end)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _consume(self, left: int) -> list[Any]:
+        # No more than there can be: a call that asks for more waits for what does not come.
+        rows = min(left, _PIECE_ROWS_MAX, max(1, int(PIECE_BYTES_MAX / self.message_bytes)))
+        return list(self._consumer.consume(rows, _WAIT_S))
+
+    def _sorted_out(self, got: list[Any], end: int) -> list[Any]:
+        messages: list[Any] = []
+        for index, message in enumerate(got):
+            error: KafkaError | None = message.error()
+            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+            at = message.offset()
+            if (error is None and at >= end) or (is_end and at > end):
+                self._ahead, self.offset = got[index:], end
+                break
+            if error is None:
+                if at >= self.offset:
+                    messages.append(message)
+                    self.offset = at + 1
+            elif is_end:
+                self.offset = max(self.offset, at)
+            elif messages:
+                self._ahead = got[index:]
+                break
+            else:
+                self._ahead = got[index + 1 :]
+                raise KafkaException(error)
+        return messages
+
+
+class Consumers:
+    """The cursors of a worker, that used last at the end."""
+
+    def __init__(self, most: int = _CURSORS_MAX) -> None:
+        self._most = most
+        self._cursors: OrderedDict[CursorKey, Cursor] = OrderedDict()
+
+    def cursor(self, key: CursorKey, options: KafkaOptions, offset: int) -> Cursor:
+        """A cursor that stands at ``offset``. It is the caller's until it is given back.
+
+        Raises KafkaException, and OptionsError when a property is wrong.
+        """
+        cursor = self._cursors.pop(key, None)
+        if cursor is None:
+            trouble = Trouble()
+            group = options.properties.get("group.id", "tidegate")
+            values = config(options, trouble, {**_CONFIG, "group.id": group})
+            cursor = Cursor(made(Consumer, values), trouble, key.topic, key.partition)
+        if cursor.offset != offset:
+            cursor.move(offset)
+        return cursor
+
+    def keep(self, key: CursorKey, cursor: Cursor) -> None:
+        """Gives ``cursor`` back."""
+        self._cursors[key] = cursor
+        while len(self._cursors) > self._most:
+            self._cursors.popitem(last=False)[1].close()
+
+
+WORKER: Final = Consumers()
+"""Those of this process."""
