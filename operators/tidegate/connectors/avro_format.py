@@ -108,7 +108,7 @@ def _parsed(text: str, references: tuple[str, ...], number: int, target: Target)
         _LOG.warning("Avro schema %d: its messages are malformed: %s", number, error)
         return None
     for misfit in misfits(node, target):
-        _LOG.warning("Avro schema %d: messages with a value there are malformed: %s", number, misfit)
+        _LOG.warning("Avro schema %d: messages with a value are malformed: %s", number, misfit)
     return node
 
 

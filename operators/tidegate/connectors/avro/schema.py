@@ -128,10 +128,7 @@ def _node(schema: Any, nodes: dict[str, Node]) -> Node:
         return Union(tuple(_node(branch, nodes) for branch in schema))
     if isinstance(schema, str):
         return Leaf(cast(Form, schema)) if schema in _PRIMITIVES else nodes[schema]
-    form = schema["type"]
-    if not isinstance(form, str):
-        return _node(form, nodes)
-    match form:
+    match form := schema["type"]:
         case "record" | "error":
             record = nodes[schema["name"]] = Record(schema["name"])
             record.fields.extend((f["name"], _node(f["type"], nodes)) for f in schema["fields"])
@@ -160,8 +157,8 @@ def _leaf(form: Form, schema: Mapping[str, Any], size: int) -> Leaf:
         return Leaf(form, size=size)
     if logical != "decimal":
         return Leaf(form, logical, size=size)
-    scale = schema.get("scale", 0)
-    if not 0 <= scale <= min(schema.get("precision", 0), SCALE_MAX):
+    precision, scale = schema.get("precision", 0), schema.get("scale", 0)
+    if precision < 1 or not 0 <= scale <= min(precision, SCALE_MAX):
         return Leaf(form, size=size)
     return Leaf(form, logical, scale, size)
 

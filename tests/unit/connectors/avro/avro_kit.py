@@ -1,34 +1,21 @@
 """Avro by the book, one datum at a time in plain Python: what decoding must agree with.
 
-`reference` reads a datum strictly by Avro's specification and the rules in `avro_format`'s and
-`target`'s docstrings. Its values are those of `values_of`: microseconds, days, dicts and lists.
+`reference` reads a datum strictly by Avro's specification and by the rules that `avro_format` and
+`target` tell. Its values are those of `avro_rows.values_of`: microseconds, days, dicts, lists.
 """
 
 from __future__ import annotations
 
 import io
-import itertools
-import json
 import math
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import fastavro
-import numpy as np
-import pyarrow as pa
-from hypothesis import strategies as st
 
-from tidegate.connectors.avro.cursor import PADDING, Datums
-from tidegate.connectors.avro.read import read
-from tidegate.connectors.avro.schema import parse
-from tidegate.connectors.avro.target import target_of
-from tidegate.executor.engine import Engine
 from tidegate.types import Schema
-
-ENGINE = Engine()
 
 
 class Malformed(Exception):  # noqa: N818 -- a verdict, not an error
@@ -148,7 +135,7 @@ def fit(value: Any, schema: Any, type_: str) -> Any:  # noqa: PLR0912 -- one bra
             number = int.from_bytes(value, "big", signed=True)
             if not value or abs(number) >= 10**precision or scale != schema.get("scale", 0):
                 raise Malformed(number)
-            return Decimal(number).scaleb(-scale)
+            return Decimal(f"{number}e-{scale}")
         case ("date", "DATE"):
             if abs(value) > 2**31 - 2:
                 raise Malformed(value)
@@ -212,50 +199,6 @@ def reference(datum: bytes, writer: Any, schema: Schema) -> dict[str, Any] | Non
         return None
 
 
-def decode_all(datums: list[bytes], writer: Any, schema: Schema) -> list[dict[str, Any] | None]:
-    """What `read` makes of datums, in one piece."""
-    lengths = [len(datum) for datum in datums]
-    offsets = [sum(lengths[:index]) for index in range(len(datums) + 1)]
-    data = pa.array([b"".join(datums) + bytes(PADDING)], pa.binary())
-    found = Datums(np.frombuffer(data[0].as_py(), np.uint8), np.array(offsets, np.int64))
-    cursor = found.cursor()
-    rows = read(parse(json.dumps(writer)), target_of(schema, ENGINE), cursor, ENGINE)
-    cursor.finish()
-    assert rows.type == pa.struct(list(ENGINE.arrow_schema(schema)))
-    rows.filter(pa.array(~found.bad)).validate(full=True)
-    return [
-        None if bad else row for row, bad in zip(values_of(rows), found.bad.tolist(), strict=True)
-    ]
-
-
-def values_of(array: Any) -> list[Any]:
-    """An Arrow array in plain Python: moments as microseconds, dates as days."""
-    type_ = array.type
-    if pa.types.is_struct(type_):
-        children = [values_of(child) for child in array.flatten()]
-        names = [field.name for field in type_]
-        rows = [dict(zip(names, row, strict=True)) for row in zip(*children, strict=True)]
-        return _where_valid(array, rows)
-    if pa.types.is_map(type_):
-        keys, items_ = values_of(array.keys), values_of(array.items)
-        bounds = array.offsets.to_pylist()
-        maps = [dict(zip(keys[a:b], items_[a:b], strict=True)) for a, b in pairwise(bounds)]
-        return _where_valid(array, maps)
-    if pa.types.is_list(type_):
-        inner, bounds = values_of(array.values), array.offsets.to_pylist()
-        return _where_valid(array, [inner[a:b] for a, b in pairwise(bounds)])
-    if pa.types.is_date32(type_):
-        return list(array.view(pa.int32()).to_pylist())
-    if pa.types.is_timestamp(type_) or pa.types.is_time64(type_):
-        return list(array.view(pa.int64()).to_pylist())
-    return list(array.to_pylist())
-
-
-def _where_valid(array: Any, rows: list[Any]) -> list[Any]:
-    valid = array.is_valid().to_pylist()
-    return [row if there else None for row, there in zip(rows, valid, strict=True)]
-
-
 def same(left: Any, right: Any) -> bool:
     """Equal, NaN to NaN too."""
     return repr(left) == repr(right) or left == right
@@ -301,130 +244,3 @@ def varint(value: int) -> bytes:
         found += bytes([bits & 0x7F | 0x80])
         bits >>= 7
     return found + bytes([bits])
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A writer's type, the types it may be declared as, and its values as fastavro takes them."""
-
-    schema: Any
-    declared: tuple[str, ...]
-    values: st.SearchStrategy[Any]
-
-
-def _logical(form: str, logical: str, **more: Any) -> dict[str, Any]:
-    return {"type": form, "logicalType": logical, **more}
-
-
-_INTS = st.integers(-(2**31), 2**31 - 1) | st.integers(-70, 70)
-_LONGS = st.integers(-(2**63), 2**63 - 1) | st.integers(-70, 70) | _INTS
-_TEXTS = st.text(st.characters(codec="utf-8"), max_size=20)
-_MOMENTS = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BIGINT")
-_DECIMALS = st.integers(-(10**12), 10**12).map(
-    lambda n: n.to_bytes((n + (n < 0)).bit_length() // 8 + 1, "big", signed=True)
-)
-LEAVES = [
-    Typed("null", ("BIGINT", "VARCHAR[]"), st.none()),
-    Typed("boolean", ("BOOLEAN", "VARCHAR", "BIGINT"), st.booleans()),
-    Typed("int", ("INTEGER", "SMALLINT", "BIGINT", "VARCHAR", "DOUBLE", "BOOLEAN"), _INTS),
-    Typed("long", ("BIGINT", "INTEGER", "VARCHAR", "STRUCT(a BIGINT)"), _LONGS),
-    Typed("float", ("FLOAT", "DOUBLE"), st.floats(width=32)),
-    Typed("double", ("DOUBLE", "BIGINT"), st.floats() | st.integers(-9, 9).map(float)),
-    Typed("string", ("VARCHAR", "BLOB"), _TEXTS),
-    Typed("bytes", ("BLOB", "VARCHAR", "BIGINT[]"), st.binary(max_size=20)),
-    Typed(
-        {"type": "fixed", "name": "f", "size": 3},
-        ("BLOB", "VARCHAR"),
-        st.binary(min_size=3, max_size=3),
-    ),
-    Typed(
-        {"type": "enum", "name": "e", "symbols": ["A", "B"]}, ("VARCHAR",), st.sampled_from("AB")
-    ),
-    Typed(
-        _logical("bytes", "decimal", precision=12, scale=2),
-        ("DECIMAL(12,2)", "DECIMAL(38,2)", "DECIMAL(4,2)"),
-        _DECIMALS,
-    ),
-    Typed(_logical("int", "date"), ("DATE",), _INTS),
-    Typed(_logical("int", "time-millis"), ("TIME",), st.integers(-5, 86_400_005)),
-    Typed(_logical("long", "time-micros"), ("TIME",), st.integers(-5, 86_400_000_005)),
-    Typed(_logical("long", "timestamp-millis"), _MOMENTS, _LONGS),
-    Typed(_logical("long", "timestamp-micros"), _MOMENTS, _LONGS),
-    Typed(_logical("long", "timestamp-nanos"), _MOMENTS, _LONGS),
-    Typed(_logical("long", "local-timestamp-millis"), _MOMENTS, _INTS),
-]
-
-
-def name_of(schema: Any) -> str:
-    """What fastavro calls a branch of a union."""
-    if isinstance(schema, dict):
-        return str(schema.get("name", schema["type"]))
-    return str(schema)
-
-
-@st.composite
-def types(draw: st.DrawFn, depth: int = 2) -> Typed:
-    """Writers' types, one declared type for each, and values."""
-    kind = draw(st.sampled_from(["leaf"] * 3 + ["union", "array", "map", "record"] * (depth > 0)))
-    if kind == "leaf":
-        leaf = draw(st.sampled_from(LEAVES))
-        return Typed(renamed(leaf.schema), (draw(st.sampled_from(leaf.declared)),), leaf.values)
-    if kind == "union":
-        return draw(unions(depth))
-    inner = draw(types(depth - 1))
-    type_ = inner.declared[0]
-    if kind == "array":
-        values = st.lists(inner.values, max_size=4)
-        return Typed({"type": "array", "items": inner.schema}, (f"{type_}[]",), values)
-    if kind == "map":
-        maps = st.dictionaries(_TEXTS, inner.values, max_size=3)
-        return Typed({"type": "map", "values": inner.schema}, (f"MAP(VARCHAR, {type_})",), maps)
-    other = draw(types(0))
-    schema = renamed(record(a=inner.schema, b=other.schema))
-    shown = draw(st.sampled_from([f"a {type_}", f"a {type_}, z VARCHAR, b {other.declared[0]}"]))
-    fields = st.fixed_dictionaries({"a": inner.values, "b": other.values})
-    return Typed(schema, (f"STRUCT({shown})",), fields)
-
-
-@st.composite
-def unions(draw: st.DrawFn, depth: int) -> Typed:
-    inner = draw(types(depth - 1).filter(lambda t: not isinstance(t.schema, list)))
-    branches = [inner.schema]
-    values = [inner.values.map(lambda v: (name_of(inner.schema), v))]
-    if draw(st.booleans()) and name_of(inner.schema) not in ("string", "null"):
-        branches.append("string")
-        values.append(_TEXTS.map(lambda v: ("string", v)))
-    if name_of(inner.schema) != "null":
-        branches.insert(draw(st.integers(0, len(branches))), "null")
-        values.append(st.just(("null", None)))
-    return Typed(branches, inner.declared, st.one_of(values))
-
-
-def renamed(schema: Any) -> Any:
-    """``schema`` under a name of its own, if it has one: a name must occur once."""
-    if isinstance(schema, dict) and "name" in schema:
-        return {**schema, "name": f"n{next(_NUMBERS)}"}
-    return schema
-
-
-_NUMBERS = itertools.count()
-
-
-@st.composite
-def mutated(draw: st.DrawFn, datum: bytes) -> bytes:
-    """A datum that has come to harm."""
-    at = draw(st.integers(0, max(0, len(datum) - 1)))
-    huge = [varint(n) for n in (2**62, 2**40, 2**31, 2**31 - 1, -(2**63), -(2**40), -5, 70_000)]
-    huge += [b"\xff" * 9 + b"\x01", b"\xff" * 9 + b"\x02", b"\xff" * 12, b"\x80\x00"]
-    return draw(
-        st.sampled_from(
-            [
-                datum[:at],
-                datum + b"\x00",
-                datum[at:],
-                datum[:at] + draw(st.sampled_from(huge)) + datum[at + 1 :],
-                datum[:at] + draw(st.binary(min_size=1, max_size=2)) + datum[at + 1 :],
-                draw(st.binary(max_size=30)),
-            ]
-        )
-    )
