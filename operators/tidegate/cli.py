@@ -7,6 +7,7 @@ import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +16,13 @@ from rich.console import Console
 
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError
-from tidegate.frontend import compile_file
+from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import Progress, progress_for
 from tidegate.settings import Settings, resolve
 from tidegate.show import print_ledger, print_watermarks
+from tidegate.types import Reason
 
 app = typer.Typer(
     help="Event-time SQL for Apache Spark.",
@@ -138,21 +140,65 @@ def watermarks(
             print_watermarks(document, Console())
 
 
+@app.command()
+def replay(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    file: File,
+    into: Annotated[str, typer.Option("--into", help="The table of FILE to write into.")],
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help="Only rows of this source; repeatable.")
+    ] = None,
+    reason: Annotated[
+        list[Reason] | None, typer.Option("--reason", help="Only such rows; repeatable.")
+    ] = None,
+    query: Annotated[
+        str, typer.Option("--query", help="SQL over the table ledger: the rows, corrected.")
+    ] = "",
+    as_is: Annotated[
+        bool, typer.Option("--as-is", help="The records' bytes, into a kafka table.")
+    ] = False,
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write a job's late and quarantined rows, corrected or not, into a table; each once."""
+    with _reported(debug):
+        from tidegate.spark.checkpoint import Checkpoint
+        from tidegate.spark.replay import Choice
+        from tidegate.spark.replay import replay as replay_rows
+
+        if query and as_is:
+            raise OptionsError("--query and --as-is exclude each other")
+        reasons = tuple(str(each.value) for each in reason or ())
+        choice = Choice(tuple(table or ()), reasons, query, as_is)
+        target = declared_sink(_text_of(file), str(file), into)
+        done = replay_rows(Checkpoint(directory), target, choice, SystemClock())
+        if json_:
+            typer.echo(json.dumps(asdict(done)))
+            return
+        typer.echo(f"{done.rows:,} rows written into {into}, up to epoch {done.epoch}")
+        if done.skipped:
+            typer.echo(f"{done.skipped:,} rows do not decode: correct them with --query", err=True)
+
+
 def main() -> None:
     """Entry point of the ``tidegate`` command."""
     app()
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionsError(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OptionsError(f"cannot read {file}: it is not UTF-8") from error
 
 
 def _compiled(
     file: Path, overrides: list[str] | None, json_: bool = False
 ) -> tuple[Plan, Settings, dict[str, str]]:
     """The plan of a file; prints what its DESCRIBE statements ask. It may have nothing to run."""
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise OptionsError(f"cannot read {file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise OptionsError(f"cannot read {file}: it is not UTF-8") from error
+    text = _text_of(file)
     pairs: dict[str, str] = {}
     for item in overrides or []:
         key, separator, value = item.partition("=")

@@ -43,7 +43,10 @@ Duration = Annotated[int, BeforeValidator(parse_duration)]
 
 
 class Settings(BaseModel):
-    """Everything that changes how a job runs, and never what it gives (S6)."""
+    """Everything that changes how a job runs, and never what it gives (S6).
+
+    ``ledger_table`` names a table of the file that gets the ledger's rows besides.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,6 +56,7 @@ class Settings(BaseModel):
     epoch_interval_us: Duration = Field(1_000_000, alias="tidegate.epoch.interval")
     vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
     parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")
+    ledger_table: str = Field("", alias="tidegate.ledger.table")
     pushdown: bool = Field(True, alias="tidegate.watermark.pushdown")
 
 

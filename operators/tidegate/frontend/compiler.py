@@ -14,6 +14,7 @@ from tidegate.frontend.catalog import Catalog, first_hints
 from tidegate.frontend.current_watermark import share_watermarks_before
 from tidegate.frontend.defaults import without_idle_defaults
 from tidegate.frontend.describe import Description, describe_table, describe_view
+from tidegate.frontend.ledger import SETTING, declared, ledger_copy, sink_of
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.sinks import SinkPlanner
 from tidegate.frontend.source import Source, Span
@@ -30,7 +31,7 @@ from tidegate.frontend.syntax import (
     Statement,
 )
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.nodes import Job, Sink
+from tidegate.plan.nodes import Job, Sink, Table
 
 _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
     without_idle_defaults,
@@ -66,6 +67,22 @@ def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = Non
     if not compiled.job.sinks and not compiled.descriptions:
         raise _nothing_to_run(source)
     return compiled
+
+
+def declared_sink(text: str, file: str, table: str) -> Table:
+    """The table that a file declares, as one that can be written; its queries are not looked at.
+
+    Raises SqlError with its place, or OptionsError where the file has no such table.
+    """
+    source = _source(text, file)
+    statements = parse_file(source)
+    checker = _checker(source, statements, {})
+    catalog = Catalog(source)
+    for statement in statements:
+        if isinstance(statement, CreateTable):
+            catalog.declare(statement)
+    entry = declared(source, catalog, table, None)
+    return sink_of(source, checker, entry, entry.name.text)
 
 
 def _source(text: str, file: str) -> Source:
@@ -113,7 +130,11 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
     for pass_ in _PASSES:
         planned = pass_(planned)
     places = tuple(sorted(catalog.places.items()))
-    job = Job(name, tuple(planned), tuple(sorted(chosen.items())), places)
+    ledger = None
+    if chosen.get(SETTING):
+        options = [part for part in statements if isinstance(part, SetOption)]
+        ledger = ledger_copy(source, catalog, checker, chosen[SETTING], options)
+    job = Job(name, tuple(planned), tuple(sorted(chosen.items())), places, ledger)
     return File(job, tuple(descriptions))
 
 

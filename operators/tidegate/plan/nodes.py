@@ -267,6 +267,14 @@ class Sink(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerCopy:
+    """A table that gets the ledger's rows too: its ``columns`` are SQL over ``LEDGER_SCHEMA``."""
+
+    table: Table
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """All statements of a file: one Spark query, each source read once, any number of sinks.
 
@@ -278,6 +286,7 @@ class Job:
     sinks: tuple[Sink, ...]
     settings: tuple[tuple[str, str], ...] = ()
     places: tuple[tuple[str, Position], ...] = ()
+    ledger: LedgerCopy | None = None
 
 
 def time_zone(job: Job) -> str:

@@ -1,6 +1,7 @@
 """What ``job.json`` says of a job to those who read a checkpoint without its SQL file.
 
-    {"tables":  {table: {"connector", "format", "options": [[name, value], …]}},
+    {"tables":  {table: {"connector", "format", "options": [[name, value], …],
+                         "columns": [[name, type], …]}},
      "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}}}
 
 Options are as in the file: secrets in them are references.
@@ -13,7 +14,7 @@ from typing import Any
 
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Table
-from tidegate.types import column_named
+from tidegate.types import Column, column_named
 
 
 def about(plan: Plan) -> dict[str, Any]:
@@ -25,6 +26,11 @@ def about(plan: Plan) -> dict[str, Any]:
                 "connector": table.connector,
                 "format": table.format,
                 "options": [list(pair) for pair in table.options],
+                "columns": [
+                    [column.name, column.type]
+                    for column in table.columns
+                    if column.name not in dict(table.metadata)
+                ],
             }
             for table in plan.tables
         },
@@ -43,11 +49,11 @@ def about(plan: Plan) -> dict[str, Any]:
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, Table]:
-    """The source tables, without their columns."""
+    """The source tables, with the columns that are decoded."""
     return {
         name: Table(
             name,
-            (),
+            tuple(Column(column, type_) for column, type_ in table["columns"]),
             table["connector"],
             table["format"],
             tuple((key, value) for key, value in table["options"]),

@@ -6,6 +6,7 @@
     ledger/           late and quarantined rows, Parquet
     staging/          rows on their way to sinks that have no place of their own
     stop              there while the driver wants no further epoch planned (see `stop`)
+    replays/          what was written where by ``tidegate replay`` (see `replay`)
     metrics.prom      the metrics of the newest epoch (see `metrics_file`)
     log/              what the JVM prints
     spark/            Spark's own: offset log, commit log, state store

@@ -28,13 +28,12 @@ from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.gateway import start_spark
 from tidegate.spark.lease import Lease
-from tidegate.spark.ledger import ledger_table
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.runtime import RunState, run_query, stopped_after
 from tidegate.spark.stop import Stop
-from tidegate.spark.wire import TO_LEDGER, TO_SINK
 from tidegate.spark.wirejob import WireJob
+from tidegate.spark.writer import targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +149,8 @@ def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:
 
 
 def _committers(plan: Plan, checkpoint: Checkpoint) -> dict[int, SinkCommitter]:
-    targets = {TO_SINK - index: sink.table for index, sink in enumerate(plan.job.sinks)}
-    targets[TO_LEDGER] = ledger_table(checkpoint)
-    return {t: sink_committer(table, checkpoint.staging(t)) for t, table in targets.items()}
+    tables = targets(plan.job, checkpoint)
+    return {t: sink_committer(table, checkpoint.staging(t)) for t, table in tables.items()}
 
 
 def _open_manifest(
@@ -236,7 +234,9 @@ def _pushed_down(plan: Plan) -> bool:
 
 def fingerprint(plan: Plan) -> str:
     """What a checkpoint's job is: its sinks' plans, whatever settings it is run with."""
-    document = json.dumps(_canonical(plan.job.sinks), sort_keys=True)
+    job = plan.job
+    written = [job.sinks, job.ledger] if job.ledger else job.sinks
+    document = json.dumps(_canonical(written), sort_keys=True)
     return hashlib.sha256(document.encode()).hexdigest()
 
 

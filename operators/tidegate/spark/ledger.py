@@ -51,11 +51,17 @@ def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     rows = {_place(row): row for path in staged for row in _read(path)}
     # What a running job publishes after that belongs to an entry with other counts.
     for path in (checkpoint.path / "ledger").glob("part-*.parquet"):
-        part = _PART.fullmatch(path.name)
-        if part and int(part[1]) <= entry.epoch:
+        epoch = part_epoch(path)
+        if epoch is not None and epoch <= entry.epoch:
             rows.update((_place(row), row) for row in _read(path))
     ordered = [_row(rows[place]) for place in sorted(rows)]
     return {"rows": ordered, **counts_document(entry.counts)}
+
+
+def part_epoch(path: Path) -> int | None:
+    """The epoch whose rows a file of the ledger holds; None for another file."""
+    part = _PART.fullmatch(path.name)
+    return int(part[1]) if part else None
 
 
 def _read(path: Path) -> list[dict[str, Any]]:

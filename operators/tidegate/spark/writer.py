@@ -15,12 +15,12 @@ from pyspark import TaskContext
 
 from tidegate.connectors.base import SinkWriter
 from tidegate.connectors.registry import Stage, sink_writer
-from tidegate.plan.nodes import Table
+from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
 from tidegate.spark.ledger import ledger_table
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
-from tidegate.spark.wirejob import decode_job
+from tidegate.spark.wirejob import decode_job, worker_engine
 
 WRITER_SCHEMA = "kind string, body binary"
 _ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
@@ -38,6 +38,16 @@ def writer(
     return write
 
 
+def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
+    """All that a job writes, by the number that stands for it on the wire.
+
+    The ledger's copy, if there is one, comes behind the sinks.
+    """
+    tables = [sink.table for sink in job.sinks] + ([job.ledger.table] if job.ledger else [])
+    found = {TO_SINK - index: table for index, table in enumerate(tables)}
+    return {**found, TO_LEDGER: ledger_table(checkpoint)}
+
+
 def _write(
     job_text: str, epoch: int, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -49,20 +59,23 @@ def _write(
 
     def writer_of(target: int) -> SinkWriter:
         if target not in writers:
-            table: Table = (
-                ledger_table(checkpoint)
-                if target == TO_LEDGER
-                else job.plan.job.sinks[TO_SINK - target].table
-            )
+            table = targets(job.plan.job, checkpoint)[target]
             remembered = dict(job.remembered).get(target, ())
             stage = Stage(checkpoint.staging(target), epoch, name, remembered)
             writers[target] = sink_writer(table, stage)
         return writers[target]
 
+    copy, to_copy = job.plan.job.ledger, TO_SINK - len(job.plan.job.sinks)
     results: list[tuple[str, bytes]] = []
     try:
         for target, body in _in_order(batches, results):
-            writer_of(target).write(decode_chunk(body).data)
+            data = decode_chunk(body).data
+            writer_of(target).write(data)
+            if target == TO_LEDGER and copy is not None:
+                values = [f"{value} AS {quoted(column)}" for column, value in copy.columns]
+                sql = f"SELECT {', '.join(values)} FROM rejected"
+                engine = worker_engine(job.time_zone)
+                writer_of(to_copy).write(engine.query(sql, {"rejected": data}))
         for target, sink in sorted(writers.items()):
             for staged in sink.close():
                 results.append((f"staged:{target}", json.dumps(astuple(staged)).encode()))

@@ -385,5 +385,5 @@ def test_the_clock_moves_a_processing_time_without_rows(strategy: str, before_us
     how = expr(strategy, "TIMESTAMP WITH TIME ZONE", "pt")
     node = FilterNode(below.schema, below, "f1", "acc", "pt", how, 0, 1, clock=True)
     executor = WatermarkFilter(node, "tab", "s0", ENGINE, MemoryStateTable())
-    said = [list(executor.process(Barrier(n, n * 10_000_000)))[0] for n in (1, 2)]
+    said = [next(executor.process(Barrier(n, n * 10_000_000))) for n in (1, 2)]
     assert said == [Watermark("pt", n * 10_000_000 - before_us) for n in (1, 2)]
