@@ -43,10 +43,7 @@ Duration = Annotated[int, BeforeValidator(parse_duration)]
 
 
 class Settings(BaseModel):
-    """Everything that changes how a job runs, and never what it gives (S6).
-
-    ``ledger_table`` names a table of the file that gets the ledger's rows besides.
-    """
+    """Everything that changes how a job runs, and never what it gives (S6)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,9 +53,11 @@ class Settings(BaseModel):
     epoch_interval_us: Duration = Field(1_000_000, alias="tidegate.epoch.interval")
     vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
     parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")
-    ledger_table: str = Field("", alias="tidegate.ledger.table")
     pushdown: bool = Field(True, alias="tidegate.watermark.pushdown")
 
+
+OF_THE_FILE = ("tidegate.ledger.table",)
+"""Settings that name something in the SQL file: the frontend's, not of the environment."""
 
 KNOWN = tuple(field.alias or name for name, field in Settings.model_fields.items())
 
@@ -79,7 +78,7 @@ def resolve(
     for name, value in job.items():
         if name.startswith("spark."):
             spark[name] = value
-        elif name.startswith(PREFIX):
+        elif name.startswith(PREFIX) and name not in OF_THE_FILE:
             if name not in KNOWN:
                 raise OptionsError(f"unknown setting '{name}'", hint=did_you_mean(name, KNOWN))
             values[name] = value

@@ -14,7 +14,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import ConfigDict, Field, ValidationError
 
 from tidegate.connectors.kafka import options as kafka
-from tidegate.connectors.kafka.options import KafkaSinkOptions, KafkaSourceOptions
+from tidegate.connectors.kafka.options import (
+    KafkaOptions,
+    KafkaSinkOptions,
+    KafkaSourceOptions,
+)
 from tidegate.connectors.option_types import (
     CsvOptions,
     Duration,
@@ -25,7 +29,7 @@ from tidegate.connectors.option_types import (
 )
 from tidegate.errors import did_you_mean
 
-__all__ = ["CsvOptions", "OptionProblem", "Options", "SourceOptions"]
+__all__ = ["CsvOptions", "KafkaOptions", "OptionProblem", "Options", "SourceOptions"]
 
 
 class FilesystemOptions(Options, CsvOptions):

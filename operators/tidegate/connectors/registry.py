@@ -153,6 +153,27 @@ def feeds(sink: Table, source: Table) -> bool:
     if not sink.connector == source.connector == "filesystem":
         return False
     return overlaps(sink.option("path"), sink.format, source.option("path"))
+_HOW_IT_IS_READ: Final = (
+    "properties.",
+    "scan.startup.",
+    "scan.topic-partition-discovery.",
+    "scan.fail-on-data-loss",
+    "scan.watermark.idle-timeout",
+    "scan.watermark.alignment.",
+    "sink.transaction-timeout",
+)
+"""Options of kafka that may change from run to run: where brokers are, who we are to them, what to
+do when rows are lost, how long to wait for a partition. Where a job began, it has begun."""
+
+
+def same_table(table: Table) -> Table:
+    """``table`` with those options alone that make it another table for a checkpoint."""
+    if table.connector != "kafka":
+        return table
+    kept = [pair for pair in table.options if not pair[0].startswith(_HOW_IT_IS_READ)]
+    return replace(table, options=tuple(kept))
+
+
 
 
 def resolved(table: Table) -> Table:

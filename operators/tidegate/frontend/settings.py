@@ -28,6 +28,7 @@ def _boolean(value: str) -> str:
 
 _OTHERS: Final[Mapping[str, Callable[[str], str]]] = {
     "pipeline.name": str,
+    "tidegate.ledger.table": str,
     "pipeline.auto-watermark-interval": _duration,
     "pipeline.watermark-alignment.allow-unaligned-source-splits": _boolean,
     "table.exec.source.idle-timeout": _duration,

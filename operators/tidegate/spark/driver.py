@@ -17,12 +17,12 @@ from typing import Any
 import tidegate
 from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter
-from tidegate.connectors.registry import sink_committer, source_planner
+from tidegate.connectors.registry import same_table, sink_committer, source_planner
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Expr, WatermarkFilter, time_zone
+from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
 from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
@@ -119,7 +119,8 @@ def _run(
         options.duration_us,
     )
     metrics = MetricsFile(plan, checkpoint.metrics)
-    state = RunState(listeners=[metrics.on_epoch, listener], last=last)
+    losses = _Losses(last, log)
+    state = RunState(listeners=[metrics.on_epoch, losses.on_epoch, listener], last=last)
     spark = start_spark(
         plan.job.name,
         options.master,
@@ -139,6 +140,28 @@ def _run(
 
 def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:
     """Looks at every source once, so that a missing path is told at once, with its place."""
+class _Losses:
+    """Tells of every range of rows that retention has removed before they were read."""
+
+    def __init__(self, last: Entry, log: Log) -> None:
+        self._told = _ranges(last)
+        self._log = log
+
+    def on_epoch(self, entry: Entry) -> None:
+        for table, split, first, end in sorted(_ranges(entry) - self._told):
+            self._log(f"lost: table '{table}', split '{split}', offsets {first} to {end - 1}")
+        self._told = _ranges(entry)
+
+
+def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:
+    return {
+        (table, split, first, end)
+        for table, splits in entry.lost.items()
+        for split, ranges in splits.items()
+        for first, end in ranges
+    }
+
+
     places = dict(plan.job.places)
     for table in plan.tables:
         try:
@@ -245,6 +268,8 @@ def _canonical(value: Any) -> Any:
         return {"": "Expr", "sql": value.sql, "type": value.type}
     if is_dataclass(value):
         content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Table):
+        value = same_table(value)
         return {"": type(value).__name__, **content}
     if isinstance(value, frozenset):
         return sorted(value)
