@@ -266,10 +266,10 @@ def fingerprint(plan: Plan) -> str:
 def _canonical(value: Any) -> Any:
     if isinstance(value, Expr):  # how it was written, or is explained, makes no other job
         return {"": "Expr", "sql": value.sql, "type": value.type}
-    if is_dataclass(value):
-        content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Table):
         value = same_table(value)
+    if is_dataclass(value):
+        content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
         return {"": type(value).__name__, **content}
     if isinstance(value, frozenset):
         return sorted(value)
