@@ -1,12 +1,21 @@
 """Failpoints: places where a test can end the process as a crash would.
 
 ``TIDEGATE_FAILPOINTS="name:epoch,…"`` kills the process with SIGKILL when it passes the point
-called ``name`` in that epoch. Nothing is cleaned up, as in a crash. Without the variable a point
-costs a dictionary look-up.
+called ``name`` in that epoch. Nothing is cleaned up, as in a crash. ``name:epoch:stop`` stops it
+instead, until a SIGCONT: what goes on then is a zombie. Without the variable a point costs a
+dictionary look-up.
 
-    after-staging     rows are staged, the epoch's entry is not written
-    after-entry       the entry is written, nothing is published
-    after-publish     sinks are published, Spark has not committed the epoch
+    after-staging       rows are staged, the epoch's entry is not written
+    after-entry         the entry is written, nothing is published
+    after-publish       sinks are published, Spark has not committed the epoch
+
+In the tasks of a sink that writes in transactions (`connectors.kafka.transactions`):
+
+    sink-fenced         behind its fence; what is written already is not known
+    sink-looked         that is known
+    sink-produced       the rows are sent, their marker is not
+    sink-before-commit  the marker is sent too
+    sink-after-commit   the transaction is committed, the driver does not know
 """
 
 from __future__ import annotations
@@ -15,12 +24,23 @@ import os
 import signal
 
 _VARIABLE = "TIDEGATE_FAILPOINTS"
-NAMES = ("after-staging", "after-entry", "after-publish")
+SINK_NAMES = (
+    "sink-fenced",
+    "sink-looked",
+    "sink-produced",
+    "sink-before-commit",
+    "sink-after-commit",
+)
+NAMES = ("after-staging", "after-entry", "after-publish", *SINK_NAMES)
+_SIGNALS = {"": signal.SIGKILL, ":stop": signal.SIGSTOP}
 
 
 def hit(name: str, epoch: int) -> None:
-    """Ends the process here if a test asked for it."""
+    """Ends or stops the process here if a test asked for it."""
     assert name in NAMES, name
     wanted = os.environ.get(_VARIABLE)
-    if wanted and f"{name}:{epoch}" in wanted.split(","):
-        os.kill(os.getpid(), signal.SIGKILL)
+    if wanted:
+        points = wanted.split(",")
+        for how, number in _SIGNALS.items():
+            if f"{name}:{epoch}{how}" in points:
+                os.kill(os.getpid(), number)

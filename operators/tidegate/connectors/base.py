@@ -12,9 +12,9 @@ output don't look, and say what they staged; the driver records that in the epoc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -144,3 +144,31 @@ class SinkCommitter(Protocol):
 
     def discard_unknown(self) -> None:
         """Removes staged leftovers of dead attempts. Called when no writer is running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a checkpoint is, for one sink.
+
+    ``entered``: the last epoch that the epoch log has; ``planned``: that, or the next, whose tasks
+    may have run already; ``written``: the last epoch that each writer has written, by the log.
+    """
+
+    entered: int
+    planned: int
+    written: Mapping[str, int] = field(default_factory=dict)
+
+
+@runtime_checkable
+class FencingCommitter(SinkCommitter, Protocol):
+    """Driver side of a sink whose writers publish by themselves, before the epoch's entry."""
+
+    def fence(self, writers: int, progress: Callable[[], Progress]) -> dict[str, str]:
+        """From here on, no task of an earlier driver can publish anything.
+
+        Called on every start, behind `bind` and before an epoch runs. Writers have the numbers
+        below ``writers``. Returns what they get besides what is remembered.
+        """
+
+    def renew(self, epoch: int) -> None:
+        """Called before each epoch, when no writer is running; ``epoch`` is the one before it."""

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
 from pyarrow import fs
 
 from tidegate.errors import SinkError
+
+_FILES_MAX: Final = 1_000_000
 
 
 def unique_token() -> str:
@@ -23,7 +25,12 @@ def unique_token() -> str:
 def write_order(writer: str, index: int) -> int:
     """The order of the ``index``-th file of ``writer``: writers by their number, then files."""
     digits = re.search(r"\d+", writer)
-    return (int(digits[0]) if digits else 0) * 1_000_000 + index
+    return (int(digits[0]) if digits else 0) * _FILES_MAX + index
+
+
+def writer_of(order: int) -> str:
+    """The writer of a `write_order`."""
+    return str(order // _FILES_MAX)
 
 
 @contextmanager

@@ -48,9 +48,16 @@ class Entry:
     bytes: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: of records
     ends: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: as last told
     lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
+    written: dict[str, dict[str, int]] = field(default_factory=dict)  # sink, writer: last epoch
 
 
-_ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {"ended_us", "bytes", "ends", "lost"}
+_ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
+    "ended_us",
+    "bytes",
+    "ends",
+    "lost",
+    "written",
+}
 """The fields that every release's entries have."""
 
 
@@ -152,6 +159,11 @@ class Checkpoint:
         epochs = self.path / "epochs"
         numbers = [int(p.stem) for p in epochs.glob("*.json") if p.stem.isdigit()]
         return max(numbers, default=0)
+
+    def planned_epoch(self) -> int:
+        """The newest epoch that Spark has planned, 0 when there is none; it may be running."""
+        offsets = self._spark_log("offsets")
+        return int(offsets[-1].name) + 1 if offsets else 0
 
     def _entry_path(self, epoch: int) -> Path:
         return self.path / "epochs" / f"{epoch:010d}.json"

@@ -9,13 +9,15 @@ decides what is published, and what the second run staged is discarded.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import astuple
+from functools import partial
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.connectors.base import SinkCommitter, StagedFile
+from tidegate.connectors.base import FencingCommitter, Progress, SinkCommitter, StagedFile
 from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.staging import writer_of
 from tidegate.errors import InvariantError, LeaseHeldError
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
@@ -43,7 +45,40 @@ class Committer:
         self._checkpoint = checkpoint
         self._lease = lease
         self._committers = committers
+        self._fencing = {
+            target: committer
+            for target, committer in committers.items()
+            if isinstance(committer, FencingCommitter)
+        }
         self._clock = clock
+        self._written: Mapping[str, Mapping[str, int]] = {}
+
+    def fence(self, writers: int) -> dict[int, dict[str, str]]:
+        """On start: takes the sinks that publish in tasks over from an earlier driver.
+
+        Returns what their writers get. Raises LeaseHeldError, TrustError, OptionsError, SinkError.
+        """
+        given: dict[int, dict[str, str]] = {}
+        for target, committer in self._fencing.items():
+            self.check_lease()
+            given[target] = committer.fence(writers, partial(self._progress, target))
+        return given
+
+    def begin(self, epoch: int) -> dict[int, dict[str, int]]:
+        """Before the tasks of ``epoch`` run: the last epoch that each writer of a sink has written.
+
+        Only of sinks that publish in tasks; by the epoch log.
+        """
+        for committer in self._fencing.values():
+            committer.renew(epoch - 1)
+        return {int(target): dict(writers) for target, writers in self._written.items()}
+
+    def _progress(self, target: int) -> Progress:
+        last = self._checkpoint.last_epoch()
+        entry = self._checkpoint.entry(last)
+        assert entry is not None
+        planned = max(last, self._checkpoint.planned_epoch())
+        return Progress(last, planned, entry.written.get(str(target), {}))
 
     def commit(self, results: Iterable[tuple[str, bytes]]) -> Entry:
         """Commits the epoch whose tasks gave ``results`` (see `writer`)."""
@@ -60,6 +95,7 @@ class Committer:
                 raise LeaseHeldError(
                     f"another driver has written epoch {epoch}; this one stops without committing"
                 ) from error
+        self._written = entry.written
         hit("after-entry", epoch)
         self._publish(entry)
         self._discard_unknown()
@@ -79,6 +115,7 @@ class Committer:
         """
         last = self._checkpoint.entry(self._checkpoint.last_epoch())
         assert last is not None
+        self._written = last.written
         if not self._checkpoint.is_committed(last.epoch):
             self._publish(last)
         self._discard_unknown()
@@ -128,6 +165,7 @@ class Committer:
                 for t, splits in before.lost.items()
             },
         )
+        entry.written = self._written_up_to(epoch, before.written, staged)
         for account in self._plan.accounts():
             entry.counts.setdefault(account, {})
         for report in reports:
@@ -148,6 +186,18 @@ class Committer:
         ledger = staged.get(TO_LEDGER, [])
         entry.ledger_rows = before.ledger_rows + sum(file.rows for file in ledger)
         return entry
+
+    def _written_up_to(
+        self,
+        epoch: int,
+        before: Mapping[str, Mapping[str, int]],
+        staged: Mapping[int, list[StagedFile]],
+    ) -> dict[str, dict[str, int]]:
+        written = {target: dict(writers) for target, writers in before.items()}
+        for target in self._fencing:
+            for file in staged.get(target, []):
+                written.setdefault(str(target), {})[writer_of(file.order)] = epoch
+        return written
 
 
 def _effective(state: dict[str, Any] | None) -> int | None:

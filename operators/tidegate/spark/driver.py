@@ -107,6 +107,8 @@ def _run(
     checkpoint.plan_on()
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
+    fenced = committer.fence(manifest["parallelism"])
+    remembered = {int(t): {**k, **fenced.get(int(t), {})} for t, k in manifest["sinks"].items()}
     job = WireJob(
         plan,
         str(checkpoint.path),
@@ -114,7 +116,7 @@ def _run(
         manifest["parallelism"],
         options.available_now,
         manifest["time_zone"],
-        tuple((int(t), tuple(sorted(kept.items()))) for t, kept in manifest["sinks"].items()),
+        tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
         options.bytes_max,
         options.duration_us,
     )
@@ -138,8 +140,6 @@ def _run(
     return state.last
 
 
-def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:
-    """Looks at every source once, so that a missing path is told at once, with its place."""
 class _Losses:
     """Tells of every range of rows that retention has removed before they were read."""
 
@@ -162,6 +162,8 @@ def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:
     }
 
 
+def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:
+    """Looks at every source once, so that a missing path is told at once, with its place."""
     places = dict(plan.job.places)
     for table in plan.tables:
         try:

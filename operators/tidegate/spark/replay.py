@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 
 from tidegate.clock import Clock
 from tidegate.connectors import csv_format, json_format, lines
+from tidegate.connectors.base import FencingCommitter, Progress
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, sink_committer, sink_writer
 from tidegate.errors import OptionsError, TrustError
@@ -104,6 +105,8 @@ def _replay(
         committer.prepare(False)
     remembered: dict[str, str] = json.loads((home / "target.json").read_bytes())
     committer.bind(remembered)
+    if isinstance(committer, FencingCommitter):
+        remembered |= committer.fence(1, lambda: _progress(home))
     number, first, last = _next_run(checkpoint, home)
     if first > last:
         return Replayed(0, 0, last)
@@ -125,6 +128,14 @@ def _replay(
     committer.discard_unknown()
     (home / f"{number:06d}.done").touch()
     return Replayed(rows, skipped, last)
+
+
+def _progress(home: Path) -> Progress:
+    """Of the runs: the last one that is done, and the last one that has its bounds."""
+    numbers = [int(path.stem) for path in home.glob("*.done")]
+    planned = [int(path.stem) for path in home.glob("*.json") if path.stem.isdigit()]
+    done = max(numbers, default=0)
+    return Progress(done, max(planned, default=0), {"0": done} if done else {})
 
 
 def _next_run(checkpoint: Checkpoint, home: Path) -> tuple[int, int, int]:

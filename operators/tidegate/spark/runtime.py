@@ -94,7 +94,9 @@ def _start(
 
     def commit_epoch(batch: DataFrame, batch_id: int) -> None:
         try:
-            results = batch.mapInArrow(writer(text, batch_id + 1), WRITER_SCHEMA).collect()
+            written = committer.begin(batch_id + 1)
+            task = writer(text, batch_id + 1, written)
+            results = batch.mapInArrow(task, WRITER_SCHEMA).collect()
             entry = committer.commit((row.kind, bytes(row.body)) for row in results)
         except TidegateError as error:
             state.error = error

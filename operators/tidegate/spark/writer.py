@@ -7,7 +7,7 @@ of one sink are written in the order of (upstream, seq), which for a sorted sink
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 
 import pyarrow as pa
@@ -27,13 +27,13 @@ _ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
 
 
 def writer(
-    job_text: str, epoch_hint: int
+    job_text: str, epoch: int, written: Mapping[int, Mapping[str, int]] | None = None
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function for ``mapInArrow``. ``epoch_hint`` names staged files only."""
+    """The function for ``mapInArrow``. ``written``: see `Committer.begin`."""
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            yield from _write(job_text, epoch_hint, batches)
+            yield from _write(job_text, epoch, batches, written or {})
 
     return write
 
@@ -49,7 +49,10 @@ def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
 
 
 def _write(
-    job_text: str, epoch: int, batches: Iterable[pa.RecordBatch]
+    job_text: str,
+    epoch: int,
+    batches: Iterable[pa.RecordBatch],
+    written: Mapping[int, Mapping[str, int]],
 ) -> Iterator[pa.RecordBatch]:
     job = decode_job(job_text)
     checkpoint = Checkpoint(job.checkpoint)
@@ -61,7 +64,8 @@ def _write(
         if target not in writers:
             table = targets(job.plan.job, checkpoint)[target]
             remembered = dict(job.remembered).get(target, ())
-            stage = Stage(checkpoint.staging(target), epoch, name, remembered)
+            known = written.get(target, {}).get(name, 0)
+            stage = Stage(checkpoint.staging(target), epoch, name, remembered, known)
             writers[target] = sink_writer(table, stage)
         return writers[target]
 

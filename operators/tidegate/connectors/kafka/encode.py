@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors import csv_format, json_encode
+from tidegate.connectors import avro_format, csv_format, json_encode, raw_format
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import csv_options
+from tidegate.connectors.schema_registry import Registry
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Schema
 
+_NOW: Final = 0
+_FIRST_MS: Final = 1
+
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """Columns of messages, of equal length; None where the table gives no such part."""
+    """Columns of messages, of equal length; None where the table gives no such part.
+
+    A time of 0 leaves it to the client: the time of sending. ``size`` is what the values have, in
+    bytes.
+    """
 
     values: list[bytes | None]
+    size: int
     keys: list[bytes | None] | None = None
-    times_ms: list[int | None] | None = None
+    times_ms: list[int] | None = None
     headers: list[list[tuple[str, bytes | None]]] | None = None
 
 
 class Encoder:
-    """Encodes the rows of one table."""
+    """Encodes the rows of one table. Raises OptionsError when options and columns don't fit."""
 
     def __init__(self, table: Table, options: KafkaSinkOptions, engine: Engine) -> None:
         self._table = table
@@ -36,48 +47,93 @@ class Encoder:
         self._engine = engine
         self._metadata = {key: name for name, key in table.metadata}
         physical = [c for c in table.columns if c.name not in self._metadata.values()]
-        names = [column.name for column in physical]
-        missing = [name for name in options.key_fields if name not in names]
-        if missing:
-            raise OptionsError(
-                f"table '{table.name}': 'key.fields' names '{missing[0]}', which is no column of it"
-            )
-        self._key_names = tuple(options.key_fields)
-        prefix = options.key_prefix
         by_name = {column.name: column for column in physical}
+        for name in options.key_fields:
+            if name not in by_name:
+                raise OptionsError(
+                    f"table '{table.name}': 'key.fields' names '{name}', which is no column of it"
+                )
+            if not name.startswith(options.key_prefix):
+                raise OptionsError(
+                    f"table '{table.name}': 'key.fields' names '{name}', which does not begin with"
+                    f" 'key.fields-prefix', '{options.key_prefix}'"
+                )
+        if options.key_fields and "key" in self._metadata:
+            raise OptionsError(
+                f"table '{table.name}' has two keys: 'key.fields', and the column"
+                f" '{self._metadata['key']}' from metadata",
+                hint="leave one of them out",
+            )
         self._key: Schema = tuple(
-            replace(by_name[name], name=name.removeprefix(prefix)) for name in options.key_fields
+            replace(by_name[name], name=name.removeprefix(options.key_prefix))
+            for name in options.key_fields
         )
-        only_key = set(self._key_names) if options.value_fields == "EXCEPT_KEY" else set()
+        only_key = set(options.key_fields) if options.value_fields == "EXCEPT_KEY" else set()
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
+        self._key_format = options.key_format or "json"
+        _check(self._value, options.format)
+        if self._key:
+            _check(self._key, self._key_format)
 
     def encode(self, data: pa.Table) -> Messages:
         """The rows of ``data``, whose columns are the table's, as messages."""
-        values = self._encoded(data, self._value, self._options.format)
-        keys = None
+        subject = self._options.registry_subject or f"{self._options.topic}-value"
+        values = self._encoded(data, self._value, self._options.format, subject)
+        keys = times = headers = None
         if self._key:
-            picked = data.select(list(self._key_names))
+            picked = data.select(list(self._options.key_fields))
             renamed = picked.rename_columns([column.name for column in self._key])
-            keys = self._encoded(renamed, self._key, self._options.key_format or "json")
+            subject = f"{self._options.topic}-key"
+            keys = self._encoded(renamed, self._key, self._key_format, subject).to_pylist()
         elif "key" in self._metadata:
             keys = data.column(self._metadata["key"]).to_pylist()
-        times = headers = None
         if "timestamp" in self._metadata:
-            moments = data.column(self._metadata["timestamp"]).cast(pa.int64())
-            times = pc.divide(moments, 1000).to_pylist()
+            times = _times_ms(data.column(self._metadata["timestamp"]))
         if "headers" in self._metadata:
             headers = [row or [] for row in data.column(self._metadata["headers"]).to_pylist()]
-        return Messages(values, keys, times, headers)
+        size = pc.sum(pc.binary_length(values)).as_py() or 0
+        return Messages(values.to_pylist(), size, keys, times, headers)
 
-    def _encoded(self, data: pa.Table, schema: Schema, form: str) -> list[Any]:
-        """Each row's bytes."""
-        if form == "json":
-            lines = json_encode.encode_lines(data, schema, self._engine)
-        elif form == "csv":
-            lines = csv_format.encode_lines(
-                data, schema, csv_options(self._table.options), self._engine
-            )
-        else:
-            raise OptionsError(f"table '{self._table.name}': format '{form}' is not there yet")
-        encoded: list[Any] = lines.cast(pa.binary()).to_pylist()
-        return encoded
+    def _encoded(self, data: pa.Table, schema: Schema, form: str, subject: str) -> Any:
+        """Each row's bytes, as an Arrow array."""
+        match form:
+            case "json":
+                return json_encode.encode_lines(data, schema, self._engine).cast(pa.binary())
+            case "csv":
+                options = csv_options(self._table.options)
+                lines = csv_format.encode_lines(data, schema, options, self._engine)
+                return lines.cast(pa.binary())
+            case "raw":
+                return raw_format.encode(data, schema, self._engine)
+            case "avro":
+                return avro_format.encode(data, schema, self._engine)
+        registry = _registry(
+            self._options.registry_url or "",
+            self._options.registry_user or "",
+            self._options.registry_ca or "",
+        )
+        return avro_format.encode(data, schema, self._engine, registry, subject)
+
+
+def _check(schema: Schema, form: str) -> None:
+    """Raises OptionsError when a format cannot have these columns."""
+    if form == "raw":
+        raw_format.check(schema)
+    elif form in ("avro", "avro-confluent"):
+        avro_format.check(schema)
+
+
+def _times_ms(moments: pa.ChunkedArray) -> list[int]:
+    """Times of messages: NULL is the time of sending; none is before 1970, or exactly then, since
+    the client takes 0 for the time of sending too."""
+    micros = moments.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    there = micros.is_valid().to_numpy()
+    whole = np.maximum(micros.fill_null(0).to_numpy() // 1000, _FIRST_MS)
+    times: list[int] = np.where(there, whole, _NOW).tolist()
+    return times
+
+
+@lru_cache(maxsize=8)
+def _registry(url: str, user: str, ca_location: str) -> Registry:
+    """One for all tables and epochs in this process: it remembers schemas."""
+    return Registry(url, user, ca_location)
