@@ -2,6 +2,7 @@
 
     id of a message's schema unknown              None: the message is malformed
     the registry refuses the credentials          OptionsError (2)
+    something else answers at its URL             OptionsError (2)
     it refuses a schema (incompatible, invalid)   SinkError (1), with its reason
     it doesn't answer within `ANSWER_S` a try     RunError (1): it may be there the next time
 
@@ -26,6 +27,8 @@ _RETRIES: Final = 2
 _RETRY_MS: Final = 250
 _UNAUTHORIZED: Final = (401, 403)
 _NOT_FOUND: Final = 404
+_UNKNOWN: Final = (40401, 40402, 40403)
+"""Confluent's codes for a subject, version or schema that is not there; else 404 is a wrong URL."""
 _REFUSED: Final = (409, 422)
 
 
@@ -73,6 +76,10 @@ class Registry:
         self._schemas: dict[int, WriterSchema | None] = {}
         self._numbers: dict[tuple[str, str], int] = {}
 
+    def close(self) -> None:
+        """Ends the connections."""
+        self._client.close()
+
     def schema(self, number: int) -> WriterSchema | None:
         """The schema with this number; None when there is none, or it is not Avro."""
         if number not in self._schemas:
@@ -86,7 +93,7 @@ class Registry:
             self._collect(found, references)
         except Exception as error:
             # Of any type: which HTTP library the client has, and what it raises, is its business.
-            if isinstance(error, SchemaRegistryError) and error.http_status_code == _NOT_FOUND:
+            if isinstance(error, SchemaRegistryError) and error.error_code in _UNKNOWN:
                 return None
             raise self._explained(f"schema {number} cannot be fetched", error) from None
         if found.schema_type not in (None, "AVRO") or found.schema_str is None:
@@ -122,6 +129,12 @@ class Registry:
                 f"{what}: the schema registry {self.url} refuses the user",
                 detail=detail,
                 hint="check 'avro-confluent.basic-auth.user-info', and the rights of that user",
+            )
+        if status == _NOT_FOUND:
+            return OptionsError(
+                f"{what}: there is no schema registry at {self.url}",
+                detail=detail,
+                hint="check the path of 'avro-confluent.url' (Apicurio's is /apis/ccompat/v7)",
             )
         if status in _REFUSED:
             return SinkError(
