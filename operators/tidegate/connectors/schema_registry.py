@@ -13,14 +13,14 @@ references (`connectors.secrets`); they are resolved when the client is made, an
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
-
-from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
-from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from tidegate.connectors.secrets import resolve
 from tidegate.errors import OptionsError, RunError, SinkError, TidegateError
+
+if TYPE_CHECKING:
+    from confluent_kafka.schema_registry import Schema
 
 ANSWER_S: Final = 5.0
 _RETRIES: Final = 2
@@ -48,6 +48,9 @@ class Registry:
 
         Raises OptionsError when one of them is wrong.
         """
+        # Here, not above: it takes 0.2 s, and most workers have no registry.
+        from confluent_kafka.schema_registry import SchemaRegistryClient
+
         resolved = resolve(url)
         self.url: Final = ",".join(_without_user(part) for part in resolved.split(","))
         """Without user and password: for messages."""
@@ -93,7 +96,7 @@ class Registry:
             self._collect(found, references)
         except Exception as error:
             # Of any type: which HTTP library the client has, and what it raises, is its business.
-            if isinstance(error, SchemaRegistryError) and error.error_code in _UNKNOWN:
+            if getattr(error, "error_code", 0) in _UNKNOWN:
                 return None
             raise self._explained(f"schema {number} cannot be fetched", error) from None
         if found.schema_type not in (None, "AVRO") or found.schema_str is None:
@@ -111,6 +114,8 @@ class Registry:
 
     def register(self, subject: str, text: str) -> int:
         """The number of an Avro schema under ``subject``, where it is put if it is not there."""
+        from confluent_kafka.schema_registry import Schema
+
         key = (subject, text)
         if key not in self._numbers:
             try:
@@ -123,7 +128,7 @@ class Registry:
 
     def _explained(self, what: str, error: Exception) -> TidegateError:
         detail = self._told(error, *self._secrets)
-        status = error.http_status_code if isinstance(error, SchemaRegistryError) else 0
+        status = getattr(error, "http_status_code", 0)
         if status in _UNAUTHORIZED:
             return OptionsError(
                 f"{what}: the schema registry {self.url} refuses the user",
