@@ -126,6 +126,7 @@ class Broker:
             "group.initial.rebalance.delay.ms": "0",
             "log.retention.ms": "-1",
             "log.cleaner.dedupe.buffer.size": "8388608",
+            "log.cleaner.backoff.ms": "200",
             "message.max.bytes": str(32 << 20),
             "replica.fetch.max.bytes": str(32 << 20),
         }

@@ -172,7 +172,10 @@ class Kit:
         metadata: tuple[tuple[str, str], ...] = (),
         **options: str,
     ) -> Table:
-        """A source table over a topic; options' names with ``_`` for ``.`` and ``__`` for ``-``."""
+        """A source table over a topic; options' names with ``_`` for ``.`` and ``__`` for ``-``.
+
+        Without a topic: of the option ``topic__pattern``.
+        """
         return self._table("source", topic, columns, metadata, options)
 
     def sink(
@@ -189,6 +192,8 @@ class Kit:
         self, role: Any, topic: str, columns: Any, metadata: Any, options: Mapping[str, str]
     ) -> Table:
         given = {"topic": topic, "format": "json", "properties.bootstrap.servers": self.bootstrap}
+        if not topic:
+            del given["topic"]
         for name, value in options.items():
             given[name.replace("__", "-").replace("_", ".")] = value
         pairs = validate_options("kafka", role, given)

@@ -68,22 +68,21 @@ class KafkaPlanner:
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
         begins = {split: kafka_position(position) for split, position in start.items()}
+        begun = {split: begin for split, begin in begins.items() if begin is not None}
+        for split, begin in begun.items():
+            self._check_identity(split, begin)
         try:
             self._ask_ends()
             joined = self._joined([split for split, begin in begins.items() if begin is None])
         except RunError:
             self._be_patient("ends")
             return {
-                split: SplitPlan(begin.json, begin.is_finished, 0)
-                for split, begin in begins.items()
-                if begin is not None
+                split: SplitPlan(begin.json, begin.is_finished, 0) for split, begin in begun.items()
             }
         self._silent_s.pop("ends", None)
-        for split, begin in begins.items():
-            if begin is not None:
-                self._check_identity(split, begin)
-        whole = {split: joined.get(split) or begins[split] for split in begins}
-        return self._shared({split: begin for split, begin in whole.items() if begin}, rows_max)
+        for split, begin in begun.items():
+            self._check_end(split, begin)
+        return self._shared(begun | joined, rows_max)
 
     def check_gone(self, split: str, position: Position) -> None:
         """A partition never goes away but with its topic."""
@@ -164,9 +163,12 @@ class KafkaPlanner:
         self._ends = self._topics.latest(self._partitions)
 
     def _check_identity(self, split: str, begin: KafkaPosition) -> None:
-        topic, partition = topic_partition(split)
+        topic, _ = topic_partition(split)
         if topic in self._ids and self._ids[topic][0] != begin.topic_id:
             raise self._recreated(topic)
+
+    def _check_end(self, split: str, begin: KafkaPosition) -> None:
+        topic, partition = topic_partition(split)
         end = self._ends.get((topic, partition))
         if end is not None and end < begin.offset:
             raise TrustError(
