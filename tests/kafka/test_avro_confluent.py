@@ -20,8 +20,11 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerialize
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from kafka import registry as real
+from kafka.kit import Kit, Put
 from kafka.registry_door import certificate, proxy
 from tidegate.connectors.avro_format import decode, encode
+from tidegate.connectors.kafka.planner import KafkaPlanner
+from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.schema_registry import Registry
 from tidegate.errors import OptionsError, RunError, SinkError
 from tidegate.executor.engine import Engine
@@ -142,6 +145,38 @@ def test_confluents_serializer_is_read(registry: Registry, client: SchemaRegistr
     assert rows_of(messages, registry, *columns) == [
         {"t": moment.replace(tzinfo=None), "name": row["name"], "id": row["id"]} for row in rows
     ]
+
+
+def test_keys_and_values_through_a_broker(
+    kafka: Kit, server: real.Registry, client: SchemaRegistryClient
+) -> None:
+    topic = kafka.topic("confluent")
+    key = AvroSerializer(client, record("k", id="long"))
+    value = AvroSerializer(client, record("v", name="string"))
+    of_key = SerializationContext(topic, MessageField.KEY)
+    of_value = SerializationContext(topic, MessageField.VALUE)
+    messages = [Put(value({"name": f"n{n}"}, of_value), key({"id": n}, of_key)) for n in range(5)]
+    messages[2] = Put(messages[2].value, b"\x00poison")
+    messages[3] = Put(b"poison", messages[3].key)
+    kafka.put(topic, 0, messages)
+    table_ = kafka.source(
+        topic,
+        ("id", "BIGINT"),
+        ("name", "VARCHAR"),
+        format="avro-confluent",
+        avro__confluent_url=server.url,
+        key_format="avro-confluent",
+        key_fields="id",
+        value_fields__include="EXCEPT_KEY",
+    )
+    planner = KafkaPlanner(table_, False)
+    (split,) = planner.splits()
+    end = planner.plan({split: None}, None)[split].end
+    (chunk,) = KafkaReader(table_, ENGINE).read(split, None, end, 0)
+    rows = chunk.data.select(["id", "name"]).to_pylist()
+    assert rows == [{"id": n, "name": f"n{n}"} for n in (0, 1, 4)]
+    assert chunk.malformed.column("offset").to_pylist() == [2, 3]
+    assert chunk.malformed.column("record")[1].as_py() == b"poison"
 
 
 def test_schemas_evolve_within_a_chunk(registry: Registry, client: SchemaRegistryClient) -> None:
