@@ -20,6 +20,7 @@ from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.overlap import reads_what_it_writes
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -171,6 +172,8 @@ def same_table(table: Table) -> Table:
 
 def feeds(sink: Table, source: Table) -> bool:
     """Whether ``source`` would read what ``sink`` writes."""
+    if sink.connector == source.connector == "kafka":
+        return reads_what_it_writes(source, sink)
     if not sink.connector == source.connector == "filesystem":
         return False
     return overlaps(sink.option("path"), sink.format, source.option("path"))

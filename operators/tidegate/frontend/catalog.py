@@ -29,7 +29,10 @@ from tidegate.frontend.syntax import (
 from tidegate.types import HIDDEN_PREFIX
 
 Role = Literal["source", "sink"]
-_PATHS: Final = ("path", "posix_fs.root")
+_PATHS: Final = (
+    *("path", "posix_fs.root"),
+    *("topic", "topic-pattern", "topics", "kafka.topic"),
+)
 _FORMATS: Final = ("format", "value.format")
 _UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
 
@@ -38,8 +41,8 @@ _UNENCODED: Final = frozenset({"datagen", "print", "blackhole"})
 class Connection:
     """A table's connector and checked options in one role.
 
-    ``place`` is where its ``path`` is given; all of its options when it has none; None when it has
-    no options.
+    ``place`` is where its ``path`` or ``topic`` is given; all of its options when it has neither;
+    None when it has no options.
     """
 
     connector: str

@@ -146,11 +146,15 @@ class SinkPlanner:
         for source in dict.fromkeys(scan.table for scan in self._scans()):
             for sink, place in zip(self.planned, self.places, strict=True):
                 if feeds(sink.table, source):
+                    is_topic = source.connector == "kafka"
+                    what = source.option("topic" if is_topic else "path")
                     raise BindError(
                         f"'{sink.table.name}' would write into what table '{source.name}' reads:"
-                        f" '{source.option('path')}'",
+                        f" '{what or source.option('topic-pattern')}'",
                         place,
-                        hint="give it a path that is neither the source's nor above or below it",
+                        hint="give it a topic that the table does not read"
+                        if is_topic
+                        else "give it a path that is neither the source's nor above or below it",
                     )
 
     def _targets(

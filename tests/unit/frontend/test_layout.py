@@ -16,7 +16,10 @@ _WITH = f"WITH ({BROKER}, topic = 'k', format = 'json')"
 
 
 def _job(columns: str, query: str = "SELECT * FROM k") -> Job:
-    return compile(f"CREATE TABLE k ({columns}) {_WITH}; {query}", "f.sql", {})
+    """A job over table k; table w is like it, in another topic."""
+    other = _WITH.replace("'k'", "'w'")
+    tables = f"CREATE TABLE k ({columns}) {_WITH}; CREATE TABLE w ({columns}) {other};"
+    return compile(f"{tables} {query}", "f.sql", {})
 
 
 def _scan(job: Job) -> Scan:
@@ -83,7 +86,7 @@ def test_bytes_are_texts_in_utf_8_both_ways() -> None:
     ((_, read),) = scan.computed
     (sink,) = _job(
         "h MAP<STRING, STRING> METADATA FROM 'headers', k STRING METADATA FROM 'key'",
-        "INSERT INTO k SELECT h, k || 'ä' FROM k",
+        "INSERT INTO w SELECT h, k || 'ä' FROM k",
     ).sinks
     h, k = _values(sink)
     stored = "MAP {'a': '\\xC3\\xA4'::BLOB, 'b': NULL} AS \"metadata.headers\""
@@ -106,7 +109,7 @@ def test_a_sink_gets_the_types_of_the_keys_and_no_virtual_columns() -> None:
     (sink,) = _job(
         "id INT, ts TIMESTAMP(3) METADATA FROM 'timestamp', o BIGINT METADATA FROM 'offset'"
         " VIRTUAL, up AS id + 1, k BYTES METADATA FROM 'key'",
-        "INSERT INTO k (ts, id) SELECT ts, id FROM k",
+        "INSERT INTO w (ts, id) SELECT ts, id FROM k",
     ).sinks
     assert [(column.name, column.type) for column in sink.table.columns] == [
         ("id", "INTEGER"),
@@ -121,7 +124,7 @@ def test_a_sink_gets_the_types_of_the_keys_and_no_virtual_columns() -> None:
 def test_a_value_is_cast_to_the_declared_type_first() -> None:
     (sink,) = _job(
         "id INT, ts DATE METADATA FROM 'timestamp', z TIMESTAMP_LTZ(3)",
-        "INSERT INTO k SELECT id, z, z FROM k",
+        "INSERT INTO w SELECT id, z, z FROM k",
     ).sinks
     assert _values(sink)[1] == 'CAST(CAST("z" AS DATE) AS TIMESTAMP WITH TIME ZONE)'
 
