@@ -42,13 +42,16 @@ class Stage:
 
     ``writer`` tells the tasks of an epoch apart (its number orders their files); ``staging`` is a
     directory for sinks that have no place of their own; ``remembered`` is what the sink's committer
-    gave to the checkpoint (`tidegate.connectors.base.SinkCommitter.prepare`).
+    gave to the checkpoint (`tidegate.connectors.base.SinkCommitter.prepare`) and to writers
+    (`FencingCommitter.fence`); ``known`` is the last epoch that the epoch log says this writer has
+    written, 0 where it says nothing.
     """
 
     staging: str
     epoch: int
     writer: str
     remembered: tuple[tuple[str, str], ...] = ()
+    known: int = 0
 
 
 _PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
@@ -65,7 +68,9 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
     "filesystem": lambda table, at: FilesystemWriter(table, at.epoch, at.writer, at.staging),
     "print": lambda table, at: PrintWriter(table, at.staging, at.epoch, at.writer),
     "blackhole": lambda _table, _at: BlackholeWriter(),
-    "kafka": lambda table, at: KafkaWriter(table, at.epoch, at.writer, dict(at.remembered)),
+    "kafka": lambda table, at: KafkaWriter(
+        table, at.epoch, at.writer, dict(at.remembered), at.known
+    ),
 }
 _COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
     "filesystem": FilesystemCommitter,

@@ -107,6 +107,8 @@ def _run(
     checkpoint.plan_on()
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
+    fenced = committer.fence(manifest["parallelism"])
+    remembered = {int(t): {**k, **fenced.get(int(t), {})} for t, k in manifest["sinks"].items()}
     job = WireJob(
         plan,
         str(checkpoint.path),
@@ -114,7 +116,7 @@ def _run(
         manifest["parallelism"],
         options.available_now,
         manifest["time_zone"],
-        tuple((int(t), tuple(sorted(kept.items()))) for t, kept in manifest["sinks"].items()),
+        tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
         options.bytes_max,
         options.duration_us,
     )
