@@ -29,7 +29,15 @@ from tidegate.connectors.option_types import (
 )
 from tidegate.errors import did_you_mean
 
-__all__ = ["CsvOptions", "KafkaOptions", "OptionProblem", "Options", "SourceOptions"]
+__all__ = [
+    "CsvOptions",
+    "KafkaOptions",
+    "KafkaSinkOptions",
+    "KafkaSourceOptions",
+    "OptionProblem",
+    "Options",
+    "SourceOptions",
+]
 
 
 class FilesystemOptions(Options, CsvOptions):
