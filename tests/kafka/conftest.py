@@ -27,15 +27,19 @@ def kafka(cluster: Cluster) -> Kit:
     return Kit(cluster.bootstrap)
 
 
+RETURNS_SOON = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
+"""A broker that was killed is let in again when its last session has ended."""
+
+
 @pytest.fixture
 def lone_cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A broker that a test may stop and start."""
-    with Cluster(tmp_path / "kafka") as running:
+    with Cluster(tmp_path / "kafka", settings=RETURNS_SOON) as running:
         yield running
 
 
 @pytest.fixture
 def three_brokers(tmp_path: Path) -> Iterator[Cluster]:
     """Brokers of which any one may go."""
-    with Cluster(tmp_path / "kafka", brokers=3) as running:
+    with Cluster(tmp_path / "kafka", brokers=3, settings=RETURNS_SOON) as running:
         yield running

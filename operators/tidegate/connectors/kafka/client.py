@@ -63,8 +63,8 @@ class Trouble:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __call__(self, error: KafkaError) -> None:
-        # That no broker is left says less than why the last one went.
-        if error.code() != KafkaError._ALL_BROKERS_DOWN or self.last is None:
+        # That none of the brokers is left says less than why the last one went.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
             self.last = error
         # A group is looked for by every consumer, and needed by none of ours.
         if is_refused(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
@@ -152,5 +152,6 @@ def explained(
     return RunError(
         f"{what}: no answer from the brokers at {servers}",
         detail=detail,
-        hint="check properties.bootstrap.servers, and that a broker is running there",
+        hint="check properties.bootstrap.servers and properties.security.protocol, and that a"
+        " broker is running there",
     )

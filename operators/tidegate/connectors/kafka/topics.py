@@ -17,6 +17,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.client import (
     REQUEST_S,
     Trouble,
@@ -27,12 +28,16 @@ from tidegate.connectors.kafka.client import (
     made,
 )
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
-from tidegate.errors import OptionsError, did_you_mean
+from tidegate.errors import OptionsError, RunError, did_you_mean
 
 _T = TypeVar("_T")
 
 Partition = tuple[str, int]
 
+_SLOW_S: Final = 2.0
+_PAUSE_S: Final = 0.2
+_NO_SUCH_TIME: Final = -1
+"""The offset of a time behind the last message."""
 _INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 )
@@ -42,6 +47,8 @@ _INTERNAL: Final = frozenset(
 class Topics:
     """The topics of one table, as the cluster sees them. Each question is bounded in time.
 
+    A client that got no answer is not asked again: it would go on asking the leader that it knew.
+
     Raises OptionsError when the cluster refuses us or a topic is not there, RunError when no
     broker answers.
     """
@@ -50,7 +57,9 @@ class Topics:
         self._table = table
         self._options = options
         self._trouble = Trouble()
+        self._clock = SystemClock()
         self._client: Any = None
+        self._asked_s = 0.0
         level = options.properties.get("isolation.level", "read_committed")
         self._isolation = (
             IsolationLevel.READ_UNCOMMITTED
@@ -81,6 +90,7 @@ class Topics:
             description = self._result(f"it cannot describe topic '{name}'", future)
             if description is not None:
                 found[name] = (str(description.topic_id), len(description.partitions))
+        self._settle()
         return found
 
     def require(self, name: str) -> OptionsError:
@@ -126,29 +136,45 @@ class Topics:
         self, partitions: Iterable[Partition], spec: Callable[[Partition], OffsetSpec]
     ) -> dict[Partition, int]:
         asked = {TopicPartition(*partition): spec(partition) for partition in partitions}
-        if not asked:
-            return {}
+        began_s = self._clock.monotonic_s()
+        while asked:
+            try:
+                return self._offsets_now(asked)
+            except RunError:
+                # Leaders change, and for a moment nobody is one: it passes.
+                if self._clock.monotonic_s() - began_s > REQUEST_S:
+                    raise
+                self._clock.sleep(_PAUSE_S)
+        return {}
+
+    def _offsets_now(self, asked: Mapping[TopicPartition, OffsetSpec]) -> dict[Partition, int]:
         futures: Mapping[TopicPartition, Future[Any]] = self._call(
             "it cannot ask for offsets",
-            lambda admin: admin.list_offsets(asked, isolation_level=self._isolation, **_bounded()),
+            lambda admin: admin.list_offsets(
+                dict(asked), isolation_level=self._isolation, **_bounded()
+            ),
         )
         found: dict[Partition, int] = {}
         for part, future in futures.items():
             what = f"it cannot ask for the offsets of '{part.topic}', partition {part.partition}"
             answer = self._result(what, future)
-            if answer is not None:
-                found[part.topic, part.partition] = answer.offset
+            if answer is None:
+                continue
+            if answer.offset < 0 and answer.offset != _NO_SUCH_TIME:
+                # So the client says, without an error, that it found no leader to ask.
+                raise self._explained(what, None)
+            found[part.topic, part.partition] = answer.offset
+        self._settle()
         return found
 
     def _call(self, what: str, ask: Callable[[Any], _T]) -> _T:
         if self._client is None:
-            # librdkafka asks again by itself only for what it knows to be gone: once is enough.
             self._client = made(AdminClient, config(self._options, self._trouble, {}))
         self._trouble.clear()
+        self._asked_s = self._clock.monotonic_s()
         try:
             return ask(self._client)
         except KafkaException as error:
-            self._client.poll(0)  # lets background errors speak
             raise self._explained(what, error.args[0]) from None
 
     def _result(self, what: str, future: Future[Any]) -> Any:
@@ -164,10 +190,17 @@ class Topics:
                 problem: KafkaError = error.args[0]
                 if is_unknown_topic(problem) or problem.code() == KafkaError.GROUP_ID_NOT_FOUND:
                     return None
-                self._client.poll(0)
                 raise self._explained(what, problem) from None
 
+    def _settle(self) -> None:
+        """All has been answered. A client that took long would do so again: it asks a dead broker
+        first, whatever it knows, and lets the question's time pass before it asks another."""
+        if self._clock.monotonic_s() - self._asked_s > _SLOW_S:
+            self._client = None
+
     def _explained(self, what: str, error: KafkaError | None) -> Exception:
+        self._client.poll(0)  # lets background errors speak
+        self._client = None
         if error is not None and is_refused(error):
             self._trouble(error)
         return explained(

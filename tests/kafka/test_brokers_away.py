@@ -1,0 +1,200 @@
+"""T9: brokers restart and leaders change, while a table is planned and while it is read."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import TopicCollection
+
+from kafka.broker import Broker, Cluster
+from kafka.epochs import ENGINE, Run, until, values
+from kafka.kit import Kit
+from tidegate.clock import ManualClock, SystemClock
+from tidegate.connectors.kafka import planner, topics
+from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
+from tidegate.errors import RunError
+
+COLUMN = ("a", "BIGINT")
+ENDS = [signal.SIGTERM, signal.SIGKILL]
+
+
+@contextmanager
+def away(broker: Broker, how: signal.Signals) -> Iterator[None]:
+    """The broker ends, and begins to start again at once, which takes seconds."""
+    broker.stop(how)
+    starting = threading.Thread(target=broker.start)
+    starting.start()
+    try:
+        yield
+    finally:
+        starting.join()
+
+
+def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
+    """Who leads the first partition."""
+    while True:
+        (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
+        first = future.result(30).partitions[0].leader
+        if first is not None and cluster.brokers[first.id - 1].is_running:
+            return cluster.brokers[first.id - 1]
+
+
+def rows_of(run: Run, count: int) -> list[int]:
+    """Runs epochs until as many rows have come."""
+    read: list[int] = []
+
+    def is_enough() -> bool:
+        read.extend(run.epoch().column("a"))
+        return len(read) >= count
+
+    until(is_enough)
+    return read
+
+
+@pytest.fixture
+def quick_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "REQUEST_S", 0.2)
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_broker_restarts_in_the_middle_of_an_epoch(
+    lone_cluster: Cluster, how: signal.Signals
+) -> None:
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("restart")
+    count = 300_000
+    kit.put(topic, 0, values(*range(count)))
+    run = Run(kit.source(topic, COLUMN))
+    (split,) = plans = run.plan()
+    reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
+    chunks = reader.read(split, None, plans[split].end, 0)
+    read = next(chunks).data["a"].to_pylist()
+    with away(lone_cluster.brokers[0], how):
+        for chunk in chunks:
+            read += chunk.data["a"].to_pylist()
+    assert read == list(range(count))
+
+
+def test_a_broker_is_away_when_an_epoch_begins_and_when_it_ends(lone_cluster: Cluster) -> None:
+    """Cached: all rows are fetched, and only the topic's identity is asked for. Else: none is."""
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("ends")
+    kit.put(topic, 0, values(*range(20)))
+    run = Run(kit.source(topic, COLUMN), workers=2)
+    assert run.epoch(5).column("a") == list(range(5))
+    plans = run.plan(5)
+    with away(lone_cluster.brokers[0], signal.SIGKILL):
+        epoch = run.read(plans)
+    assert epoch.column("a") == list(range(5, 10))
+    run.commit(epoch)
+    plans = run.plan()
+    with away(lone_cluster.brokers[0], signal.SIGKILL):
+        epoch = run.read(plans, worker=1)
+    assert epoch.column("a") == list(range(10, 20))
+
+
+def test_the_planner_goes_on_when_the_broker_is_there_again(
+    lone_cluster: Cluster, quick_questions: None
+) -> None:
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("planned", partitions=2)
+    kit.put(topic, 0, values(0, 1))
+    clock = ManualClock()
+    run = Run(kit.source(topic, COLUMN), clock=clock)
+    assert run.epoch().column("a") == [0, 1]
+    kit.put(topic, 0, values(2))
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    before = dict(run.positions)
+    clock.time_us += 600_000_000  # an epoch that took long is no silence of the broker's
+    for _ in range(3):
+        epoch = run.epoch()
+        clock.time_us += 20_000_000
+        assert run.positions == before
+        assert not any(plan.at_end or plan.finished for plan in epoch.plans.values())
+        assert run.planner.waiting(run.positions) == []
+    lone_cluster.brokers[0].start()
+    lone_cluster.wait()
+    assert rows_of(run, 1) == [2]
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    clock.time_us += 600_000_000
+    run.epoch()  # the first silence is over: this is another one
+
+
+def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: None) -> None:
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("given up")
+    clock = ManualClock()
+    run = Run(kit.source(topic, COLUMN), clock=clock)
+    run.epoch()
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    run.epoch()
+    clock.time_us += int(planner.PATIENCE_S * 1e6)
+    run.epoch()
+    clock.time_us += 1
+    with pytest.raises(RunError, match="no answer from the brokers at") as caught:
+        run.epoch()
+    assert "Connection refused" in caught.value.detail
+    assert caught.value.exit_code == 1
+
+
+def test_splits_that_are_finished_stay_so_without_a_broker(
+    lone_cluster: Cluster, quick_questions: None
+) -> None:
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("finished")
+    kit.put(topic, 0, values(0))
+    run = Run(kit.source(topic, COLUMN, scan_bounded_mode="latest-offset"), clock=ManualClock())
+    assert run.epoch().plans[f"{topic}-0"].finished
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    assert run.epoch().plans[f"{topic}-0"].finished
+
+
+class HurriedClock(SystemClock):
+    """A minute is a second."""
+
+    def monotonic_s(self) -> float:
+        return super().monotonic_s() * 60
+
+
+def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: None) -> None:
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("reader gives up")
+    kit.put(topic, 0, values(0))
+    run = Run(kit.source(topic, COLUMN))
+    (split,) = plans = run.plan()
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0])
+    with pytest.raises(RunError, match=f"came for {PATIENCE_S:.0f} s, at offset 0 of 1") as caught:
+        list(reader.read(split, None, plans[split].end, 0))
+    assert "Connection refused" in caught.value.detail
+
+
+def test_leaders_are_killed_while_rows_are_read_and_planned(three_brokers: Cluster) -> None:
+    kit = Kit(three_brokers.bootstrap)
+    topic = kit.topic("leaders", copies=3)
+    run = Run(kit.source(topic, COLUMN))
+    written, part = 0, 100_000
+    read: list[int] = []
+    for _ in range(2):
+        kit.put(topic, 0, values(*range(written, written + part)))
+        written += part
+        (split,) = plans = run.plan()
+        reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
+        chunks = reader.read(split, run.positions.get(split), plans[split].end, 0)
+        read += next(chunks).data["a"].to_pylist()
+        killed = leader(kit, three_brokers, topic)
+        killed.stop(signal.SIGKILL)
+        for chunk in chunks:
+            read += chunk.data["a"].to_pylist()
+        run.positions = {split: plans[split].end}
+        assert read == list(range(written))
+        kit.put(topic, 0, values(written))  # to the new leader
+        written += 1
+        read += rows_of(run, 1)
+        assert read == list(range(written))
+        killed.start()
+        three_brokers.wait()
