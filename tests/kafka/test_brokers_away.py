@@ -38,9 +38,10 @@ def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
     """Who leads the first partition."""
     while True:
         (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
-        first = future.result(30).partitions[0].leader
-        if first is not None and cluster.brokers[first.id - 1].is_running:
-            return cluster.brokers[first.id - 1]
+        node = future.result(30).partitions[0].leader
+        broker = None if node is None else cluster.brokers[int(node.id) - 1]
+        if broker is not None and broker.is_running:
+            return broker
 
 
 def rows_of(run: Run, count: int) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafka.epochs import ENGINE, Run, Transaction, ended_at, values
@@ -11,10 +13,10 @@ from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import TrustError
 
 COLUMN = ("a", "BIGINT")
-GO_ON = {"scan_fail__on__data__loss": "false"}
+GO_ON: dict[str, Any] = {"scan_fail__on__data__loss": "false"}
 
 
-def standing_at_five(kafka: Kit, *, cached: bool = False, **options: str) -> Run:
+def standing_at_five(kafka: Kit, *, cached: bool = False, **options: Any) -> Run:
     """Five rows are read, fifteen more are there, of which the worker has fetched none.
 
     ``cached``: or perhaps some, since its consumer goes on.
@@ -126,7 +128,7 @@ def test_a_start_that_retention_has_passed_is_a_loss(kafka: Kit) -> None:
     topic = kafka.topic("starts too early")
     kafka.put(topic, 0, values(*range(10)))
     kafka.remove_before(topic, 0, 4)
-    options = {
+    options: dict[str, Any] = {
         "scan_startup_mode": "specific-offsets",
         "scan_startup_specific__offsets": "partition:0,offset:2",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,7 +31,7 @@ def shown(epoch: Epoch) -> list[dict[str, Any]]:
 
 
 def read(
-    kafka: Kit, messages: list[Put | bytes], *columns: tuple[str, str], **options: Any
+    kafka: Kit, messages: Sequence[Put | bytes], *columns: tuple[str, str], **options: Any
 ) -> Epoch:
     """What a table over a new topic with ``messages`` reads."""
     topic = kafka.topic("messages")
@@ -39,7 +40,7 @@ def read(
 
 
 def test_tombstones_and_empty_values_are_malformed(kafka: Kit) -> None:
-    messages = [*values(0), Put(None, b"k"), b"", b" ", *values(4), Put(None)]
+    messages: list[Put | bytes] = [*values(0), Put(None, b"k"), b"", b" ", *values(4), Put(None)]
     epoch = read(kafka, messages, COLUMN)
     assert epoch.column("a") == [0, 4]
     assert [*epoch.malformed.values()] == [[(1, None), (2, b""), (3, b" "), (5, None)]]
@@ -85,7 +86,7 @@ KEY = ("k", "BIGINT")
     ],
 )
 def test_columns_of_the_key(
-    kafka: Kit, columns: Any, options: dict[str, str], rows: list[tuple[Any, ...]]
+    kafka: Kit, columns: Any, options: dict[str, Any], rows: list[tuple[Any, ...]]
 ) -> None:
     messages = [
         Put(b'{"a": 0, "k": 7}', b'{"k": 1}'),
@@ -104,7 +105,7 @@ def test_columns_of_the_key(
 
 def test_a_csv_key_and_a_raw_key(kafka: Kit) -> None:
     messages = [Put(b'{"a": 0}', b"1"), Put(b'{"a": 1}', b"x"), Put(b'{"a": 2}', None)]
-    options = {"key_fields": "k", "value_fields__include": "EXCEPT_KEY"}
+    options: dict[str, Any] = {"key_fields": "k", "value_fields__include": "EXCEPT_KEY"}
     csv = read(kafka, messages, KEY, COLUMN, key_format="csv", **options)
     assert (csv.column("k"), csv.bad) == ([1], [1, 2])
     raw = read(kafka, messages, ("k", "VARCHAR"), COLUMN, key_format="raw", **options)
@@ -246,19 +247,23 @@ def test_csv(kafka: Kit) -> None:
 
 
 def test_csv_with_signs_of_its_own(kafka: Kit) -> None:
-    options = {"csv_field__delimiter": ";", "csv_quote__character": "'", "csv_null__literal": "-"}
+    options: dict[str, Any] = {
+        "csv_field__delimiter": ";",
+        "csv_quote__character": "'",
+        "csv_null__literal": "-",
+    }
     messages: list[Put | bytes] = [b"1;'a;b'", b"-;-"]
     epoch = read(kafka, messages, COLUMN, ("b", "VARCHAR"), format="csv", **options)
     assert [tuple(row.values()) for row in shown(epoch)] == [(1, "a;b"), (None, None)]
 
 
 def test_raw(kafka: Kit) -> None:
-    messages = [b"text", b"", Put(None), b"\xff", "ü".encode()]
+    messages: list[Put | bytes] = [b"text", b"", Put(None), b"\xff", "ü".encode()]
     text = read(kafka, messages, ("v", "VARCHAR"), format="raw")
     assert (text.column("v"), text.bad) == (["text", "", None, "ü"], [3])
     blob = read(kafka, messages, ("v", "BLOB"), format="raw")
     assert blob.column("v") == [b"text", b"", None, b"\xff", "ü".encode()]
-    numbers = [struct.pack(">i", 7), b"", Put(None), b"123"]
+    numbers: list[Put | bytes] = [struct.pack(">i", 7), b"", Put(None), b"123"]
     number = read(kafka, numbers, ("v", "INTEGER"), format="raw")
     assert (number.column("v"), number.bad) == ([7, None], [1, 3])
     nothing = read(kafka, [Put(None), Put(None)], ("v", "VARCHAR"), format="raw")
@@ -277,6 +282,6 @@ def test_avro(kafka: Kit) -> None:
         fastavro.schemaless_writer(out, schema, {"a": a})
         return out.getvalue()
 
-    messages = [datum(5), b"", Put(None), datum(None), datum(6) + b"!", datum(7)]
+    messages: list[Put | bytes] = [datum(5), b"", Put(None), datum(None), datum(6) + b"!", datum(7)]
     epoch = read(kafka, messages, COLUMN, format="avro")
     assert (epoch.column("a"), epoch.bad) == ([5, None, 7], [1, 2, 4])

@@ -108,7 +108,7 @@ def test_compacted_offsets_are_gaps(kafka: Kit) -> None:
         "delete.retention.ms": "0",
     }
     topic = kafka.topic("compacted", settings=settings)
-    kafka.put(topic, 0, [Put(*values(n), key=b"k%d" % (n % 3)) for n in range(30)])
+    kafka.put(topic, 0, [Put(b'{"a": %d}' % n, key=b"k%d" % (n % 3)) for n in range(30)])
     kafka.put(topic, 0, [Put(None, key=b"k0"), Put(b'{"a": 31}', key=b"last")])
 
     def left() -> list[int | None]:

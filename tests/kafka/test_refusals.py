@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import (
@@ -69,9 +70,9 @@ TableOf = Callable[..., Table]
 def table_of(guarded: Cluster, topic: str, monkeypatch: pytest.MonkeyPatch) -> TableOf:
     """The topic's table by the guarded listener, for a user with a password."""
 
-    def made(user: str, password: str, **options: str) -> Table:
+    def made(user: str, password: str, **options: Any) -> Table:
         monkeypatch.setenv("KAFKA_PASSWORD", password)
-        given = {
+        given: dict[str, Any] = {
             "properties_security_protocol": "SASL_PLAINTEXT",
             "properties_sasl_mechanism": "PLAIN",
             "properties_sasl_username": user,
@@ -229,7 +230,7 @@ def test_properties_that_are_wrong(
     guarded: Cluster,
     topic: str,
     monkeypatch: pytest.MonkeyPatch,
-    options: dict[str, str],
+    options: dict[str, Any],
     told: str,
     reads: bool,
 ) -> None:

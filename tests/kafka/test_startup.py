@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kafka.epochs import Run, commit_offsets, ended_at, values
@@ -17,14 +19,14 @@ SECOND = [10, 11, 12]  # partition 1: a = 10 + offset, at second a
 def topic(kafka: Kit) -> str:
     name = kafka.topic("startup", partitions=2)
     for partition, numbers in enumerate((FIRST, SECOND)):
-        messages = [Put(*values(n), time_ms=n * 1000 or 1) for n in numbers]
+        messages = [Put(b'{"a": %d}' % n, time_ms=n * 1000 or 1) for n in numbers]
         kafka.put(name, partition, messages)
     commit_offsets(kafka, "both", name, {0: 3, 1: 1})
     commit_offsets(kafka, "first-only", name, {0: 3})
     return name
 
 
-def scan(**options: str) -> dict[str, str]:
+def scan(**options: Any) -> dict[str, Any]:
     return {f"scan_startup_{name}": value for name, value in options.items()}
 
 
@@ -65,7 +67,7 @@ def scan(**options: str) -> dict[str, str]:
     ],
 )
 def test_where_a_table_begins(
-    kafka: Kit, topic: str, options: dict[str, str], read: list[int]
+    kafka: Kit, topic: str, options: dict[str, Any], read: list[int]
 ) -> None:
     run = Run(kafka.source(topic, COLUMN, **options))
     assert run.epoch().column("a") == read
@@ -85,7 +87,7 @@ def test_where_a_table_begins(
     ],
 )
 def test_where_a_table_ends(
-    kafka: Kit, topic: str, options: tuple[str, dict[str, str]], read: list[int]
+    kafka: Kit, topic: str, options: tuple[str, dict[str, Any]], read: list[int]
 ) -> None:
     mode, more = options
     given = {"scan_bounded_mode": mode} | {f"scan_bounded_{n}": v for n, v in more.items()}
@@ -116,7 +118,7 @@ def test_a_bounded_table_ends_where_it_ended_when_it_began(kafka: Kit) -> None:
 def test_an_end_that_is_still_to_come_is_waited_for(kafka: Kit) -> None:
     topic = kafka.topic("future end")
     kafka.put(topic, 0, values(0, 1))
-    options = {
+    options: dict[str, Any] = {
         "scan_bounded_mode": "specific-offsets",
         "scan_bounded_specific__offsets": "partition:0,offset:3",
     }
@@ -129,7 +131,7 @@ def test_an_end_that_is_still_to_come_is_waited_for(kafka: Kit) -> None:
 
 
 def test_a_table_that_begins_behind_its_end_is_finished_at_once(kafka: Kit, topic: str) -> None:
-    options = {
+    options: dict[str, Any] = {
         "scan_startup_mode": "latest-offset",
         "scan_bounded_mode": "timestamp",
         "scan_bounded_timestamp__millis": "2000",
@@ -203,7 +205,7 @@ def test_latest_does_not_look_into_open_transactions(kafka: Kit) -> None:
     ],
 )
 def test_a_beginning_that_is_not_there(
-    kafka: Kit, topic: str, options: dict[str, str], told: str
+    kafka: Kit, topic: str, options: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(OptionsError, match=told):
         Run(kafka.source(topic, COLUMN, **options)).epoch()

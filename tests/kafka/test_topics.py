@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException
@@ -33,8 +34,8 @@ def test_rows_of_an_epoch_are_shared_by_all_partitions(kafka: Kit) -> None:
     for partition, count in enumerate((100, 3, 0, 50)):
         kafka.put(topic, partition, values(*range(count)))
     run = Run(kafka.source(topic, COLUMN))
-    counts = []
-    while sum(map(sum, counts)) < 153:
+    counts: list[list[int]] = []
+    while sum(sum(count) for count in counts) < 153:
         plans = run.epoch(30).plans
         counts.append([plans[f"{topic}-{partition}"].rows_max for partition in range(4)])
         assert sum(counts[-1]) <= 30
@@ -108,7 +109,7 @@ def test_a_partition_that_was_added_while_the_job_was_down(kafka: Kit) -> None:
 def test_a_new_topic_of_a_pattern_is_read_from_its_first_row(kafka: Kit) -> None:
     first = kafka.topic("joins.a")
     clock = ManualClock()
-    options = {
+    options: dict[str, Any] = {
         "topic__pattern": r"joins-[ab]-\d+",
         "scan_topic__partition__discovery_interval": "10 s",
         "scan_startup_mode": "latest-offset",
@@ -126,7 +127,7 @@ def test_a_new_topic_of_a_pattern_is_read_from_its_first_row(kafka: Kit) -> None
 def test_without_discovery_nothing_joins_until_a_restart(kafka: Kit) -> None:
     topic = kafka.topic("still")
     clock = ManualClock()
-    options = {"scan_topic__partition__discovery_interval": "0"}
+    options: dict[str, Any] = {"scan_topic__partition__discovery_interval": "0"}
     run = Run(kafka.source(topic, COLUMN, **options), clock=clock)
     run.epoch()
     kafka.grow(topic, 2)
