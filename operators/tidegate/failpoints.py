@@ -2,7 +2,7 @@
 
 ``TIDEGATE_FAILPOINTS="name:epoch,…"`` kills the process with SIGKILL when it passes the point
 called ``name`` in that epoch. Nothing is cleaned up, as in a crash. ``name:epoch:stop`` stops it
-instead, until a SIGCONT: what goes on then is a zombie. Without the variable a point costs a
+instead, once, until a SIGCONT: what goes on then is a zombie. Without the variable a point costs a
 dictionary look-up.
 
     after-staging       rows are staged, the epoch's entry is not written
@@ -32,7 +32,6 @@ SINK_NAMES = (
     "sink-after-commit",
 )
 NAMES = ("after-staging", "after-entry", "after-publish", *SINK_NAMES)
-_SIGNALS = {"": signal.SIGKILL, ":stop": signal.SIGSTOP}
 
 
 def hit(name: str, epoch: int) -> None:
@@ -40,7 +39,10 @@ def hit(name: str, epoch: int) -> None:
     assert name in NAMES, name
     wanted = os.environ.get(_VARIABLE)
     if wanted:
-        points = wanted.split(",")
-        for how, number in _SIGNALS.items():
-            if f"{name}:{epoch}{how}" in points:
-                os.kill(os.getpid(), number)
+        points, here = wanted.split(","), f"{name}:{epoch}"
+        if here in points:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if (stop := f"{here}:stop") in points:
+            points.remove(stop)
+            os.environ[_VARIABLE] = ",".join(points)
+            os.kill(os.getpid(), signal.SIGSTOP)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import Any, Final
@@ -103,6 +104,35 @@ def check_properties(table: str, options: KafkaSinkOptions) -> None:
     Sender.of(options, extra)
 
 
+class Failed(Exception):  # noqa: N818 -- not for users, who are told `failure`
+    """Something that Kafka did not do, and what the client said in the background."""
+
+    def __init__(self, error: KafkaError, trouble: Trouble) -> None:
+        super().__init__(error)
+        self.error = error
+        self.trouble = trouble
+
+
+@contextmanager
+def failing(trouble: Trouble) -> Iterator[None]:
+    """Turns what the client raises into `Failed`.
+
+    It raises a fatal error, such as that it was fenced, in the midst of its callbacks; what comes
+    of that is a SystemError.
+    """
+    try:
+        yield
+    except KafkaException as raised:
+        raise Failed(raised.args[0], trouble) from None
+    except SystemError as raised:
+        fatal = raised.__cause__
+        if not isinstance(fatal, KafkaException):
+            raise
+        # The client never lets go of them, nor they of the frames that hold an epoch's rows.
+        raised.__traceback__ = fatal.__traceback__ = None
+        raise Failed(fatal.args[0], trouble) from None
+
+
 @dataclass(slots=True)
 class _Undelivered:
     """The producer's callback: why a message was given up, the telling reason of several."""
@@ -117,7 +147,7 @@ class _Undelivered:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """A producer, what it said, and what it did not deliver. Failures are KafkaExceptions."""
+    """A producer, what it said, and what it did not deliver. It is to be used in `failing`."""
 
     producer: Any
     trouble: Trouble

@@ -11,6 +11,7 @@ marker of another checkpoint does not count: whoever starts a job anew asks for 
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +20,17 @@ from functools import cache
 from typing import Final
 
 import pyarrow as pa
-from confluent_kafka import KafkaException
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Progress, StagedFile
-from tidegate.connectors.kafka.delivery import WAIT_S, Sender, check_properties, failure
+from tidegate.connectors.kafka.delivery import (
+    WAIT_S,
+    Failed,
+    Sender,
+    check_properties,
+    failing,
+    failure,
+)
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.markers import RENEWAL_S
 from tidegate.connectors.kafka.options import KafkaSinkOptions
@@ -118,13 +125,13 @@ class KafkaWriter:
             sender = Sender.of(self._options, extra)
         sender.begin()
         try:
-            self._send(sender)
-            sender.drain(WAIT_S if surely else _NONE_WAIT_S)
-        except KafkaException as failed:
+            with failing(sender.trouble):
+                self._send(sender)
+                sender.drain(WAIT_S if surely else _NONE_WAIT_S)
+        except Failed as failed:
             if surely:
-                raise failure(
-                    self._table.name, self._options, failed.args[0], sender.trouble
-                ) from None
+                name = self._table.name
+                raise failure(name, self._options, failed.error, failed.trouble) from None
             return  # with the producer and what it could not deliver
         _PLAIN[self._table.options] = sender
 
@@ -132,6 +139,7 @@ class KafkaWriter:
 @cache
 def _engine() -> Engine:
     """This worker's: to make one takes longer than a small transaction."""
+    atexit.register(_engine.cache_clear)  # DuckDB complains of what outlives it
     return Engine()
 
 

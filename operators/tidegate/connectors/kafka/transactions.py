@@ -31,8 +31,8 @@ that was cut off, and not told yet that another took over, may answer with an ol
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
@@ -42,7 +42,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Progress
 from tidegate.connectors.kafka.client import Trouble, config, made
-from tidegate.connectors.kafka.delivery import WAIT_S, Sender, failure, is_permanent
+from tidegate.connectors.kafka.delivery import (
+    WAIT_S,
+    Failed,
+    Sender,
+    failing,
+    failure,
+    is_permanent,
+)
 from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.failpoints import hit
@@ -152,7 +159,7 @@ class Transactions:
             try:
                 attempt()
                 break
-            except _Failed as failed:
+            except Failed as failed:
                 late = self._clock.monotonic_s() > until_s
                 if is_permanent(failed.error) or late or number == _TRIES:
                     raise failure(
@@ -182,7 +189,7 @@ class Transactions:
             "transaction.timeout.ms": options.transaction_timeout_us // 1000,
         }
         sender = Sender.of(options, extra)
-        with _failing(sender.trouble):
+        with failing(sender.trouble):
             sender.connect(options.topic)
             sender.producer.init_transactions(WAIT_S)
             hit("sink-fenced", epoch)
@@ -197,7 +204,7 @@ class Transactions:
             "isolation.level": "read_committed",  # waits for the end of what is being committed
             "reconnect.backoff.ms": 1,
         }
-        with _failing(trouble):
+        with failing(trouble):
             reader = made(Consumer, config(self._options, trouble, ours))
             try:
                 return reader.consumer_group_metadata(), Marker.of(self._committed(reader))
@@ -227,7 +234,7 @@ class Transactions:
         marker = Marker(epoch, self._checkpoint, self._run)
         offsets = [marker.offset(self._options.topic)]
         try:
-            with _failing(sender.trouble):
+            with failing(sender.trouble):
                 sender.producer.begin_transaction()
                 if send is not None:
                     send(sender)
@@ -237,27 +244,9 @@ class Transactions:
                 if send is not None:
                     hit("sink-before-commit", epoch)
                 sender.producer.commit_transaction(WAIT_S)
-        except _Failed as failed:
+        except Failed as failed:
             if is_permanent(failed.error):  # else the next fence undoes it
-                with suppress(KafkaException):
+                with suppress(Failed), failing(sender.trouble):
                     sender.producer.abort_transaction(_ABORT_S)
             raise
         kept.marker = marker
-
-
-class _Failed(Exception):  # noqa: N818 -- not for users: `Transactions._again` decides
-    """Something that Kafka did not do."""
-
-    def __init__(self, error: KafkaError, trouble: Trouble) -> None:
-        super().__init__(error)
-        self.error = error
-        self.trouble = trouble
-
-
-@contextmanager
-def _failing(trouble: Trouble) -> Iterator[None]:
-    """Turns KafkaExceptions into `_Failed`."""
-    try:
-        yield
-    except KafkaException as failed:
-        raise _Failed(failed.args[0], trouble) from None
