@@ -16,7 +16,7 @@ from spark.orders import ledger_of
 from spark.processes import Commands, Warm, wait_until
 
 BEGIN: Final = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
-ODD_TIMES: Final = (
+ODD_TIMES: Final[tuple[Any, ...]] = (
     *("2200-01-01 00:00:00", "9999-12-31 23:59:59.999999"),
     *("1970-01-01 00:00:00", "1969-12-31 23:59:59.999999", "0001-01-01 00:00:00"),
     *("2024-03-31 02:30:00", "2024-05-01T08:00:10Z", "2024-05-01 08:00:10+02:00"),
