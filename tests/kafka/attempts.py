@@ -63,8 +63,7 @@ class Driver:
 
     def start(self) -> Self:
         """Takes the sink over."""
-        assert self.kept is not None
-        self.remembered = {**self.kept, **self.committer.fence(self.writers, self.progress)}
+        self.remembered = self.committer.fence(self.writers, self.progress)
         return self
 
     def successor(self) -> Driver:

@@ -9,8 +9,10 @@ from itertools import islice, repeat
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, ConfigResource
 
 from tidegate.connectors.kafka.client import (
+    REQUEST_S,
     Trouble,
     config,
     explained,
@@ -24,6 +26,7 @@ from tidegate.errors import OptionsError, SinkError, TidegateError
 
 WAIT_S: Final = 120
 """How long brokers may be away before an epoch fails."""
+_BATCH_BYTES: Final = 1_000_000
 _BLOCK_ROWS: Final = 10_000
 _IN_FLIGHT_MAX: Final = 200_000
 _BY_KEY: Final = -1
@@ -63,8 +66,10 @@ _PERMANENT: Final = frozenset(
     }
 )
 _HINTS: Final[Mapping[int, str]] = {
-    KafkaError.MSG_SIZE_TOO_LARGE: "raise the topic's max.message.bytes; where single rows are"
-    " small, lower properties.batch.size below it",
+    KafkaError.MSG_SIZE_TOO_LARGE: "raise the topic's max.message.bytes, or lower"
+    " properties.batch.size where rows are small",
+    KafkaError.INVALID_TIMESTAMP: "the topic takes no times that lie further back, or ahead, than"
+    " its message.timestamp.before.max.ms and message.timestamp.after.max.ms",
     KafkaError.INVALID_TRANSACTION_TIMEOUT: "'sink.transaction-timeout' is more than the brokers'"
     " transaction.max.timeout.ms",
 }
@@ -101,7 +106,7 @@ def check_properties(table: str, options: KafkaSinkOptions) -> None:
                 hint="leave it out: a row counts as written when all replicas have it",
             )
     extra = {"transactional.id": "none"} if options.guarantee == "exactly-once" else {}
-    Sender.of(options, extra)
+    Sender.of(options, {}, extra)
 
 
 class Failed(Exception):  # noqa: N818 -- not for users, who are told `failure`
@@ -133,6 +138,20 @@ def failing(trouble: Trouble) -> Iterator[None]:
         raise Failed(fatal.args[0], trouble) from None
 
 
+def batch_bytes(options: KafkaSinkOptions) -> int:
+    """How large a batch may be: a topic takes none beyond its ``max.message.bytes``.
+
+    The client's usual size where brokers don't tell.
+    """
+    client = made(AdminClient, config(options, Trouble(), {}))
+    topic = ConfigResource(ConfigResource.Type.TOPIC, options.topic)
+    try:
+        (future,) = client.describe_configs([topic], request_timeout=REQUEST_S).values()
+        return min(_BATCH_BYTES, int(future.result()["max.message.bytes"].value))
+    except (KafkaException, KeyError):
+        return _BATCH_BYTES
+
+
 @dataclass(slots=True)
 class _Undelivered:
     """The producer's callback: why a message was given up, the telling reason of several."""
@@ -154,15 +173,17 @@ class Sender:
     undelivered: _Undelivered
 
     @classmethod
-    def of(cls, options: KafkaSinkOptions, extra: Mapping[str, Any]) -> Sender:
-        """A new one: our defaults, over them the table's properties, over them ``extra``.
+    def of(
+        cls, options: KafkaSinkOptions, usual: Mapping[str, Any], extra: Mapping[str, Any]
+    ) -> Sender:
+        """A new one: what is ``usual``, over it the table's properties, over them ``extra``.
 
         Raises OptionsError when the properties are wrong.
         """
         given = options.properties
         defaults = {
             name: value
-            for name, value in _DEFAULTS.items()
+            for name, value in {**_DEFAULTS, **usual}.items()
             if name not in given and _ALIASES.get(name) not in given
         }
         trouble, undelivered = Trouble(), _Undelivered()

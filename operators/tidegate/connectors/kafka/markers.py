@@ -61,6 +61,10 @@ class Judge:
     checkpoint: str
     run: str
 
+    def marker(self, epoch: int) -> Marker:
+        """The writer's own."""
+        return Marker(epoch, self.checkpoint, self.run)
+
     def in_task(self, found: Marker | None, known: int) -> Marker:
         """``found``, read by a task. ``known``: the last epoch of the writer in the epoch log.
 

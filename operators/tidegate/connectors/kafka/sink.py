@@ -27,6 +27,7 @@ from tidegate.connectors.kafka.delivery import (
     WAIT_S,
     Failed,
     Sender,
+    batch_bytes,
     check_properties,
     failing,
     failure,
@@ -52,8 +53,8 @@ _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 class KafkaWriter:
     """Implements `tidegate.connectors.base.SinkWriter`.
 
-    ``remembered``: what `KafkaCommitter` gave to the checkpoint, and the run to writers. ``known``:
-    the last epoch that this writer has written, by the epoch log.
+    ``remembered``: what `KafkaCommitter` gives to writers. ``known``: the last epoch that this
+    writer has written, by the epoch log.
     """
 
     def __init__(
@@ -82,10 +83,8 @@ class KafkaWriter:
         if self._rows == 0:
             return []
         if self._options.guarantee == "exactly-once":
-            known = self._remembered
-            name, writer = self._table.name, self._writer
             transactions = Transactions(
-                name, self._options, writer, known["identity"], known["run"]
+                self._table.name, self._options, self._writer, self._remembered
             )
             transactions.write(self._epoch, self._known, self._send)
         else:
@@ -119,10 +118,8 @@ class KafkaWriter:
         surely = self._options.guarantee == "at-least-once"
         sender = _PLAIN.pop(self._table.options, None)
         if sender is None:
-            given = self._options.properties
-            wanted = {"enable.idempotence": True} if surely else {}
-            extra = {name: value for name, value in wanted.items() if name not in given}
-            sender = Sender.of(self._options, extra)
+            usual = {"batch.size": self._remembered["batch"], "enable.idempotence": surely}
+            sender = Sender.of(self._options, usual, {})
         sender.begin()
         try:
             with failing(sender.trouble):
@@ -162,8 +159,8 @@ class KafkaCommitter:
         self._table = table
         self._token = token
         self._clock: Clock = clock or SystemClock()
-        self._identity = ""
-        self._run = ""
+        self._given: dict[str, str] = {}
+        """What writers get: ``identity``, the ``run`` of this driver, the size of a ``batch``."""
         self._marked_us: dict[str, int] = {}
         """When each writer was last marked, as far as this driver knows."""
 
@@ -176,19 +173,20 @@ class KafkaCommitter:
         return {"identity": self._token()} if fresh else {}
 
     def bind(self, remembered: Mapping[str, str]) -> None:
-        self._identity = remembered.get("identity", "")
-        if not self._identity:
+        self._given = dict(remembered)
+        if not self._given.get("identity"):
             raise TrustError("the checkpoint's job.json does not say whose markers are its own")
 
     def fence(self, writers: int, progress: Callable[[], Progress]) -> dict[str, str]:
+        self._given |= {"batch": str(batch_bytes(self._options))}
         if self._options.guarantee != "exactly-once":
-            return {}
-        self._run = self._token()
+            return self._given
+        self._given |= {"run": self._token()}
         names = [str(number) for number in range(writers)]
         with ThreadPoolExecutor(_CLAIMS_AT_ONCE) as pool:
             for name in pool.map(lambda name: self._claimed(name, progress), names):
                 self._marked_us[name] = self._clock.now_us()
-        return {"run": self._run}
+        return self._given
 
     def renew(self, epoch: int) -> None:
         now_us = self._clock.now_us()
@@ -212,4 +210,4 @@ class KafkaCommitter:
         return name
 
     def _transactions(self, name: str) -> Transactions:
-        return Transactions(self._table.name, self._options, name, self._identity, self._run)
+        return Transactions(self._table.name, self._options, name, self._given)

@@ -31,7 +31,7 @@ that was cut off, and not told yet that another took over, may answer with an ol
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -87,7 +87,7 @@ _CACHE: OrderedDict[tuple[str, str, str, str], _Kept] = OrderedDict()
 
 
 class Transactions:
-    """Those of one writer. ``checkpoint`` and ``run``: see `markers`.
+    """Those of one writer. ``given``: what `KafkaCommitter` gives to writers.
 
     Raises SinkError when rows cannot be written, OptionsError when the brokers refuse us, and what
     `markers.Judge` raises.
@@ -98,18 +98,17 @@ class Transactions:
         table: str,
         options: KafkaSinkOptions,
         writer: str,
-        checkpoint: str,
-        run: str,
+        given: Mapping[str, str],
         clock: Clock | None = None,
     ) -> None:
         self._table = table
         self._options = options
         self._writer = writer
+        checkpoint, run = given["identity"], given["run"]
         self._id = f"{options.id_prefix or f'tidegate-{checkpoint}'}-{table}-{writer}"
-        self._checkpoint = checkpoint
-        self._run = run
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
+        self._usual = {"batch.size": given["batch"]}
         self._clock: Clock = clock or SystemClock()
 
     def write(self, epoch: int, known: int, send: Send) -> None:
@@ -188,7 +187,7 @@ class Transactions:
             "transactional.id": self._id,
             "transaction.timeout.ms": options.transaction_timeout_us // 1000,
         }
-        sender = Sender.of(options, extra)
+        sender = Sender.of(options, self._usual, extra)
         with failing(sender.trouble):
             sender.connect(options.topic)
             sender.producer.init_transactions(WAIT_S)
@@ -231,7 +230,7 @@ class Transactions:
         """One transaction: what ``send`` sends, and the marker of ``epoch``."""
         sender = kept.sender
         sender.begin()
-        marker = Marker(epoch, self._checkpoint, self._run)
+        marker = self._judge.marker(epoch)
         offsets = [marker.offset(self._options.topic)]
         try:
             with failing(sender.trouble):
@@ -244,9 +243,12 @@ class Transactions:
                 if send is not None:
                     hit("sink-before-commit", epoch)
                 sender.producer.commit_transaction(WAIT_S)
+                kept.marker = marker
+                return
         except Failed as failed:
-            if is_permanent(failed.error):  # else the next fence undoes it
-                with suppress(Failed), failing(sender.trouble):
-                    sender.producer.abort_transaction(_ABORT_S)
-            raise
-        kept.marker = marker
+            error = failed.error
+        # Not where it is caught: the client would never let go of it, nor it of the epoch's rows.
+        if is_permanent(error):  # else the next fence undoes what was begun
+            with suppress(Failed), failing(sender.trouble):
+                sender.producer.abort_transaction(_ABORT_S)
+        raise Failed(error, sender.trouble)
