@@ -19,12 +19,12 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from kafka.orders import job_text, judged, rows_of
-from kafka.workload import PARTITIONS, Workload
+from kafka.workload import IDLE, PARTITIONS, Workload
 from spark.orders import ledger_of
 from spark.processes import Commands, wait_until
 
@@ -64,6 +64,9 @@ def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
             if number == kills * 2 // 3:
                 workload.wake()
             last = killed[-1][0] if killed else 0
+            if number == kills // 3:
+                _let_it_be_idle(commands, args, checkpoint, source)
+                last = _committed(checkpoint)
             killed.append(_kill(commands, args, checkpoint, rng, last))
             print(f"killed {number + 1} of {kills}: epoch {killed[-1]}", flush=True)
         workload.finish()
@@ -97,6 +100,16 @@ def _kill(
     return _committed(checkpoint) + 1, where
 
 
+def _let_it_be_idle(commands: Commands, args: list[object], checkpoint: Path, source: str) -> None:
+    """Lets the job live until it calls the partition without rows idle; then it is killed too."""
+    command = commands.start(*args)
+    idle = f"{source}-{IDLE}"
+    wait_until(lambda: _entry(checkpoint)["statuses"]["orders"].get(idle) == 1, f"{idle} is idle")
+    command.kill_driver()
+    command.wait()
+    command.wait_for_family(30)
+
+
 def _finish(
     commands: Commands, args: list[object], checkpoint: Path, kit: Kit, source: str
 ) -> None:
@@ -125,11 +138,17 @@ def _planned(checkpoint: Path) -> int:
 
 def read_offsets(checkpoint: Path) -> dict[str, int]:
     """Up to which offset the newest entry has read each split."""
+    offsets: dict[str, int] = _entry(checkpoint)["next_offsets"].get("orders", {})
+    return offsets
+
+
+def _entry(checkpoint: Path) -> dict[str, Any]:
+    """The newest entry of the epoch log."""
     entries = sorted((checkpoint / "epochs").glob("*.json"))
     if not entries:
-        return {}
-    offsets: dict[str, int] = json.loads(entries[-1].read_text())["next_offsets"]["orders"]
-    return offsets
+        return {"next_offsets": {}, "statuses": {"orders": {}}}
+    entry: dict[str, Any] = json.loads(entries[-1].read_text())
+    return entry
 
 
 def main() -> int:

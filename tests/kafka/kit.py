@@ -34,6 +34,7 @@ class Kit:
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
         self.admin = AdminClient(self._config())
+        self._producers: dict[str, Producer] = {}  # kept: to make one takes longer than to write
 
     def _config(self, **more: Any) -> dict[str, Any]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 2, **more}
@@ -85,8 +86,10 @@ class Kit:
         self, topic: str, partition: int, messages: Iterable[Put | bytes], **config: Any
     ) -> None:
         """Writes messages to a partition, in order, and waits until they are there."""
-        settings = {"enable.idempotence": True, "linger.ms": 1, "message.max.bytes": 32 << 20}
-        producer = Producer(self._config(**settings, **config))
+        producer = self._producers.pop(str(config), None)
+        if producer is None:
+            settings = {"enable.idempotence": True, "linger.ms": 1, "message.max.bytes": 32 << 20}
+            producer = Producer(self._config(**settings, **config))
         failed: list[Any] = []
         for message in messages:
             each = message if isinstance(message, Put) else Put(message)
@@ -106,6 +109,7 @@ class Kit:
                     producer.poll(0.1)
         assert producer.flush(60) == 0
         assert not failed, failed[0]
+        self._producers[str(config)] = producer
 
     def transaction(
         self, topic: str, partition: int, values: Sequence[bytes], *, commit: bool

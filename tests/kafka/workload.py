@@ -27,7 +27,7 @@ IDLE: Final = 7
 BEGIN: Final = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
 _SLOW_S: Final = 600
 _ROUND_S: Final = 0.25  # how often every partition gets rows
-_STEP_S: Final = 2.0  # of event time, in one round
+_STEP_S: Final = 10.0  # of event time, in one round
 _ROWS: Final = (1, 12)  # in one round and partition
 
 
@@ -107,7 +107,9 @@ class Workload:
         fate = rng.random()
         if partition == SLOW:
             at -= timedelta(seconds=_SLOW_S)
-        if fate < 0.03 or (partition == IDLE and fate < 0.4):
+        if partition == IDLE and fate < 0.4:
+            at -= timedelta(seconds=rng.randint(0, 3 * _SLOW_S))
+        elif fate < 0.03:
             at -= timedelta(seconds=rng.randint(0, 90))
         if partition == FUTURE and 0.1 <= fate < 0.2:
             at = at.replace(year=2200)
