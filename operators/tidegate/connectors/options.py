@@ -242,5 +242,7 @@ def _problem(
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")
         return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
+    if reason == kafka.AS_REFERENCE:  # a secret that was written down is not repeated
+        return OptionProblem(option, f"option '{option}' is wrong: {reason}")
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

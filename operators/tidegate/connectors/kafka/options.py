@@ -36,7 +36,7 @@ METADATA: Final[Mapping[str, str]] = {
 }
 """The metadata of a message that a table may have as columns, with DuckDB's types."""
 
-_SECRET: Final = re.compile(r"password|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
+_SECRET: Final = re.compile(r"password|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
 _OURS: Final[Mapping[str, str]] = {
     "enable.auto.commit": "where a job stands is kept in its checkpoint",
     "enable.auto.offset.store": "where a job stands is kept in its checkpoint",
@@ -49,6 +49,10 @@ _OURS: Final[Mapping[str, str]] = {
     "sasl.jaas.config": "it is Java's: write properties.sasl.username and, as a reference,"
     " properties.sasl.password = '${env:…}'",
 }
+
+_FUNCTION: Final = re.compile(r".*_cb|logger|on_[a-z_]+")
+"""What the Python client takes besides librdkafka's properties."""
+_USER_IN_URL: Final = re.compile(r"://[^/]*@")
 
 Topics = tuple[str, ...]
 
@@ -122,7 +126,14 @@ class KafkaOptions(Options, CsvOptions):
     @classmethod
     def _is_reference(cls, value: str | None) -> str | None:
         if value is not None and not has_reference(value):
-            raise ValueError(_AS_REFERENCE)
+            raise ValueError(AS_REFERENCE)
+        return value
+
+    @field_validator("registry_url")
+    @classmethod
+    def _tells_no_secret(cls, value: str | None) -> str | None:
+        if value is not None and _USER_IN_URL.search(value) and not has_reference(value):
+            raise ValueError(AS_REFERENCE)
         return value
 
     @model_validator(mode="after")
@@ -131,8 +142,16 @@ class KafkaOptions(Options, CsvOptions):
             raise ValueError("format 'avro-confluent' needs the option 'avro-confluent.url'")
         if self.key_format and not self.key_fields:
             raise ValueError("'key.format' needs 'key.fields', the columns of the key")
-        if self.key_fields and self.value_fields == "EXCEPT_KEY" and not self.key_format:
+        if self.value_fields == "EXCEPT_KEY" and not self.key_format:
             raise ValueError("'value.fields-include' = 'EXCEPT_KEY' needs 'key.format'")
+        if self.key_prefix and not self.key_fields:
+            raise ValueError("'key.fields-prefix' needs 'key.fields', the columns of the key")
+        for name in self.key_fields:
+            if not name.startswith(self.key_prefix) or name == self.key_prefix:
+                raise ValueError(
+                    f"'key.fields' names '{name}', which does not begin with"
+                    f" 'key.fields-prefix' = '{self.key_prefix}'"
+                )
         return self
 
     @property
@@ -196,6 +215,8 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
     def _goes_together(self) -> Self:
         if bool(self.topics) == bool(self.pattern):
             raise ValueError("a 'kafka' source needs either 'topic' or 'topic-pattern'")
+        if self.key_fields and not self.key_format:
+            raise ValueError("'key.fields' needs 'key.format', in which a key is read")
         several = len(self.topics) != 1
         for mode, name, moment, offsets in (
             (self.startup, "startup", self.startup_ms, self.startup_offsets),
@@ -260,7 +281,7 @@ class KafkaSinkOptions(KafkaOptions):
         return topic
 
 
-_AS_REFERENCE: Final = (
+AS_REFERENCE: Final = (
     "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
     " in plans and kept in checkpoints"
 )
@@ -269,10 +290,12 @@ _AS_REFERENCE: Final = (
 def check_property(name: str, value: str) -> None:
     """Checks one ``properties.*`` option. Raises ValueError with what is wrong."""
     plain = name.removeprefix(PREFIX)
+    if _FUNCTION.fullmatch(plain):
+        raise ValueError("it is no property of librdkafka, see its CONFIGURATION.md")
     if plain in _OURS:
         raise ValueError(f"it cannot be set: {_OURS[plain]}")
     if _SECRET.search(plain) and not has_reference(value):
-        raise ValueError(_AS_REFERENCE)
+        raise ValueError(AS_REFERENCE)
 
 
 ALIASES: Final[Mapping[str, str]] = {

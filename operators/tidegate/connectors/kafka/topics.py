@@ -72,9 +72,8 @@ class Topics:
         if options.topics:
             return list(options.topics)
         pattern = re.compile(options.pattern)
-        listed = self._call("it cannot list topics", lambda admin: admin.list_topics(timeout=10))
         return sorted(
-            name for name in listed.topics if pattern.fullmatch(name) and name not in _INTERNAL
+            name for name in self._listed() if pattern.fullmatch(name) and name not in _INTERNAL
         )
 
     def described(self, names: Sequence[str]) -> dict[str, tuple[str, int]]:
@@ -95,12 +94,17 @@ class Topics:
 
     def require(self, name: str) -> OptionsError:
         """The error for a topic that does not exist."""
-        listed = self._call("it cannot list topics", lambda admin: admin.list_topics(timeout=10))
-        known = [topic for topic in listed.topics if not topic.startswith("__")]
+        known = [topic for topic in self._listed() if not topic.startswith("__")]
         return OptionsError(
             f"table '{self._table}': there is no topic '{name}' at {self._options.servers}",
             hint=did_you_mean(name, known) or "create it first",
         )
+
+    def _listed(self) -> list[str]:
+        listed = self._call(
+            "it cannot list topics", lambda admin: admin.list_topics(timeout=REQUEST_S)
+        )
+        return list(listed.topics)
 
     def earliest(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The first offset that is still there, of each partition that exists."""

@@ -1,0 +1,173 @@
+"""A cursor over scripted answers of a client: messages, ends, errors, in every order."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from tidegate.connectors.kafka.client import Trouble
+from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
+from unit.connectors.kafka.kafka_kit import event, message, source_options
+
+LOST = KafkaError._AUTO_OFFSET_RESET
+
+
+class Script:
+    """Stands for a client: gives what it was told to, as much as is asked for."""
+
+    def __init__(self, *answers: Message) -> None:
+        self.answers = list(answers)
+        self.at: list[int] = []
+        self.closed = False
+
+    def assign(self, parts: list[TopicPartition]) -> None:
+        self.at += [part.offset for part in parts]
+
+    def consume(self, count: int, timeout: float) -> list[Message]:
+        assert count > 0 < timeout
+        given, self.answers = self.answers[:count], self.answers[count:]
+        return given
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def cursor(*answers: Message, at: int = 0) -> Cursor:
+    made = Cursor(Script(*answers), Trouble(), "t", 0)
+    made.move(at)
+    return made
+
+
+def offsets(messages: list[Any]) -> list[int]:
+    return [message.offset() for message in messages]
+
+
+def test_messages_as_they_come() -> None:
+    standing = cursor(*map(message, range(5)))
+    assert offsets(standing.take(3)) == [0, 1, 2]
+    assert standing.offset == 3
+    assert offsets(standing.take(9)) == [3, 4]
+    assert standing.take(9) == []
+    assert standing.offset == 5
+
+
+def test_messages_beyond_the_end_are_kept() -> None:
+    standing = cursor(message(0), message(7), message(8), message(9))
+    assert offsets(standing.take(4)) == [0]
+    assert standing.offset == 4
+    assert offsets(standing.take(6)) == []
+    assert standing.offset == 6
+    assert offsets(standing.take(9)) == [7, 8]
+    assert offsets(standing.take(10)) == [9]
+
+
+def test_an_end_is_as_far_as_there_is_nothing() -> None:
+    standing = cursor(message(0), event(5))
+    assert offsets(standing.take(6)) == [0]
+    assert standing.offset == 5
+    assert offsets(cursor(event(5), message(5)).take(6)) == [5]
+
+
+def test_an_end_beyond_the_epochs_is_not_forgotten() -> None:
+    """The client says it once."""
+    standing = cursor(message(0), event(20))
+    assert offsets(standing.take(5)) == [0]
+    for end in (7, 20):
+        assert standing.take(end) == []
+        assert standing.offset == end
+    assert standing.take(21) == []
+    assert standing.offset == 20
+
+
+def test_an_end_behind_messages_beyond_the_epochs_is_not_forgotten() -> None:
+    standing = cursor(message(0), message(6), event(20))
+    assert offsets(standing.take(5)) == [0]
+    assert offsets(standing.take(20)) == [6]
+    assert standing.offset == 20
+
+
+def test_what_lies_behind_the_cursor_is_not_given_again() -> None:
+    standing = cursor(message(1), message(2), message(3), event(2), at=3)
+    assert offsets(standing.take(9)) == [3]
+    assert standing.offset == 4
+
+
+def test_messages_before_an_error_are_given_before_it_is_told() -> None:
+    standing = cursor(message(0), message(1), event(2, LOST), message(5))
+    assert offsets(standing.take(9)) == [0, 1]
+    with pytest.raises(KafkaException) as caught:
+        standing.take(9)
+    assert caught.value.args[0].code() == LOST
+    assert standing.offset == 2
+    assert offsets(standing.take(9)) == [5]
+
+
+def test_a_cursor_that_is_moved_forgets_what_it_had() -> None:
+    standing = cursor(message(0), message(6), message(7))
+    assert offsets(standing.take(5)) == [0]
+    standing.move(2)
+    assert (standing.take(9), standing.offset) == ([], 2)
+
+
+def test_large_messages_are_taken_one_by_one() -> None:
+    standing = cursor(*map(message, range(4)))
+    standing.message_bytes = 10e6
+    assert offsets(standing.take(4)) == [0]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_any_messages_ends_and_epochs(seed: int) -> None:
+    rng = random.Random(seed)
+    there = sorted(rng.sample(range(60), rng.randrange(1, 40)))
+    answers: list[Message] = []
+    for offset in there:
+        if rng.random() < 0.2:
+            answers.append(event(offset))
+        answers.append(message(offset))
+    standing = cursor(*answers, event(60))
+    found: list[int] = []
+    end = 0
+    while end < 60:
+        end = min(60, end + rng.choice([1, 2, 5, 20]))
+        before = standing.offset
+        while standing.offset < end:
+            found += offsets(standing.take(end))
+        assert before < standing.offset == end
+        assert [offset for offset in there if offset < end] == found, f"seed {seed}"
+
+
+def key(partition: int = 0, topic_id: str = "id") -> CursorKey:
+    return CursorKey((), "table", "t", topic_id, partition)
+
+
+def test_cursors_are_kept_and_the_oldest_goes() -> None:
+    consumers = Consumers(2)
+    options = source_options()
+    standing = [cursor(at=5) for _ in range(3)]
+    for number, each in enumerate(standing):
+        consumers.keep(key(number), each)
+    assert consumers.cursor(key(2), options, 5) is standing[2]
+    assert consumers.cursor(key(1), options, 5) is standing[1]
+    assert [each._consumer.closed for each in standing] == [True, False, False]
+    assert standing[1]._consumer.at == [5]
+
+
+def test_a_kept_cursor_is_moved_only_if_it_stands_elsewhere() -> None:
+    consumers = Consumers()
+    standing = cursor(at=5)
+    for offset in (5, 9):
+        consumers.keep(key(), standing)
+        assert consumers.cursor(key(), source_options(), offset) is standing
+    assert standing._consumer.at == [5, 9]
+
+
+def test_a_cursor_of_another_topic_of_the_name_does_not_serve() -> None:
+    consumers = Consumers()
+    old = cursor(at=5)
+    consumers.keep(key(topic_id="old"), old)
+    new = consumers.cursor(key(topic_id="new"), source_options(), 5)
+    assert new is not old
+    new.close()
