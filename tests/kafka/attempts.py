@@ -21,9 +21,13 @@ from typing import Any, Self
 import pyarrow as pa
 
 from spark.processes import wait_until
+from tidegate.clock import ManualClock
 from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.kafka import sink, transactions
+from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
+from tidegate.connectors.kafka.transactions import transactional_id
+from tidegate.connectors.options import parsed
 from tidegate.connectors.staging import writer_of
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
@@ -55,8 +59,10 @@ class Driver:
     kept: dict[str, str] | None = None
     log: dict[str, Any] = field(default_factory=lambda: {"entered": 0, "planned": 0, "written": {}})
 
+    clock: ManualClock = field(default_factory=ManualClock)
+
     def __post_init__(self) -> None:
-        self.committer = KafkaCommitter(self.table, "")
+        self.committer = KafkaCommitter(self.table, "", clock=self.clock)
         remembered = self.committer.prepare(self.kept is None)
         self.kept = self.kept or remembered
         self.committer.bind(self.kept)
@@ -84,9 +90,18 @@ class Driver:
         self.log["entered"] = self.log["planned"]
         self.log["written"] |= {writer_of(file.order): self.log["entered"] for file in staged}
 
-    def epoch(self, *ids: int) -> None:
+    def epoch(self, *ids: int, writer: str = "0") -> None:
         """A whole epoch, in this process."""
-        self.enter(*self.attempt(*ids).run())
+        self.committer.renew(self.log["entered"])
+        staged = self.attempt(*ids, writer=writer).run()
+        self.enter(*staged)
+        self.committer.publish(self.log["entered"], staged)
+
+    def id(self, writer: str = "0") -> str:
+        """The transactional id of a writer, which is the name of its marker's group too."""
+        assert self.kept is not None
+        options: KafkaSinkOptions = parsed(KafkaSinkOptions, "kafka", self.table.options)
+        return transactional_id(options, self.table.name, self.kept["identity"], writer)
 
 
 def forget_producers() -> None:

@@ -36,6 +36,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
+from urllib.parse import quote
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
@@ -58,6 +59,8 @@ _KEPT_MAX: Final = 16
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.02
 _ABORT_S: Final = 10
+_SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
+"""What the client takes in the name of a group, but the sign of what it does not take."""
 _PASSING: Final = frozenset(
     {
         KafkaError.NOT_COORDINATOR,
@@ -86,6 +89,12 @@ _CACHE: OrderedDict[tuple[str, str, str, str], _Kept] = OrderedDict()
 """This worker's producers, the one used last at the end."""
 
 
+def transactional_id(options: KafkaSinkOptions, table: str, checkpoint: str, writer: str) -> str:
+    """The id of a writer, which is its group's name too: of a table that may be called anything."""
+    prefix = options.id_prefix or f"tidegate-{checkpoint}"
+    return quote(f"{prefix}-{table}-{writer}", safe=_SAFE)
+
+
 class Transactions:
     """Those of one writer. ``given``: what `KafkaCommitter` gives to writers.
 
@@ -105,7 +114,7 @@ class Transactions:
         self._options = options
         self._writer = writer
         checkpoint, run = given["identity"], given["run"]
-        self._id = f"{options.id_prefix or f'tidegate-{checkpoint}'}-{table}-{writer}"
+        self._id = transactional_id(options, table, checkpoint, writer)
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
         self._usual = {"batch.size": given["batch"]}
