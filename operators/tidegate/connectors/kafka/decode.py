@@ -144,6 +144,10 @@ class Decoder:
 
     def _text(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         valid = lines.valid_utf8(records)
+        if form == "csv" and pc.min(pc.binary_length(records)).as_py() == 0:
+            # A line end, and nothing before it.
+            full = _mask(pc.greater(pc.binary_length(records), 0))
+            valid = full if valid is None else full & valid
         text = lines.as_strings(records if valid is None else records.filter(pa.array(valid)))
         if form == "csv":
             decoded = csv_format.decode(

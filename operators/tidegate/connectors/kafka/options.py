@@ -36,7 +36,9 @@ METADATA: Final[Mapping[str, str]] = {
 }
 """The metadata of a message that a table may have as columns, with DuckDB's types."""
 
-_SECRET: Final = re.compile(r"password|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
+_SECRET: Final = re.compile(
+    r"password|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$"
+)
 _OURS: Final[Mapping[str, str]] = {
     "enable.auto.commit": "where a job stands is kept in its checkpoint",
     "enable.auto.offset.store": "where a job stands is kept in its checkpoint",

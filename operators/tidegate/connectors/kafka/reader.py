@@ -125,7 +125,6 @@ class KafkaReader:
             if rows >= CHUNK_ROWS or held >= CHUNK_BYTES:
                 yield self._decoder.chunk(joined(pending), topic, partition)
                 pending, rows, held = [], 0, 0
-        self._check_identity(task)
         if pending:
             yield self._decoder.chunk(joined(pending), topic, partition)
 
@@ -134,7 +133,8 @@ class KafkaReader:
         return taken
 
     def _batches(self, task: _Task, start: int) -> Iterator[Batch]:
-        """The messages of ``task`` from ``start``, in pieces."""
+        """The messages of ``task`` from ``start``, in pieces. Behind the last of them its topic's
+        identity has been checked."""
         properties = tuple(sorted(self._options.properties.items()))
         key = CursorKey(properties, self._table, task.topic, task.topic_id, task.partition)
         try:
@@ -163,6 +163,7 @@ class KafkaReader:
             elif now_s - looked_s >= LOOK_S:
                 self._look(task, cursor, now_s - heard_s)
                 looked_s = self._clock.monotonic_s()
+        self._check_identity(task)
         self._consumers.keep(key, cursor)
 
     def _on_error(self, error: KafkaError, cursor: Cursor, task: _Task) -> None:
