@@ -31,7 +31,7 @@ from spark.processes import Commands, wait_until
 FAILPOINTS: Final = ("after-staging", "after-entry", "after-publish")
 IDLE_S: Final = 4
 _SETTINGS: Final = {
-    "tidegate.epoch.rows.max": "400",
+    "tidegate.epoch.rows.max": "600",
     "tidegate.epoch.interval": "200ms",
 }
 

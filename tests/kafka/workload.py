@@ -26,9 +26,9 @@ FUTURE: Final = 6
 IDLE: Final = 7
 BEGIN: Final = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
 _SLOW_S: Final = 600
-_ROUND_S: Final = 0.25  # how often every partition gets rows
+_ROUND_S: Final = 0.5  # how often every partition gets rows
 _STEP_S: Final = 10.0  # of event time, in one round
-_ROWS: Final = (1, 12)  # in one round and partition
+_ROWS: Final = (1, 8)  # in one round and partition
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Workload:
         if partition == SLOW:
             at -= timedelta(seconds=_SLOW_S)
         if partition == IDLE and fate < 0.4:
-            at -= timedelta(seconds=rng.randint(0, 3 * _SLOW_S))
+            at = BEGIN + timedelta(seconds=rng.uniform(-_SLOW_S, self._now_s))
         elif fate < 0.03:
             at -= timedelta(seconds=rng.randint(0, 90))
         if partition == FUTURE and 0.1 <= fate < 0.2:
