@@ -65,6 +65,7 @@ class Kit:
         self._until_listed(name, partitions)
 
     def delete(self, name: str) -> None:
+        self._producers.clear()  # they know the topic as it was
         for future in self.admin.delete_topics([name]).values():
             future.result(30)
         while name in self.admin.list_topics(timeout=10).topics:
@@ -72,6 +73,7 @@ class Kit:
 
     def grow(self, name: str, partitions: int) -> None:
         """Adds partitions, up to ``partitions``."""
+        self._producers.clear()
         for future in self.admin.create_partitions([NewPartitions(name, partitions)]).values():
             future.result(30)
         self._until_listed(name, partitions)

@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from kafka.epochs import ENGINE, Epoch, Run, values
+from kafka.headers import put_header
 from kafka.kit import Kit, Put
 from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -166,6 +167,18 @@ def test_nothing_but_metadata(kafka: Kit) -> None:
     epoch = read(kafka, [*values(0, 1), b"bad"], *columns, metadata=metadata)
     assert shown(epoch) == [{"o": 0, "p": 0}, {"o": 1, "p": 0}]
     assert epoch.bad == [2]
+
+
+def test_a_header_whose_name_is_no_text(kafka: Kit) -> None:
+    """Python's client fails on it, and crashes when it is asked a second time."""
+    topic = kafka.topic("odd headers")
+    for name in (b"good", b"\xff", b"a\xc3", b"good"):
+        put_header(kafka.bootstrap, topic, b'{"a": 1}', name, b"content")
+    columns = (COLUMN, ("h", "MAP(VARCHAR, BLOB)"))
+    epoch = Run(kafka.source(topic, *columns, metadata=(("h", "headers"),))).epoch()
+    assert epoch.column("h") == [[("good", b"content")]] * 2
+    assert (epoch.offsets, epoch.bad) == ([0, 3], [1, 2])
+    assert Run(kafka.source(topic, COLUMN)).epoch().offsets == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("seen", [False, True], ids=["not shown", "as a column"])

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import methodcaller
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +20,9 @@ import pyarrow as pa
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME, Message
 
 Times = npt.NDArray[np.int64]
+
+UNREADABLE: Final = "unreadable"
+"""In the place of headers of which a name is no UTF-8."""
 _NOT_STAMPED: Final = (TIMESTAMP_CREATE_TIME, 0)
 
 
@@ -37,7 +41,8 @@ class Batch:
     """Messages of one partition in their order: of equal length, or None where not asked for.
 
     ``times`` has a row (type, milliseconds) for each message, as the client gives them; None where
-    they were not asked for and the broker has stamped none.
+    they were not asked for and the broker has stamped none. ``headers`` are lists of (name, value),
+    None, or `UNREADABLE`.
     """
 
     offsets: npt.NDArray[np.int64]
@@ -65,7 +70,7 @@ def batch_of(messages: Sequence[Message], wanted: Wanted) -> Batch:
         values,
         pa.array(list(map(Message.key, messages)), pa.binary()) if wanted.keys else None,
         _times(messages, wanted.times),
-        list(map(Message.headers, messages)) if wanted.headers else None,
+        list(map(_headers, messages)) if wanted.headers else None,
         list(map(Message.leader_epoch, messages)) if wanted.epochs else None,
     )
 
@@ -83,6 +88,18 @@ def joined(batches: Sequence[Batch]) -> Batch:
         None if first.headers is None else [h for b in batches for h in b.headers or ()],
         None if first.epochs is None else [e for b in batches for e in b.epochs or ()],
     )
+
+
+_ask_headers: Final = methodcaller("headers")
+"""Not `message.headers()`: on a name that is no UTF-8 the client gives a list, with a null pointer
+in it, and an exception as well, which a plain call in Python does not look for."""
+
+
+def _headers(message: Message) -> Any:
+    try:
+        return _ask_headers(message)
+    except (UnicodeDecodeError, SystemError):
+        return UNREADABLE
 
 
 def _times(messages: Sequence[Message], asked: bool) -> Times | None:

@@ -3,8 +3,8 @@
 A message without a value (a tombstone), or with an empty one, is malformed: it is a row that came,
 and nothing of it can be decoded. So is one without a key where columns are to come from the key.
 Format ``raw`` is the exception, since it writes NULL as no bytes, and an empty text as none: there
-both are read as that. A timestamp that no column can hold makes its row malformed, too, if the
-table has it as a column.
+both are read as that. A timestamp that no column can hold makes its row malformed, too, and a
+header's name that is no UTF-8, if the table has them as a column.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 from tidegate.connectors import avro_format, csv_format, json_format, lines, raw_format
 from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.json_format import Decoded
-from tidegate.connectors.kafka.batch import Batch, Times, Wanted
+from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.schema_registry import Registry
@@ -95,10 +95,10 @@ class Decoder:
                 for name, column in zip(self._key_names, key_data.columns, strict=True)
             }
             good = both
-        if "timestamp" in self._metadata.values():
-            fits = good & _fits(batch.times)
-            columns = {name: _kept(column, fits[good]) for name, column in columns.items()}
-            good = fits
+        if not (fits := self._fits(batch)).all():
+            both = good & fits
+            columns = {name: _kept(column, both[good]) for name, column in columns.items()}
+            good = both
         for name, key in self._metadata.items():
             columns[name] = _kept(self._meta(key, batch, topic, partition), good)
         arrays = [columns[column.name] for column in self._table.columns]
@@ -161,6 +161,17 @@ class Decoder:
         good[valid] = decoded.good
         return Decoded(decoded.data, good)
 
+    def _fits(self, batch: Batch) -> Good:
+        """Of which messages the metadata fit the columns that they are to be in."""
+        fits = np.ones(batch.rows, np.bool_)
+        if "timestamp" in self._metadata.values():
+            assert batch.times is not None
+            moments = batch.times[:, 1]
+            fits &= (moments >= _MS_MIN) & (moments <= _MS_MAX)
+        if batch.headers is not None:
+            fits &= np.fromiter((found is not UNREADABLE for found in batch.headers), np.bool_)
+        return fits
+
     def _meta(self, key: str, batch: Batch, topic: str, partition: int) -> pa.Array:
         match key:
             case "topic":
@@ -181,7 +192,8 @@ class Decoder:
                 return batch.keys
             case "headers":
                 assert batch.headers is not None
-                return pa.array([_last_of_each(found) for found in batch.headers], _HEADERS)
+                found = [None if each is UNREADABLE else each for each in batch.headers]
+                return pa.array(list(map(_last_of_each, found)), _HEADERS)
             case "leader-epoch":
                 return pa.array(batch.epochs, pa.int32())
         raise AssertionError(key)
@@ -195,14 +207,6 @@ def _mask(there: pa.Array) -> Good:
 def _kept(column: Any, rows: Good) -> Any:
     """``column`` where ``rows``; not copied when that is everywhere."""
     return column if rows.all() else column.filter(pa.array(rows))
-
-
-def _fits(times: Times | None) -> Good:
-    """Which timestamps a column can hold."""
-    assert times is not None
-    moments = times[:, 1]
-    fits: Good = (moments >= _MS_MIN) & (moments <= _MS_MAX)
-    return fits
 
 
 def _with_nulls(decoded: Decoded, there: Good) -> tuple[pa.Table, Good]:

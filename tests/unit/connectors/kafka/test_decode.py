@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from tidegate.connectors import schema_registry
-from tidegate.connectors.kafka.batch import Batch, Wanted
+from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
 from tidegate.connectors.kafka.decode import Decoder, check
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import parsed
@@ -157,6 +157,16 @@ def test_metadata() -> None:
             ("t", 3, 8, "LogAppendTime", [], b"", 3),
         ],
         [6],
+    )
+
+
+def test_headers_that_cannot_be_read() -> None:
+    source = table(A, ("h", "MAP(VARCHAR, BLOB)"), metadata=(("h", "headers"),))
+    headers = [None, UNREADABLE, [("a", b"1")], UNREADABLE]
+    values: list[Value] = [b'{"a": 1}', b'{"a": 2}', b'{"a": 3}', b"bad"]
+    assert decoded(source, batch(values, headers=headers)) == (
+        [(1, []), (3, [("a", b"1")])],
+        [6, 8],
     )
 
 
