@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import TopicCollection
 
 from kafka.broker import Broker, Cluster
+from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, until, values
 from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
@@ -54,6 +55,21 @@ def rows_of(run: Run, count: int) -> list[int]:
 
     until(is_enough)
     return read
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("away"), settings=RETURNS_SOON) as running:
+        yield running
+
+
+@pytest.fixture
+def lone_cluster(broken: Cluster) -> Cluster:
+    """As that of the same name, but one for all tests here: it runs again for each."""
+    if not broken.brokers[0].is_running:
+        broken.brokers[0].start()
+        broken.wait()
+    return broken
 
 
 @pytest.fixture

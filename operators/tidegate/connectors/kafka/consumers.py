@@ -2,8 +2,11 @@
 
 A `Cursor` stands where the last epoch of its partition ended, with what the client has fetched
 beyond, so the next epoch finds messages waiting. Which worker gets which partition is Spark's
-choice; a cursor that stands elsewhere is moved. ``fetch.queue.backoff.ms`` is small, since a moved
-consumer waits for it.
+choice. A cursor that stands a little behind, since another worker had the last epoch, leaves out
+what it has fetched of that one; where it stands far behind, or ahead, its client is moved. A client
+that waits for new messages answers only when its request does (``fetch.wait.max.ms``), so a move
+takes 50 ms on average, and leaving out a thousand messages less than one.
+``fetch.queue.backoff.ms`` is small, since a moved client waits for that as well.
 
 Not every offset holds a message: control records of transactions, aborted and compacted messages
 leave gaps. How far a partition is known to hold no more, the client says once, in an event between
@@ -29,6 +32,7 @@ _PIECE_ROWS_MAX: Final = 2_048
 _WAIT_S: Final = 0.01
 """How long a call waits for the last of the messages that it asked for: in gaps there are none."""
 _CURSORS_MAX: Final = 32
+_QUEUE_KIB: Final = 8 << 10
 
 _CONFIG: Final[Mapping[str, Any]] = {
     "enable.auto.commit": False,
@@ -37,7 +41,7 @@ _CONFIG: Final[Mapping[str, Any]] = {
     "enable.partition.eof": True,
     "fetch.queue.backoff.ms": 5,
     "fetch.wait.max.ms": 100,
-    "queued.max.messages.kbytes": 8 << 10,
+    "queued.max.messages.kbytes": _QUEUE_KIB,
     "queued.min.messages": 100_000,
 }
 
@@ -68,23 +72,34 @@ class Cursor:
         self._consumer = consumer
         self._topic, self._partition = topic, partition
         self._ahead: list[Any] = []
+        self._next = -1  # the client's next offset, but for what is in _ahead
+
+    def stand_at(self, offset: int) -> None:
+        """Goes to ``offset``. Raises KafkaException."""
+        between = offset - self.offset
+        if 0 <= between <= (_QUEUE_KIB << 10) / self.message_bytes and self.offset >= 0:
+            self.offset = offset
+        else:
+            self.move(offset)
 
     def move(self, offset: int) -> None:
         """Stands at ``offset``; what was fetched is forgotten. Raises KafkaException."""
         self._ahead = []
         self._consumer.assign([TopicPartition(self._topic, self._partition, offset)])
-        self.offset = offset
+        self.offset = self._next = offset
 
     def take(self, end: int) -> list[Any]:
         """The next messages below ``end``, none if none has come within a moment.
 
         Messages before an error are given before it is told. Raises KafkaException.
         """
-        got = self._ahead or self._consume(end - self.offset)
+        got = self._ahead or self._consume(end)
         self._ahead = []
         if not got:
             return got
         plain = not any(map(Message.error, got))
+        if plain and got[-1].offset() < self.offset:
+            return []
         if plain and got[0].offset() >= self.offset and got[-1].offset() < end:
             self.offset = got[-1].offset() + 1
             return got
@@ -93,10 +108,15 @@ class Cursor:
     def close(self) -> None:
         self._consumer.close()
 
-    def _consume(self, left: int) -> list[Any]:
+    def _consume(self, end: int) -> list[Any]:
         # No more than there can be: a call that asks for more waits for what does not come.
-        rows = min(left, _PIECE_ROWS_MAX, max(1, int(PIECE_BYTES_MAX / self.message_bytes)))
-        return list(self._consumer.consume(rows, _WAIT_S))
+        rows = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / self.message_bytes))
+        got: list[Any] = self._consumer.consume(max(1, rows), _WAIT_S)
+        for message in reversed(got):
+            if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:
+                self._next = message.offset() + (message.error() is None)
+                break
+        return got
 
     def _sorted_out(self, got: list[Any], end: int) -> list[Any]:
         messages: list[Any] = []
@@ -140,8 +160,7 @@ class Consumers:
             group = options.properties.get("group.id", "tidegate")
             values = config(options, trouble, {**_CONFIG, "group.id": group})
             cursor = Cursor(made(Consumer, values), trouble, key.topic, key.partition)
-        if cursor.offset != offset:
-            cursor.move(offset)
+        cursor.stand_at(offset)
         return cursor
 
     def keep(self, key: CursorKey, cursor: Cursor) -> None:

@@ -155,13 +155,39 @@ def test_cursors_are_kept_and_the_oldest_goes() -> None:
     assert standing[1]._consumer.at == [5]
 
 
-def test_a_kept_cursor_is_moved_only_if_it_stands_elsewhere() -> None:
+@pytest.mark.parametrize(
+    ("offset", "moves"), [(5, []), (9, []), (30_000, []), (40_000, [40_000]), (4, [4]), (0, [0])]
+)
+def test_a_kept_cursor_is_moved_only_if_it_stands_elsewhere(offset: int, moves: list[int]) -> None:
+    """A little behind is near enough: 8 MB at 256 bytes are 32,768 messages."""
     consumers = Consumers()
     standing = cursor(at=5)
-    for offset in (5, 9):
-        consumers.keep(key(), standing)
-        assert consumers.cursor(key(), source_options(), offset) is standing
-    assert standing._consumer.at == [5, 9]
+    consumers.keep(key(), standing)
+    assert consumers.cursor(key(), source_options(), offset) is standing
+    assert standing.offset == offset
+    assert standing._consumer.at == [5, *moves]
+
+
+def test_what_another_worker_has_read_is_left_out() -> None:
+    standing = cursor(*map(message, range(5_000)), event(5_000))
+    assert offsets(standing.take(10)) == list(range(10))
+    standing.stand_at(4_100)
+    found = []
+    while standing.offset < 5_000:
+        before = standing.offset
+        found += offsets(standing.take(5_000))
+        assert standing.offset > before or before == 4_100
+    assert found == list(range(4_100, 5_000))
+    assert standing._consumer.at == [0]
+
+
+def test_what_was_kept_ahead_is_left_out_as_well() -> None:
+    standing = cursor(message(0), message(6), message(8), event(20))
+    assert offsets(standing.take(5)) == [0]
+    standing.stand_at(7)
+    assert offsets(standing.take(9)) == [8]
+    standing.stand_at(15)
+    assert (standing.take(30), standing.offset) == ([], 20)
 
 
 def test_a_cursor_of_another_topic_of_the_name_does_not_serve() -> None:
