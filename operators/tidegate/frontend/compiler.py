@@ -124,7 +124,6 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
                 sinks.plan(statement)
             case SetOption():
                 pass
-    sinks.check_paths()
     name = chosen.get("pipeline.name") or PurePath(source.file).stem or "job"
     planned = sinks.planned
     for pass_ in _PASSES:
@@ -134,6 +133,7 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
     if chosen.get(SETTING):
         options = [part for part in statements if isinstance(part, SetOption)]
         ledger = ledger_copy(source, catalog, checker, chosen[SETTING], options)
+    sinks.check_paths(ledger.table if ledger else None, None)
     job = Job(name, tuple(planned), tuple(sorted(chosen.items())), places, ledger)
     return File(job, tuple(descriptions))
 

@@ -141,15 +141,18 @@ class SinkPlanner:
     def _scans(self) -> Iterator[Scan]:
         return (node for sink in self.planned for node in sink.walk() if isinstance(node, Scan))
 
-    def check_paths(self) -> None:
-        """Raises BindError when a sink writes where the job reads."""
+    def check_paths(self, ledger: Table | None = None, said: Position | None = None) -> None:
+        """Raises BindError when a sink, or the ``ledger``'s copy, writes where the job reads."""
+        tables = [(s.table, at) for s, at in zip(self.planned, self.places, strict=True)]
+        if ledger is not None:
+            tables.append((ledger, said))
         for source in dict.fromkeys(scan.table for scan in self._scans()):
-            for sink, place in zip(self.planned, self.places, strict=True):
-                if feeds(sink.table, source):
+            for sink, place in tables:
+                if feeds(sink, source):
                     is_topic = source.connector == "kafka"
                     what = source.option("topic" if is_topic else "path")
                     raise BindError(
-                        f"'{sink.table.name}' would write into what table '{source.name}' reads:"
+                        f"'{sink.name}' would write into what table '{source.name}' reads:"
                         f" '{what or source.option('topic-pattern')}'",
                         place,
                         hint="give it a topic that the table does not read"

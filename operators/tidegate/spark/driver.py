@@ -18,7 +18,7 @@ import tidegate
 from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter
 from tidegate.connectors.registry import same_table, sink_committer, source_planner
-from tidegate.errors import BindError, OptionsError, TrustError
+from tidegate.errors import BindError, OptionsError, RunError, TrustError
 from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
@@ -30,7 +30,7 @@ from tidegate.spark.gateway import start_spark
 from tidegate.spark.lease import Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
-from tidegate.spark.runtime import RunState, run_query, stopped_after
+from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import targets
@@ -137,6 +137,11 @@ def _run(
         log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
         run_query(spark, job, committer, state, options.interval_s, stop, log)
     assert state.last is not None
+    if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
+        raise RunError(
+            "the job ended before all of its tables were read to their ends",
+            hint="run it again: it goes on from the checkpoint",
+        )
     return state.last
 
 

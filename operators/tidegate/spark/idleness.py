@@ -22,12 +22,23 @@ class Idleness:
     _since: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def is_idle(
-        self, table: str, split: str, *, stands: bool, was_idle: bool, timeout_us: int
+        self,
+        table: str,
+        split: str,
+        *,
+        stands: bool,
+        was_idle: bool,
+        timeout_us: int,
+        begins: bool = True,
     ) -> bool:
-        """Whether the split is idle in the epoch that is planned now; called at every plan."""
+        """Whether the split is idle in the epoch that is planned now; called at every plan.
+
+        ``begins`` is false for a run to what is there now: its ends are those of its first look, so
+        it knows who is idle still, but not who becomes so.
+        """
         key = (table, split)
         if not stands or not timeout_us:
             self._since.pop(key, None)
             return False
         since = self._since.setdefault(key, self.awake_s())
-        return was_idle or self.awake_s() - since >= timeout_us / 1e6
+        return was_idle or (begins and self.awake_s() - since >= timeout_us / 1e6)

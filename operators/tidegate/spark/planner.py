@@ -171,6 +171,7 @@ class Planner:
             stands=plan.at_end and before is not None and before[0] == plan.end,
             was_idle=before is not None and before[1] is Status.IDLE,
             timeout_us=self._timeouts[table],
+            begins=not self._job.available_now,
         )
         return Status.IDLE if idle else Status.ACTIVE
 

@@ -76,6 +76,15 @@ def _names(value: object) -> object:
     return tuple(name.strip() for name in re.split("[;,]", value) if name.strip())
 
 
+def _upper(value: object) -> object:
+    """Values are compared without case, as Flink's are."""
+    return value.strip().upper() if isinstance(value, str) else value
+
+
+def _lower(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def _mode(value: object) -> object:
     """RisingWave says ``earliest`` where Flink says ``earliest-offset``."""
     if not isinstance(value, str):
@@ -106,19 +115,22 @@ Bounded = Literal["unbounded", "latest-offset", "group-offsets", "timestamp", "s
 Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
 
 
+Format = Annotated[Literal["json", "csv", "raw", "avro", "avro-confluent"], BeforeValidator(_lower)]
+
+
 class KafkaOptions(Options, CsvOptions):
     """Of both sides. What begins with ``properties.`` is kept besides, see `properties`."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     servers: str = Field(min_length=1, alias=SERVERS)
-    format: Literal["json", "csv", "raw", "avro", "avro-confluent"]
-    key_format: Literal["json", "csv", "raw", "avro", "avro-confluent"] | None = Field(
-        None, alias="key.format"
-    )
+    format: Format
+    key_format: Format | None = Field(None, alias="key.format")
     key_fields: Annotated[Topics, BeforeValidator(_names)] = Field((), alias="key.fields")
     key_prefix: str = Field("", alias="key.fields-prefix")
-    value_fields: Literal["ALL", "EXCEPT_KEY"] = Field("ALL", alias="value.fields-include")
+    value_fields: Annotated[Literal["ALL", "EXCEPT_KEY"], BeforeValidator(_upper)] = Field(
+        "ALL", alias="value.fields-include"
+    )
     registry_url: str | None = Field(None, alias="avro-confluent.url")
     registry_user: str | None = Field(None, alias="avro-confluent.basic-auth.user-info")
     registry_subject: str | None = Field(None, alias="avro-confluent.subject")
@@ -200,7 +212,7 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
     watermark_default: Literal["source", "none"] = Field("source", alias="scan.watermark.default")
     ignore_parse_errors: Literal["true"] = Field("true", alias="json.ignore-parse-errors")
     fail_on_missing_field: Literal["false"] = Field("false", alias="json.fail-on-missing-field")
-    timestamp_format: Literal["SQL", "ISO-8601"] = Field(
+    timestamp_format: Annotated[Literal["SQL", "ISO-8601"], BeforeValidator(_upper)] = Field(
         "SQL", alias="json.timestamp-format.standard"
     )
 
@@ -224,15 +236,14 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
             (self.startup, "startup", self.startup_ms, self.startup_offsets),
             (self.bounded, "bounded", self.bounded_ms, self.bounded_offsets),
         ):
-            if (mode == "timestamp") != (moment is not None):
+            # What belongs to another mode has no effect, as in Flink: a hint may change the mode.
+            if mode == "timestamp" and moment is None:
                 raise ValueError(
-                    f"'scan.{name}.mode' = 'timestamp' and 'scan.{name}.timestamp-millis'"
-                    " go together"
+                    f"'scan.{name}.mode' = 'timestamp' needs 'scan.{name}.timestamp-millis'"
                 )
-            if (mode == "specific-offsets") != bool(offsets):
+            if mode == "specific-offsets" and not offsets:
                 raise ValueError(
-                    f"'scan.{name}.mode' = 'specific-offsets' and"
-                    f" 'scan.{name}.specific-offsets' go together"
+                    f"'scan.{name}.mode' = 'specific-offsets' needs 'scan.{name}.specific-offsets'"
                 )
             if mode == "specific-offsets" and several:
                 raise ValueError("specific offsets are for a table of one topic")
@@ -252,6 +263,10 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
         """Flink's default where there is a group to ask, else the beginning: nothing is missed."""
         if self.startup is not None:
             return self.startup
+        if self.startup_ms is not None:
+            return "timestamp"
+        if self.startup_offsets:
+            return "specific-offsets"
         return "group-offsets" if "group.id" in self.properties else "earliest-offset"
 
 
@@ -261,19 +276,21 @@ class KafkaSinkOptions(KafkaOptions):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     topic: str = Field(min_length=1)
-    partitioner: Literal["default", "fixed", "round-robin"] = Field(
-        "default", alias="sink.partitioner"
+    partitioner: Annotated[Literal["default", "fixed", "round-robin"], BeforeValidator(_lower)] = (
+        Field("default", alias="sink.partitioner")
     )
-    guarantee: Literal["exactly-once", "at-least-once", "none"] = Field(
-        "exactly-once", alias="sink.delivery-guarantee"
-    )
+    guarantee: Annotated[
+        Literal["exactly-once", "at-least-once", "none"], BeforeValidator(_lower)
+    ] = Field("exactly-once", alias="sink.delivery-guarantee")
     id_prefix: str = Field("", alias="sink.transactional-id-prefix", max_length=200)
     transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         60_000_000, alias="sink.transaction-timeout"
     )
     type: Literal["append-only"] = "append-only"
     force_append_only: bool = False
-    timestamp_format: Literal["SQL"] = Field("SQL", alias="json.timestamp-format.standard")
+    timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(
+        "SQL", alias="json.timestamp-format.standard"
+    )
 
     @field_validator("topic")
     @classmethod
@@ -311,6 +328,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "schema.registry": "avro-confluent.url",
     "value.avro-confluent.url": "avro-confluent.url",
     "value.avro-confluent.subject": "avro-confluent.subject",
+    "value.avro-confluent.basic-auth.user-info": "avro-confluent.basic-auth.user-info",
     "value.csv.field-delimiter": "csv.field-delimiter",
     "value.csv.quote-character": "csv.quote-character",
     "value.csv.null-literal": "csv.null-literal",

@@ -14,7 +14,7 @@ after `PATIENCE_S` the error is told. A job that starts does not wait.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tidegate.clock import Clock, SystemClock
@@ -47,6 +47,7 @@ class KafkaPlanner:
         self._table = table.name
         self._topics = Topics(table.name, self._options)
         self._available_now = available_now
+        self._ends_by_itself = available_now or self._options.bounded != "unbounded"
         self._clock = clock or SystemClock()
         self._ids: dict[str, tuple[str, int]] = {}  # topic: id and number of partitions
         self._looked_s: float | None = None
@@ -58,12 +59,7 @@ class KafkaPlanner:
 
     def splits(self, *, begun: bool = False) -> Sequence[str]:
         self._begun = begun
-        try:
-            self._look()
-        except RunError:
-            self._be_patient("topics")
-        else:
-            self._silent_s.pop("topics", None)
+        self._answered("topics", self._look)
         return sorted(split_name(*partition) for partition in self._partitions)
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
@@ -71,15 +67,17 @@ class KafkaPlanner:
         begun = {split: begin for split, begin in begins.items() if begin is not None}
         for split, begin in begun.items():
             self._check_identity(split, begin)
-        try:
+        new = [split for split in begins if split not in begun]
+        joined: dict[str, KafkaPosition] = {}
+
+        def ask() -> None:
             self._ask_ends()
-            joined = self._joined([split for split, begin in begins.items() if begin is None])
-        except RunError:
-            self._be_patient("ends")
-            return {
-                split: SplitPlan(begin.json, begin.is_finished, 0) for split, begin in begun.items()
-            }
-        self._silent_s.pop("ends", None)
+            joined.update(self._joined(new))
+
+        if not begun:
+            ask()  # nothing may take a table for one without rows: a job that starts does not wait
+        elif self._at_the_end(begun, new) or not self._answered("ends", ask):
+            return {split: SplitPlan(at.json, at.is_finished, 0) for split, at in begun.items()}
         for split, begin in begun.items():
             self._check_end(split, begin)
         return self._shared(begun | joined, rows_max)
@@ -99,10 +97,7 @@ class KafkaPlanner:
         raise self._is_gone(topic)
 
     def waiting(self, start: Mapping[str, Position]) -> list[str]:
-        try:
-            self._ask_ends()
-        except RunError:
-            self._be_patient("ends")
+        if not self._answered("ends", self._ask_ends):
             return []
         begins = {split: kafka_position(position) for split, position in start.items()}
         return [
@@ -150,12 +145,25 @@ class KafkaPlanner:
             if found[name][0] != known:
                 raise self._recreated(name)
 
-    def _be_patient(self, question: str) -> None:
-        """Within an ``except``: goes on without an answer, or raises what was caught."""
-        now = self._clock.monotonic_s()
-        waited = now - self._silent_s.setdefault(question, now)
-        if self._looked_s is None or waited > PATIENCE_S:
-            raise  # noqa: PLE0704 -- the caller's
+    def _answered(self, question: str, ask: Callable[[], None]) -> bool:
+        """Asks. False while there is no answer, for `PATIENCE_S`; then raises what is wrong.
+
+        A run that ends when nothing is left to read waits here: it would take silence for the end.
+        """
+        while True:
+            try:
+                ask()
+            except RunError:
+                now = self._clock.monotonic_s()
+                waited = now - self._silent_s.setdefault(question, now)
+                if self._looked_s is None or waited > PATIENCE_S:
+                    raise
+                if not self._ends_by_itself:
+                    return False
+                self._clock.sleep(1)
+            else:
+                self._silent_s.pop(question, None)
+                return True
 
     def _ask_ends(self) -> None:
         if self._available_now and self._ends.keys() >= set(self._partitions):
@@ -203,6 +211,7 @@ class KafkaPlanner:
         found = {}
         for partition, begin in begins.items():
             stop = stops.get(partition)
+            self._check_stop(partition, stop)
             stop = None if stop is None else max(stop, begin)
             topic_id = self._ids[partition[0]][0]
             found[split_name(*partition)] = KafkaPosition(begin, topic_id, stop, begin)
@@ -256,6 +265,20 @@ class KafkaPlanner:
                 self._check_specific(given, "scan.bounded.specific-offsets")
                 # A partition that is not named is not read at all, as in Flink: it has no end.
                 return {p: given.get(p[1], 0) for p in partitions}
+
+    def _at_the_end(self, begun: Mapping[str, KafkaPosition], new: Sequence[str]) -> bool:
+        """Whether nobody needs to be asked: all that there is has ended."""
+        return not new and all(begin.is_finished for begin in begun.values())
+
+    def _check_stop(self, partition: Partition, stop: int | None) -> None:
+        """An end that is not there yet would be waited for, by a job that ends by itself."""
+        topic, number = partition
+        if stop is not None and stop > self._ends[partition]:
+            raise OptionsError(
+                f"table '{self._table}': 'scan.bounded.mode' ends at offset {stop} of '{topic}',"
+                f" partition {number}, which has rows up to {self._ends[partition]}",
+                hint="name an offset that is there, or 'latest-offset'",
+            )
 
     def _of_group(self, partitions: list[Partition], option: str) -> dict[Partition, int]:
         group = self._options.properties["group.id"]
@@ -311,7 +334,7 @@ class KafkaPlanner:
             end = KafkaPosition(
                 begin.offset + given[split], begin.topic_id, begin.stop, begin.begin
             )
-            at_end = given[split] == left[split] and not self._available_now
+            at_end = given[split] == left[split]
             known_end = self._ends.get(topic_partition(split))
             plans[split] = SplitPlan(end.json, end.is_finished, given[split], at_end, known_end)
         return plans

@@ -102,15 +102,14 @@ def test_risingwaves_names() -> None:
         ({"topic__pattern": "("}, "topic-pattern", "it is no regular expression"),
         ({"format": "xml"}, "format", "'xml' is wrong"),
         ({"scan_startup_mode": "newest"}, "scan.startup.mode", "'newest' is wrong"),
-        ({"scan_startup_mode": "timestamp"}, "scan.startup.mode", "go together"),
-        ({"scan_startup_timestamp__millis": "5"}, "scan.startup.timestamp-millis", "go together"),
+        ({"scan_startup_mode": "timestamp"}, "scan.startup.mode", "needs 'scan.startup.timestamp"),
         (
             {"scan_startup_mode": "timestamp", "scan_startup_timestamp__millis": "-5"},
             "scan.startup.timestamp-millis",
             "greater than or equal to 0",
         ),
-        ({"scan_startup_mode": "specific-offsets"}, "scan.startup.mode", "go together"),
-        ({"scan_bounded_mode": "specific-offsets"}, "scan.bounded.mode", "go together"),
+        ({"scan_startup_mode": "specific-offsets"}, "scan.startup.mode", "needs 'scan.startup.s"),
+        ({"scan_bounded_mode": "specific-offsets"}, "scan.bounded.mode", "needs 'scan.bounded.s"),
         (
             {"scan_startup_specific__offsets": "0:5"},
             "scan.startup.specific-offsets",
