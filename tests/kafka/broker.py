@@ -149,6 +149,11 @@ class Broker:
     def log(self) -> str:
         return (self._directory / "broker.log").read_text(errors="replace")
 
+    @property
+    def data(self) -> Path:
+        """Where its partitions lie."""
+        return self._directory / "data"
+
     def guard(self, users: Mapping[str, str]) -> None:
         """Adds a listener for these users, by SASL/PLAIN; without an ACL they may do nothing.
 

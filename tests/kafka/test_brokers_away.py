@@ -17,7 +17,7 @@ from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.connectors.kafka import planner, topics
 from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
-from tidegate.errors import RunError
+from tidegate.errors import RunError, TrustError
 
 COLUMN = ("a", "BIGINT")
 ENDS = [signal.SIGTERM, signal.SIGKILL]
@@ -215,3 +215,23 @@ def test_leaders_are_killed_while_rows_are_read_and_planned(three_brokers: Clust
         assert read == list(range(written))
         killed.start()
         three_brokers.wait()
+
+
+def test_a_byte_that_changed_on_the_brokers_disk(lone_cluster: Cluster) -> None:
+    """The broker gives it out as it is. Neither it nor what stands behind it is left out."""
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("corrupt")
+    for part in range(3):
+        kit.put(topic, 0, values(*range(10 * part, 10 * part + 10)))
+    run = Run(kit.source(topic, COLUMN))
+    plans = run.plan()
+    lone_cluster.brokers[0].stop()
+    (segment,) = lone_cluster.brokers[0].data.glob(f"{topic}-0/*.log")
+    content = segment.read_bytes()
+    assert content.count(b'{"a": 15}') == 1
+    segment.write_bytes(content.replace(b'{"a": 15}', b'{"a": 75}'))
+    lone_cluster.brokers[0].start()
+    lone_cluster.wait()
+    with pytest.raises(TrustError, match=f"'{topic}' cannot be read at offset 10") as caught:
+        run.read(plans)
+    assert "CRC" in caught.value.detail

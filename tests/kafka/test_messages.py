@@ -64,6 +64,14 @@ def test_json_over_lines(kafka: Kit) -> None:
     assert (epoch.column("a"), epoch.bad) == ([0, 1], [2])
 
 
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_compressed_messages(kafka: Kit, codec: str) -> None:
+    topic = kafka.topic("compressed")
+    kafka.put(topic, 0, values(*range(2_000)), **{"compression.type": codec})
+    epoch = Run(kafka.source(topic, COLUMN)).epoch()
+    assert epoch.column("a") == list(range(2_000))
+
+
 KEY = ("k", "BIGINT")
 
 

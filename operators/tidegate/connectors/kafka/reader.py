@@ -65,7 +65,7 @@ _UNREADABLE: Final = (
     KafkaError.INVALID_MSG,
     KafkaError.MSG_SIZE_TOO_LARGE,
 )
-"""What is told once for messages that the client then leaves out."""
+"""What is told once for messages that the client then leaves out: a wrong checksum, for one."""
 
 _T = TypeVar("_T")
 
@@ -142,13 +142,18 @@ class KafkaReader:
         except KafkaException as error:
             raise self._explained("it cannot read", error.args[0], None) from None
         heard_s = looked_s = self._clock.monotonic_s()
+        unreadable_at = -1
         while cursor.offset < task.end:
             before = cursor.offset
             try:
                 messages = cursor.take(task.end)
             except KafkaException as error:
-                messages = []
-                self._on_error(error.args[0], cursor, task)
+                messages, problem = [], error.args[0]
+                if problem.code() in _UNREADABLE and cursor.offset != unreadable_at:
+                    unreadable_at = cursor.offset  # once more: it may be the network's doing
+                    cursor.move(cursor.offset)
+                else:
+                    self._on_error(problem, cursor, task)
             if messages:
                 batch = batch_of(messages, self._decoder.wanted)
                 size = batch.bytes / batch.rows
@@ -179,9 +184,11 @@ class KafkaReader:
         elif is_refused(error):
             raise self._explained(f"it cannot read topic '{task.topic}'", error, cursor)
         elif code in _UNREADABLE:
-            raise RunError(
+            raise TrustError(
                 f"table '{self._table}': {task} cannot be read at offset {cursor.offset}",
                 detail=error.str(),
+                hint="it is corrupt, or of a form that this client does not know; to go on behind"
+                " it, start anew with another --checkpoint and 'scan.startup.specific-offsets'",
             )
         else:
             cursor.trouble(error)

@@ -128,14 +128,9 @@ def test_an_epoch_ends_with_its_last_message_or_behind_it() -> None:
     [
         (KafkaError.TOPIC_AUTHORIZATION_FAILED, OptionsError, "it cannot read topic 't'"),
         (KafkaError._AUTHENTICATION, OptionsError, "refuse it"),
-        (KafkaError._BAD_MSG, RunError, "partition 0 of topic 't' cannot be read at offset 1"),
-        (KafkaError._BAD_COMPRESSION, RunError, "cannot be read at offset 1"),
-        (KafkaError.INVALID_MSG, RunError, "cannot be read at offset 1"),
-        (KafkaError.MSG_SIZE_TOO_LARGE, RunError, "cannot be read at offset 1"),
     ],
 )
 def test_errors_that_end_the_task(code: int, kind: type[TidegateError], told: str) -> None:
-    """What the client then leaves out must not be left out in silence."""
     error = Reading(Cluster([*messages(0), event(1, code), *messages(5)])).raised(6)
     assert isinstance(error, kind)
     assert error.message.startswith("table 't': ")
@@ -153,6 +148,31 @@ def test_errors_that_end_the_task(code: int, kind: type[TidegateError], told: st
 )
 def test_errors_that_pass(code: int) -> None:
     assert Reading(Cluster([event(0, code), *messages(0, 1)])).read(2) == [0, 1]
+
+
+UNREADABLE = [
+    KafkaError._BAD_MSG,
+    KafkaError._BAD_COMPRESSION,
+    KafkaError.INVALID_MSG,
+    KafkaError.MSG_SIZE_TOO_LARGE,
+]
+
+
+@pytest.mark.parametrize("code", UNREADABLE)
+def test_a_message_that_cannot_be_read_is_not_left_out_in_silence(code: int) -> None:
+    cluster = Cluster([*messages(0), event(1, code), *messages(5)])
+    cluster.on_move = lambda offset: [event(offset, code), *messages(5)]
+    error = Reading(cluster).raised(6)
+    assert isinstance(error, TrustError)
+    assert "table 't': partition 0 of topic 't' cannot be read at offset 1" in error.message
+    assert cluster.moves == [1]
+
+
+@pytest.mark.parametrize("code", UNREADABLE)
+def test_a_message_that_is_spoilt_on_its_way_is_read_again(code: int) -> None:
+    cluster = Cluster([*messages(0), event(1, code)])
+    cluster.on_move = lambda _: messages(1, 2)
+    assert Reading(cluster).read(3) == [0, 1, 2]
 
 
 def test_a_broker_that_has_not_heard_of_the_topic_yet() -> None:
