@@ -154,7 +154,7 @@ def _made(kafka: Kit, topic: str, partitions: int) -> bool:
 ANEW = "topic '{}' of table 't' was deleted and created anew"
 
 
-@pytest.mark.parametrize("count", [0, 3, 10, 30], ids=["empty", "shorter", "equal", "longer"])
+@pytest.mark.parametrize("count", [3, 30], ids=["shorter", "longer"])
 @pytest.mark.parametrize("restarted", [False, True])
 @pytest.mark.parametrize("looks", [False, True])
 def test_a_recreated_topic_stops_the_planner(

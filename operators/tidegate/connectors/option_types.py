@@ -20,11 +20,15 @@ from tidegate.errors import OptionsError
 
 
 class OptionProblem(OptionsError):  # noqa: N818 -- what the frontend points a caret at
-    """One option is wrong; ``option`` is its name as the user wrote it (the caret goes there)."""
+    """One option is wrong; ``option`` is its name as the user wrote it (the caret goes there).
 
-    def __init__(self, option: str, message: str, *, hint: str = "") -> None:
+    ``secret``: its value must not be shown.
+    """
+
+    def __init__(self, option: str, message: str, *, hint: str = "", secret: bool = False) -> None:
         super().__init__(message, hint=hint)
         self.option = option
+        self.secret = secret
 
 
 def _one_character(value: str) -> str:

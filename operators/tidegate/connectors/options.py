@@ -138,7 +138,8 @@ def validate_options(
     """Checks the WITH options of a table; gives them as (name, value), sorted by name.
 
     ``raw`` is as written; names are compared in lower case. ``connector`` need not be in it. The
-    connector itself is not part of the result. Raises OptionProblem.
+    connector itself is not part of the result, nor are options of the other role. Raises
+    OptionProblem.
     """
     name = connector_name(connector)
     models = _SOURCES if role == "source" else _SINKS
@@ -163,6 +164,8 @@ def validate_options(
         if name == "kafka" and option_name.startswith(kafka.PREFIX):
             _check_property(option, option_name, value)
         elif option_name not in known:
+            if option_name in _of_other_role(name, role):
+                continue  # a table that is read here and written there
             raise _unknown(option, name, role, known)
         values[option_name], written[option_name] = value, option
     try:
@@ -194,7 +197,21 @@ def _check_property(option: str, name: str, value: str) -> None:
     try:
         kafka.check_property(name, value)
     except ValueError as error:
-        raise OptionProblem(option, f"option '{option}' is wrong: {error}") from None
+        message = f"option '{option}' is wrong: {error}"
+        raise OptionProblem(option, message, secret=kafka.is_secret(name)) from None
+
+
+def canonical(connector: str, option: str) -> str:
+    """The option in the connector's own spelling: two of one spelling are one option."""
+    name = option.strip().lower()
+    return _ALIASES.get(_CONNECTOR_ALIASES.get(connector.lower(), connector.lower()), {}).get(
+        name, name
+    )
+
+
+def _of_other_role(connector: str, role: str) -> set[str]:
+    model = (_SINKS if role == "source" else _SOURCES).get(connector)
+    return _names(model) if model else set()
 
 
 def _names(model: type[Options]) -> set[str]:
@@ -243,6 +260,6 @@ def _problem(
         named = next((key for key in written if f"'{key}'" in reason), "connector")
         return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
     if reason == kafka.AS_REFERENCE:  # a secret that was written down is not repeated
-        return OptionProblem(option, f"option '{option}' is wrong: {reason}")
+        return OptionProblem(option, f"option '{option}' is wrong: {reason}", secret=True)
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

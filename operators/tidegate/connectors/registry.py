@@ -19,6 +19,7 @@ from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.kafka.decode import columns_of_key_alone as of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.overlap import reads_what_it_writes
 from tidegate.connectors.kafka.planner import KafkaPlanner
@@ -152,6 +153,14 @@ def offset_at(table: Table, position: Position) -> int | None:
     """The offset at ``position``, of sources whose positions are offsets."""
     at = kafka_position(position) if table.connector == "kafka" else None
     return None if at is None else at.offset
+
+
+def columns_of_key_alone(table: Table) -> tuple[str, ...]:
+    """The columns of a source that are not in its records' values, but in their keys."""
+    if table.connector != "kafka":
+        return ()
+    options: KafkaSourceOptions = parsed(KafkaSourceOptions, table.connector, table.options)
+    return of_key_alone(table, options)
 
 
 _HOW_IT_IS_READ: Final = (

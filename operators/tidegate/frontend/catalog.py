@@ -8,10 +8,15 @@ the role at its first use. The first OPTIONS hint on a table in the file counts 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Final, Literal
 
-from tidegate.connectors.options import OptionProblem, connector_name, validate_options
+from tidegate.connectors.options import (
+    OptionProblem,
+    canonical,
+    connector_name,
+    validate_options,
+)
 from tidegate.errors import BindError, Position
 from tidegate.frontend.alter import altered
 from tidegate.frontend.scope import matches, unknown
@@ -132,9 +137,8 @@ def connect(
     ``defaults`` are what the job's settings give to kafka tables that do not say it themselves.
     """
     given = {option.key.value: option for option in options.items}
-    lowered = {key.lower(): key for key in given}
     for option in hints:
-        given.pop(lowered.get(option.key.value.lower(), option.key.value), None)
+        given = _without(given, option.key.value)
         given[option.key.value] = option
     raw = {key: option.value.value for key, option in given.items()}
     spans = {key.lower(): option.value.span for key, option in given.items()}
@@ -159,11 +163,26 @@ def connect(
         if problem.message.startswith("unknown option"):
             spans |= names
         span = spans.get(problem.option.lower(), options.span)
-        raise BindError(
-            problem.message, source.position(span), detail=problem.detail, hint=problem.hint
-        ) from None
+        at = source.position(span)
+        at = _masked(at) if problem.secret else at
+        raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
     place = next((spans[key] for key in spans if key in _PATHS), options.span)
     return Connection(connector, dict(pairs).get("format", ""), pairs, source.position(place))
+
+
+def _without(given: dict[str, Option], hint: str) -> dict[str, Option]:
+    """``given`` without the option that a hint, by whatever name, replaces."""
+    words = (option.value.value for key, option in given.items() if key.lower() == "connector")
+    connector = next(words, "")
+    name = canonical(connector, hint)
+    return {key: option for key, option in given.items() if canonical(connector, key) != name}
+
+
+def _masked(place: Position) -> Position:
+    """The place of a secret, which is not shown."""
+    line, start = place.source_line, place.column - 1
+    shown = f"{line[:start]}'***'{line[start + place.width :]}"
+    return replace(place, source_line=shown, width=5)
 
 
 def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:

@@ -10,6 +10,7 @@ from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.dialect import parse_scalar
 from tidegate.frontend.encode import merged, take_encode
+from tidegate.frontend.functions import cast
 from tidegate.frontend.hints import parse_options
 from tidegate.frontend.include import take_includes
 from tidegate.frontend.legacy import without_legacy
@@ -20,6 +21,7 @@ from tidegate.frontend.syntax import (
     Metadata,
     Name,
     Options,
+    Scalar,
     Text,
     WatermarkDef,
 )
@@ -101,7 +103,11 @@ def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
         column = ColumnDef(name, "", computed, name.span.to(cursor.previous_span))
     else:
         type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
-        column = ColumnDef(name, type_, None, name.span.to(cursor.previous_span))
+        computed = None
+        if cursor.accept("AS"):  # RisingWave's generated columns say their type
+            value = parse_scalar(cursor, f"the expression of column {name.text}")
+            computed, type_ = Scalar(cast(value.node, type_), value.span), ""
+        column = ColumnDef(name, type_, computed, name.span.to(cursor.previous_span))
     return _with_attributes(cursor, column, keys)
 
 

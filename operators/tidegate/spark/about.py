@@ -1,10 +1,11 @@
 """What ``job.json`` says of a job to those who read a checkpoint without its SQL file.
 
     {"tables":  {table: {"connector", "format", "options": [[name, value], …],
-                         "columns": [[name, type], …]}},
+                         "columns": [[name, type], …], "key": [name, …]}},
      "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}}}
 
-Options are as in the file: secrets in them are references.
+``columns`` are those of a record's value, ``key`` those that its key alone has. Options are as in
+the file: secrets in them are references.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tidegate.connectors.registry import columns_of_key_alone
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Table
 from tidegate.types import Column, column_named
@@ -29,8 +31,9 @@ def about(plan: Plan) -> dict[str, Any]:
                 "columns": [
                     [column.name, column.type]
                     for column in table.columns
-                    if column.name not in dict(table.metadata)
+                    if column.name not in (*dict(table.metadata), *columns_of_key_alone(table))
                 ],
+                "key": list(columns_of_key_alone(table)),
             }
             for table in plan.tables
         },

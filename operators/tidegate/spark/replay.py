@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -84,6 +84,8 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
             )
     if choice.as_is:
         target = _bytes_table(target)
+    elif not choice.query:
+        _refuse_keys(target, about, choice.tables or sources)
     home = checkpoint.path / "replays" / _key(target, choice)
     (home / "staging").mkdir(parents=True, exist_ok=True)
     lease = Lease(home / "lease", clock)
@@ -246,6 +248,19 @@ def _decoded(records: Any, source: Table, engine: Engine) -> tuple[pa.Table, int
     else:
         decoded = json_format.decode(text, source.columns, engine)
     return decoded.data, len(whole) - decoded.data.num_rows
+
+
+def _refuse_keys(target: Table, about: Mapping[str, Any], tables: Iterable[str]) -> None:
+    """The ledger keeps values, not keys: a column of the key could only be NULL."""
+    wanted = {column.name.lower(): column.name for column in target.columns}
+    for table in tables:
+        for name in about["tables"][table].get("key", ()):
+            if name.lower() in wanted:
+                raise OptionsError(
+                    f"column '{wanted[name.lower()]}' of table '{target.name}' is of the key of"
+                    f" '{table}', which the ledger does not have",
+                    hint="say what it shall be with --query, or leave the column out",
+                )
 
 
 def _bytes_table(target: Table) -> Table:

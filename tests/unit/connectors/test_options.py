@@ -10,6 +10,7 @@ from tidegate.connectors.options import (
     CONNECTORS,
     FilesystemSourceOptions,
     OptionProblem,
+    canonical,
     connector_name,
     csv_options,
     parsed,
@@ -59,7 +60,6 @@ def test_defaults_and_values() -> None:
             "format",
             "'json', 'csv' or 'parquet'",
         ),
-        ("filesystem", "sink", {**FILES, "source.split": "file"}, "source.split", "unknown option"),
         (
             "filesystem",
             "source",
@@ -142,3 +142,18 @@ def test_harmless_kafka_options_are_taken() -> None:
 def test_connectors() -> None:
     assert sorted(CONNECTORS) == ["blackhole", "datagen", "filesystem", "kafka", "print"]
     assert connector_name(" FileSystem ") == "filesystem"
+
+
+def test_options_of_the_other_role_are_passed_over() -> None:
+    raw = {**FILES, "source.split": "file"}
+    assert dict(validate_options("filesystem", "sink", raw)) == {"path": "/in", "format": "json"}
+    broker = {"topic": "t", "format": "json", "properties.bootstrap.servers": "b:1"}
+    both = {**broker, "scan.startup.mode": "earliest-offset", "sink.partitioner": "fixed"}
+    assert dict(validate_options("kafka", "sink", both)) == {**broker, "sink.partitioner": "fixed"}
+    assert "sink.partitioner" not in dict(validate_options("kafka", "source", both))
+
+
+def test_an_option_has_one_canonical_name() -> None:
+    assert canonical("Kafka", "Topics") == "topic"
+    assert canonical("posix_fs", "POSIX_FS.root") == "path"
+    assert canonical("kafka", "nothing") == "nothing"

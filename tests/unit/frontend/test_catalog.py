@@ -4,10 +4,12 @@ import pytest
 
 from frontend_kit import job
 from tidegate.errors import BindError
+from tidegate.frontend import compile
 from tidegate.frontend.catalog import Catalog, connect, first_hints
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import CreateTable
+from tidegate.plan.nodes import Scan
 
 _SQL = "CREATE TABLE t (a INT) WITH (Connector = 'filesystem', path = 'x') FORMAT PLAIN ENCODE CSV"
 
@@ -53,3 +55,24 @@ def test_a_name_is_declared_once() -> None:
 def test_if_not_exists_keeps_the_first() -> None:
     compiled = job("CREATE TABLE IF NOT EXISTS plain (x INT); SELECT id FROM plain")
     assert compiled.sinks[0].schema[0].type == "BIGINT"
+
+
+def _kafka(options: str, hint: str = "") -> str:
+    broker = "connector = 'kafka', format = 'json', 'properties.bootstrap.servers' = 'b:1'"
+    return f"CREATE TABLE t (a BIGINT) WITH ({broker}, {options}); SELECT a FROM t {hint}"
+
+
+def test_a_hint_wins_over_the_same_option_by_another_name() -> None:
+    job = compile(_kafka("topics = 'one'", "/*+ OPTIONS('topic' = 'two') */"), "f.sql", {})
+    (table,) = {node.table for node in job.sinks[0].walk() if isinstance(node, Scan)}
+    assert table.option("topic") == "two"
+    moment = "topic = 't', 'scan.startup.mode' = 'timestamp', 'scan.startup.timestamp-millis' = '5'"
+    hint = "/*+ OPTIONS('scan.startup.mode' = 'earliest-offset') */"
+    assert compile(_kafka(moment, hint), "f.sql", {}).sinks
+
+
+def test_a_secret_is_not_shown_where_it_is_refused() -> None:
+    with pytest.raises(BindError, match="must be a reference") as caught:
+        compile(_kafka("topic = 't', 'properties.sasl.password' = 'hunter2'"), "f.sql", {})
+    assert "hunter2" not in caught.value.render()
+    assert "'***'" in caught.value.render()

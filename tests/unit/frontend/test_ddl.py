@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from tidegate.frontend import compile
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import CreateTable
@@ -70,3 +71,13 @@ def test_words_as_names_of_columns() -> None:
     assert [column.name.text for column in table.columns] == [
         "type", "watermark", "value", "primary", "date",
     ]  # fmt: skip
+
+
+def test_generated_columns_say_their_type_as_risingwave_has_them() -> None:
+    text = (
+        "CREATE SOURCE t (v BIGINT, at TIMESTAMPTZ AS to_timestamp(v), n INT AS v + 1)"
+        " WITH (connector = 'filesystem', path = 'x') FORMAT PLAIN ENCODE JSON;"
+        " SELECT at, n FROM t"
+    )
+    (sink,) = compile(text, "f.sql", {}).sinks
+    assert [column.type for column in sink.schema] == ["TIMESTAMP WITH TIME ZONE", "INTEGER"]

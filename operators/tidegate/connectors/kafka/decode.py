@@ -54,6 +54,15 @@ def check(table: Table, options: KafkaSourceOptions) -> None:
         )
 
 
+def columns_of_key_alone(table: Table, options: KafkaSourceOptions) -> tuple[str, ...]:
+    """Those columns that are decoded from the key, not from the value."""
+    metadata = {name for name, _ in table.metadata}
+    if not options.key_format or not (options.value_fields == "EXCEPT_KEY" or options.key_prefix):
+        return ()
+    names = [column.name for column in table.columns if column.name not in metadata]
+    return tuple(name for name in names if name in options.key_fields)
+
+
 class Decoder:
     """Decodes the messages of one table."""
 
@@ -64,9 +73,8 @@ class Decoder:
         self._engine = engine
         self._metadata = dict(table.metadata)
         physical = [column for column in table.columns if column.name not in self._metadata]
-        prefix, names = options.key_prefix, set(options.key_fields)
-        in_key = {c.name for c in physical if c.name in names} if options.key_format else set()
-        only_key = in_key if options.value_fields == "EXCEPT_KEY" or prefix else set()
+        prefix = options.key_prefix
+        only_key = columns_of_key_alone(table, options)
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
         # A column that is in the key and in the value is the value's.
         self._key_names = tuple(c.name for c in physical if c.name in only_key)

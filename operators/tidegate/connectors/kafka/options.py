@@ -306,6 +306,11 @@ AS_REFERENCE: Final = (
 )
 
 
+def is_secret(name: str) -> bool:
+    """Whether the value of a ``properties.*`` option is one that nobody shall see."""
+    return _SECRET.search(name.removeprefix(PREFIX)) is not None
+
+
 def check_property(name: str, value: str) -> None:
     """Checks one ``properties.*`` option. Raises ValueError with what is wrong."""
     plain = name.removeprefix(PREFIX)

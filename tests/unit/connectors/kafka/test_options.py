@@ -245,7 +245,6 @@ def test_sinks() -> None:
         ({"type": "upsert"}, "'upsert' is wrong"),
         ({"sink_transaction__timeout": "10 ms"}, "sink.transaction-timeout"),
         ({"sink_delivery__guarantee": "perhaps"}, "'perhaps' is wrong"),
-        ({"scan_startup_mode": "earliest"}, "unknown option 'scan.startup.mode'"),
     ],
 )
 def test_what_sinks_refuse(given: dict[str, str], told: str) -> None:
