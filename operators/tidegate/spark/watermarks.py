@@ -22,6 +22,9 @@ from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.ledger import show_time
 from tidegate.types import Status
 
+_END = "infinity"
+"""What the watermark is when all splits have ended (S8)."""
+
 
 def read_watermarks(checkpoint: Checkpoint) -> dict[str, Any]:
     """The document. Raises OptionsError when the directory is no checkpoint."""
@@ -89,7 +92,9 @@ def _filter(
         "table": table,
         "column": about["column"],
         "strategy": about["strategy"],
-        "watermark": show_time(entry.merged_filters.get(filter_id), kind),
+        "watermark": _END
+        if set(statuses.values()) == {Status.FINISHED}
+        else show_time(entry.merged_filters.get(filter_id), kind),
         "held_by": held_by,
         "why": why,
         "splits": splits,

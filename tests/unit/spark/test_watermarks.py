@@ -87,6 +87,7 @@ def test_ends_that_the_epoch_knew(checkpoint: Checkpoint) -> None:
     (split,) = shown(checkpoint)["splits"]
     assert (split["end"], split["lag"]) == (12, 5)
     assert "every window is closed" in shown(checkpoint)["why"]
+    assert shown(checkpoint)["watermark"] == "infinity"
 
 
 def test_no_checkpoint(tmp_path: Path) -> None:

@@ -108,6 +108,22 @@ def _specific(value: object) -> object:
     return tuple(sorted(found.items()))
 
 
+def _quarantined(value: object) -> object:
+    if value not in (True, "true"):
+        raise ValueError(
+            "rows that do not decode go to the ledger: leave it out"
+        )
+    return "true"
+
+
+def _lenient(value: object) -> object:
+    if value not in (False, "false"):
+        raise ValueError("a field that is missing is NULL: leave it out")
+    return "false"
+
+
+Quarantined = Annotated[Literal["true"], BeforeValidator(_quarantined)]
+Lenient = Annotated[Literal["false"], BeforeValidator(_lenient)]
 Startup = Literal[
     "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"
 ]
@@ -210,8 +226,11 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
         1_000_000, alias="scan.watermark.alignment.update-interval"
     )
     watermark_default: Literal["source", "none"] = Field("source", alias="scan.watermark.default")
-    ignore_parse_errors: Literal["true"] = Field("true", alias="json.ignore-parse-errors")
-    fail_on_missing_field: Literal["false"] = Field("false", alias="json.fail-on-missing-field")
+    ignore_parse_errors: Quarantined = Field("true", alias="json.ignore-parse-errors")
+    fail_on_missing_field: Lenient = Field("false", alias="json.fail-on-missing-field")
+    key_ignore_parse_errors: Quarantined = Field("true", alias="key.json.ignore-parse-errors")
+    key_fail_on_missing_field: Lenient = Field("false", alias="key.json.fail-on-missing-field")
+    csv_ignore_parse_errors: Quarantined = Field("true", alias="csv.ignore-parse-errors")
     timestamp_format: Annotated[Literal["SQL", "ISO-8601"], BeforeValidator(_upper)] = Field(
         "SQL", alias="json.timestamp-format.standard"
     )
@@ -337,6 +356,7 @@ ALIASES: Final[Mapping[str, str]] = {
     "value.csv.field-delimiter": "csv.field-delimiter",
     "value.csv.quote-character": "csv.quote-character",
     "value.csv.null-literal": "csv.null-literal",
+    "value.csv.ignore-parse-errors": "csv.ignore-parse-errors",
     "value.json.ignore-parse-errors": "json.ignore-parse-errors",
     "value.json.fail-on-missing-field": "json.fail-on-missing-field",
     "value.json.timestamp-format.standard": "json.timestamp-format.standard",

@@ -107,9 +107,8 @@ class KafkaPlanner:
         ]
 
     def unread(self, start: Mapping[str, Position]) -> list[str]:
-        """Rows behind the end of a bounded table are no surprise: it was told where to end."""
-        del start
-        return []
+        """Partitions that joined since. Rows behind the end of a bounded table are no surprise."""
+        return [split for split in self.splits() if split not in start]
 
     @property
     def _partitions(self) -> list[Partition]:

@@ -151,7 +151,7 @@ def test_risingwaves_names() -> None:
             "names 'b', which does not begin with",
         ),
         ({"format": "avro-confluent"}, "avro-confluent.url", "needs the option"),
-        ({"json_ignore__parse__errors": "false"}, "json.ignore-parse-errors", "should be 'true'"),
+        ({"json_ignore__parse__errors": "false"}, "json.ignore-parse-errors", "go to the ledger"),
     ],
 )
 def test_what_is_refused(given: dict[str, str], option: str, told: str) -> None:

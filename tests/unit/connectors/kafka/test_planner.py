@@ -200,7 +200,9 @@ def test_positions_that_are_not_ours() -> None:
 
 
 def test_rows_behind_a_bounded_end_are_no_surprise() -> None:
-    assert Planned(5).planner.unread({}) == []
+    planner = Planned(5).planner
+    assert planner.unread({"t-0": [3, "id", 3, 0]}) == []
+    assert planner.unread({}) == ["t-0"], "a partition that joined since is named"
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
