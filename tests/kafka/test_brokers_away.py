@@ -79,7 +79,7 @@ def quick_questions(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_broker_restarts_in_the_middle_of_an_epoch(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("restart")
-    count = 300_000
+    count = 150_000
     kit.put(topic, 0, values(*range(count)))
     run = Run(kit.source(topic, COLUMN))
     (split,) = plans = run.plan()
@@ -196,7 +196,7 @@ def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: 
     assert "Connection refused" in caught.value.detail
 
 
-def test_leaders_are_killed_while_rows_are_read_and_while_they_are_planned(
+def test_leaders_are_killed_while_rows_are_read_and_planned(
     three_brokers: Cluster,
 ) -> None:
     kit = Kit(three_brokers.bootstrap)
