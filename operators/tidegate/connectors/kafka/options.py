@@ -110,9 +110,7 @@ def _specific(value: object) -> object:
 
 def _quarantined(value: object) -> object:
     if value not in (True, "true"):
-        raise ValueError(
-            "rows that do not decode go to the ledger: leave it out"
-        )
+        raise ValueError("rows that do not decode go to the ledger: leave it out")
     return "true"
 
 
