@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -130,6 +131,13 @@ class Running:
         """Until it stands at its failpoint."""
         wait_until(lambda: _state(self.pid) in "TZX", f"process {self.pid} stops")
         assert _state(self.pid) == "T", self.result()
+
+    def ends(self, within_s: float) -> bool:
+        """Whether it ends, or stops, in so many seconds."""
+        with suppress(AssertionError):
+            wait_until(lambda: _state(self.pid) in "TZX", "it ends", within_s)
+            return True
+        return False
 
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)

@@ -40,6 +40,9 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "message.max.bytes": 32 << 20,  # it is the topic's limit that counts
     "retry.backoff.ms": 5,  # a transaction waits for the end of the one before; it doubles
     "reconnect.backoff.ms": 1,  # a new client waits so long for its second connection
+    # Else the client, when all brokers were away, drops what it knew of them, and with it requests
+    # of a transaction, for whose answers it then waits in vain (librdkafka 2.16).
+    "metadata.recovery.strategy": "none",
 }
 _ALIASES: Final[Mapping[str, str]] = {"linger.ms": "queue.buffering.max.ms"}
 _OURS: Final[Mapping[str, str]] = {

@@ -211,6 +211,7 @@ class Transactions:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",  # waits for the end of what is being committed
             "reconnect.backoff.ms": 1,
+            "metadata.recovery.strategy": "none",
         }
         with failing(trouble):
             reader = made(Consumer, config(self._options, trouble, ours))

@@ -1,0 +1,224 @@
+"""Brokers that go away in the midst of transactions, and what they forget (T9)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from typing import Any
+
+import pytest
+
+from kafka.attempts import Attempts, Driver, forget_producers, ids_of
+from kafka.broker import Cluster
+from kafka.conftest import RETURNS_SOON
+from kafka.kit import Kit
+from spark.processes import wait_until
+
+ID = ("id", "BIGINT")
+
+
+@pytest.fixture(autouse=True)
+def fresh_worker() -> None:
+    forget_producers()
+
+
+@pytest.fixture(scope="module")
+def attempts() -> Iterator[Attempts]:
+    with Attempts() as started:
+        yield started
+
+
+def begun(kafka: Kit, name: str, copies: int = 1, **options: Any) -> Driver:
+    """A driver that has an epoch behind it."""
+    topic = kafka.topic(name, partitions=2, copies=copies)
+    driver = Driver(kafka.sink(topic, ID, **options)).start()
+    driver.epoch(1)
+    return driver
+
+
+def found(kafka: Kit, driver: Driver) -> list[int]:
+    return ids_of(kafka.values(driver.table.option("topic")))
+
+
+def write_while(driver: Driver, disturb: Callable[[], None], first: int) -> list[int]:
+    """Writes epoch after epoch until ``disturb`` has ended, and some before and behind."""
+    random = Random(first)
+    written: list[int] = []
+
+    def epochs(count: int) -> None:
+        for _ in range(count):
+            start = first + len(written)
+            ids = range(start, start + random.randint(1, 50))
+            driver.epoch(*ids)
+            written.extend(ids)
+            if random.random() < 0.2:
+                forget_producers()
+
+    epochs(10)
+    with ThreadPoolExecutor(1) as pool:
+        disturbing = pool.submit(disturb)
+        while not disturbing.done():
+            epochs(1)
+        disturbing.result()
+    epochs(10)
+    return written
+
+
+def test_the_broker_is_killed(lone_cluster: Cluster, attempts: Attempts) -> None:
+    """In the midst of transactions, and again while epoch follows epoch."""
+    kafka = Kit(lone_cluster.bootstrap)
+    (broker,) = lone_cluster.brokers
+    steps = ("sink-looked", "sink-produced", "sink-before-commit")
+    drivers = [begun(kafka, step) for step in steps]
+    tasks = [
+        attempts.stopped(driver.attempt(2, 3), step)
+        for driver, step in zip(drivers, steps, strict=True)
+    ]
+    broker.stop(signal.SIGKILL)
+    for task in tasks:
+        task.go_on()
+    broker.start()
+    assert [task.result() for task in tasks] == ["done"] * 3
+    for driver in drivers:
+        driver.enter(*driver.attempt(2, 3).run())
+        driver.epoch(4)
+        assert found(kafka, driver) == [1, 2, 3, 4]
+
+    def kill() -> None:
+        for _ in range(2):
+            broker.stop(signal.SIGKILL)
+            broker.start()
+            lone_cluster.wait()
+
+    written = write_while(drivers[0], kill, first=5)
+    assert found(kafka, drivers[0]) == [1, 2, 3, 4, *written]
+
+
+@pytest.fixture(scope="module")
+def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with Cluster(tmp_path_factory.mktemp("trio"), brokers=3, settings=RETURNS_SOON) as running:
+        yield running
+
+
+def test_leaders_change(trio: Cluster) -> None:
+    """A broker goes at once, another in an orderly way; both come back."""
+    kafka = Kit(trio.bootstrap)
+    driver = begun(kafka, "leaders", copies=3)
+
+    def change() -> None:
+        for broker, way in zip(trio.brokers, (signal.SIGKILL, signal.SIGTERM), strict=False):
+            broker.stop(way)
+            broker.start()
+            trio.wait()
+
+    written = write_while(driver, change, first=2)
+    assert found(kafka, driver) == [1, *written]
+
+
+def test_a_commit_that_is_decided_and_not_done(trio: Cluster, attempts: Attempts) -> None:
+    """The fence waits for it: the broker that has the rows does not know yet that they count."""
+    kafka = Kit(trio.bootstrap)
+    driver, leader = rows_apart(kafka)
+    attempt = driver.attempt(2, 3)
+    task = attempts.stopped(attempt, "sink-before-commit")
+    broker = trio.brokers[leader - 1]
+    os.kill(broker.pid, signal.SIGSTOP)
+    try:
+        task.go_on()
+        assert task.result() == "done"
+        again = attempts.start(attempt, f"sink-fenced:{attempt.epoch}:stop")
+        assert not again.ends(within_s=1.5)
+    finally:
+        os.kill(broker.pid, signal.SIGCONT)
+    again.wait_for_stop()
+    again.go_on()
+    assert again.result() == "done"
+    assert found(kafka, driver) == [1, 2, 3]
+
+
+def rows_apart(kafka: Kit) -> tuple[Driver, int]:
+    """A driver whose topic has one copy, on a broker that coordinates neither its transactions nor
+    its group; and that broker."""
+    begun(kafka, "first", copies=3)  # makes the topics of the brokers themselves
+    for number in range(100):
+        topic = kafka.topic("apart")
+        driver = Driver(kafka.sink(topic, ID), kept={"identity": f"apart-{number}"})
+        leader, busy = leader_of(kafka, topic, 0), hash_of(driver.id()) % 4
+        names = ("__transaction_state", "__consumer_offsets")
+        if leader not in {leader_of(kafka, name, busy) for name in names}:
+            driver.start().epoch(1)
+            return driver, leader
+    raise AssertionError("each topic lies where its coordinators are")
+
+
+def leader_of(kafka: Kit, topic: str, partition: int) -> int:
+    known = kafka.admin.list_topics(topic, timeout=10).topics[topic]
+    return int(known.partitions[partition].leader)
+
+
+def hash_of(text: str) -> int:
+    """As Java has it, without its sign."""
+    value = 0
+    for letter in text:
+        value = (31 * value + ord(letter)) & 0xFFFFFFFF
+    return abs(value - (1 << 32) if value >> 31 else value)
+
+
+@pytest.fixture(scope="module")
+def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kit]:
+    """A broker that ends transactions when their time is over, and forgets who wrote any."""
+    settings = {
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+        "transactional.id.expiration.ms": "1500",
+        "transaction.remove.expired.transaction.cleanup.interval.ms": "100",
+        "producer.id.expiration.ms": "1500",
+        "producer.id.expiration.check.interval.ms": "100",
+    }
+    with Cluster(tmp_path_factory.mktemp("forgetful"), settings=settings) as running:
+        yield Kit(running.bootstrap)
+
+
+def test_a_transaction_runs_out_of_time(forgetful: Kit, attempts: Attempts) -> None:
+    """The broker has undone it while its task was stopped; the task does it again."""
+    driver = begun(forgetful, "slow", sink_transaction__timeout="1 s")
+    topic = driver.table.option("topic")
+    attempt = driver.attempt(2, 3)
+    task = attempts.stopped(attempt, "sink-before-commit")
+    for partition in (0, 1):
+        forgetful.put(topic, partition, [b'{"id":0}'])
+    # Seen only when the transaction before them has an end.
+    wait_until(lambda: found(forgetful, driver) == [0, 0, 1], "the transaction is undone")
+    task.go_on()
+    assert task.result() == "done"
+    driver.enter(*attempt.run())
+    driver.epoch(4)
+    assert found(forgetful, driver) == [0, 0, 1, 2, 3, 4]
+
+
+def test_a_writer_that_the_broker_has_forgotten(forgetful: Kit, attempts: Attempts) -> None:
+    """Its id has expired, a kept producer's too; its marker has not."""
+    driver = begun(forgetful, "expired")
+    for epoch in (2, 3):
+        wait_until(lambda: is_forgotten(forgetful, driver.id()), "the id expires")
+        driver.epoch(epoch)
+    attempt = driver.attempt(4)
+    staged = attempt.run()
+    wait_until(lambda: is_forgotten(forgetful, driver.id()), "the id expires")
+    assert attempts.run(attempt) == "done"
+    driver.enter(*staged)
+    driver.successor().start().epoch(5)
+    assert found(forgetful, driver) == [1, 2, 3, 4, 5]
+
+
+def is_forgotten(kafka: Kit, transactional_id: str) -> bool:
+    """Whether the last that the log of transactions says of an id is that it is gone."""
+    said = [
+        message.value()
+        for part in kafka.read("__transaction_state").values()
+        for message in part
+        if (message.key() or b"").endswith(transactional_id.encode())
+    ]
+    return said[-1] is None
