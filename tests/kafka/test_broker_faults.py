@@ -24,6 +24,7 @@ def test_leaders_die_one_after_the_other(
     command, checkpoint = _start(kit, source, sink, tidegate, tmp_path)
     with Workload(kit, source, seed=9) as workload:
         for _ in range(2):
+            _wait_for_epochs(checkpoint, 2)
             leader = _leader(kit, three_brokers, source)
             leader.stop(signal.SIGKILL)
             _wait_for_epochs(checkpoint, 3)

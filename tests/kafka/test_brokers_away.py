@@ -16,6 +16,7 @@ from kafka.epochs import ENGINE, Run, until, values
 from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.connectors.kafka import planner, topics
+from tidegate.connectors.kafka.planner import START_PATIENCE_S, KafkaPlanner
 from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
 from tidegate.errors import RunError, TrustError
 
@@ -152,6 +153,25 @@ def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster, quick_questions:
         run.epoch()
     assert "Connection refused" in caught.value.detail
     assert caught.value.exit_code == 1
+
+
+def test_the_leader_is_away_when_a_job_starts(lone_cluster: Cluster, quick_questions: None) -> None:
+    """Another may be elected, where the cluster has told of its topics."""
+    kit = Kit(lone_cluster.bootstrap)
+    topic = kit.topic("starts")
+    kit.put(topic, 0, values(0, 1))
+    table = kit.source(topic, COLUMN)
+    planner = KafkaPlanner(table, available_now=False)
+    start = dict.fromkeys(planner.splits())
+    with away(lone_cluster.brokers[0]):
+        assert planner.plan(start, None)[f"{topic}-0"].rows_max == 2
+    clock = ManualClock()
+    planner = KafkaPlanner(table, available_now=False, clock=clock)
+    start = dict.fromkeys(planner.splits())
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    with pytest.raises(RunError, match="no answer from the brokers at"):
+        planner.plan(start, None)
+    assert clock.time_us > START_PATIENCE_S * 1e6
 
 
 def test_splits_that_are_finished_stay_so_without_a_broker(lone_cluster: Cluster) -> None:

@@ -118,19 +118,35 @@ def test_leaders_change(trio: Cluster) -> None:
     assert found(kafka, driver) == [1, *written]
 
 
-def test_a_commit_that_is_decided_and_not_done(trio: Cluster, attempts: Attempts) -> None:
+@pytest.fixture(scope="module")
+def duo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two brokers that have nothing in common, and hold no election while one of them is stopped.
+
+    Kafka forgets a transaction's marker for a partition that has no leader (KAFKA-20734).
+    """
+    alone = {
+        f"{log}.{what}": "1"
+        for log in ("transaction.state.log", "offsets.topic")
+        for what in ("replication.factor", "min.isr")
+        if (log, what) != ("offsets.topic", "min.isr")
+    }
+    with Cluster(tmp_path_factory.mktemp("duo"), brokers=2, settings=alone) as running:
+        yield running
+
+
+def test_a_commit_that_is_decided_and_not_done(duo: Cluster, attempts: Attempts) -> None:
     """The fence waits for it: the broker that has the rows does not know yet that they count."""
-    kafka = Kit(trio.bootstrap)
+    kafka = Kit(duo.bootstrap)
     driver, leader = rows_apart(kafka)
     attempt = driver.attempt(2, 3)
     task = attempts.stopped(attempt, "sink-before-commit")
-    broker = trio.brokers[leader - 1]
+    broker = duo.brokers[leader - 1]
     os.kill(broker.pid, signal.SIGSTOP)
     try:
         task.go_on()
         assert task.result() == "done"
         again = attempts.start(attempt, f"sink-fenced:{attempt.epoch}:stop")
-        assert not again.ends(within_s=1.5)
+        assert not again.ends(within_s=2)
     finally:
         os.kill(broker.pid, signal.SIGCONT)
     again.wait_for_stop()
@@ -140,18 +156,16 @@ def test_a_commit_that_is_decided_and_not_done(trio: Cluster, attempts: Attempts
 
 
 def rows_apart(kafka: Kit) -> tuple[Driver, int]:
-    """A driver whose topic has one copy, on a broker that coordinates neither its transactions nor
-    its group; and that broker."""
-    begun(kafka, "first", copies=3)  # makes the topics of the brokers themselves
+    """A driver whose topic lies on a broker that does not coordinate its transactions; and that."""
+    begun(kafka, "first")  # makes the topics of the brokers themselves
     for number in range(100):
         topic = kafka.topic("apart")
         driver = Driver(kafka.sink(topic, ID), kept={"identity": f"apart-{number}"})
         leader, busy = leader_of(kafka, topic, 0), hash_of(driver.id()) % 4
-        names = ("__transaction_state", "__consumer_offsets")
-        if leader not in {leader_of(kafka, name, busy) for name in names}:
+        if leader != leader_of(kafka, "__transaction_state", busy):
             driver.start().epoch(1)
             return driver, leader
-    raise AssertionError("each topic lies where its coordinators are")
+    raise AssertionError("each topic lies where its coordinator is")
 
 
 def leader_of(kafka: Kit, topic: str, partition: int) -> int:

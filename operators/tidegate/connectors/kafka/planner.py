@@ -9,7 +9,8 @@ A topic's id is part of every position. A topic that was deleted and made again 
 the job stops, also where the new topic has more rows than were read of the old one (T10).
 
 While the cluster does not answer, nothing is planned, and the job goes on when it answers again;
-after `PATIENCE_S` the error is told. A job that starts does not wait.
+after `PATIENCE_S` the error is told. A job that starts does not wait for a cluster that says
+nothing at all; for a partition whose leader is away, `START_PATIENCE_S`: another may be elected.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from tidegate.plan.nodes import Table
 
 PATIENCE_S: Final = 120.0
 """How long a job that runs waits for brokers that don't answer."""
+START_PATIENCE_S: Final = 30.0
+"""How long a job that starts waits for the leaders, when the cluster has told of its topics."""
 
 
 class KafkaPlanner:
@@ -75,7 +78,7 @@ class KafkaPlanner:
             joined.update(self._joined(new))
 
         if not begun:
-            ask()  # nothing may take a table for one without rows: a job that starts does not wait
+            self._ask_at_start(ask)  # nothing may take a table for one without rows
         elif self._at_the_end(begun, new) or not self._answered("ends", ask):
             return {split: SplitPlan(at.json, at.is_finished, 0) for split, at in begun.items()}
         for split, begin in begun.items():
@@ -163,6 +166,16 @@ class KafkaPlanner:
             else:
                 self._silent_s.pop(question, None)
                 return True
+
+    def _ask_at_start(self, ask: Callable[[], None]) -> None:
+        since_s = self._clock.monotonic_s()
+        while True:
+            try:
+                return ask()
+            except RunError:
+                if self._clock.monotonic_s() - since_s > START_PATIENCE_S:
+                    raise
+            self._clock.sleep(1)
 
     def _ask_ends(self) -> None:
         if self._available_now and self._ends.keys() >= set(self._partitions):

@@ -35,6 +35,7 @@ _T = TypeVar("_T")
 Partition = tuple[str, int]
 
 _SLOW_S: Final = 2.0
+_SHORT_S: Final = 3.0
 _PAUSE_S: Final = 0.2
 _NO_SUCH_TIME: Final = -1
 """The offset of a time behind the last message."""
@@ -60,6 +61,7 @@ class Topics:
         self._clock = SystemClock()
         self._client: Any = None
         self._asked_s = 0.0
+        self._silences = 0
         level = options.properties.get("isolation.level", "read_committed")
         self._isolation = (
             IsolationLevel.READ_UNCOMMITTED
@@ -80,9 +82,14 @@ class Topics:
         """Each topic's id and number of partitions. One that is not there is left out."""
         if not names:
             return {}
+        return self._patiently(lambda seconds: self._described_now(names, seconds))
+
+    def _described_now(self, names: Sequence[str], seconds: float) -> dict[str, tuple[str, int]]:
         futures = self._call(
             "it cannot describe its topics",
-            lambda admin: admin.describe_topics(TopicCollection(list(names)), **_bounded()),
+            lambda admin: admin.describe_topics(
+                TopicCollection(list(names)), request_timeout=seconds
+            ),
         )
         found: dict[str, tuple[str, int]] = {}
         for name, future in futures.items():
@@ -101,8 +108,10 @@ class Topics:
         )
 
     def _listed(self) -> list[str]:
-        listed = self._call(
-            "it cannot list topics", lambda admin: admin.list_topics(timeout=REQUEST_S)
+        listed = self._patiently(
+            lambda seconds: self._call(
+                "it cannot list topics", lambda admin: admin.list_topics(timeout=seconds)
+            )
         )
         return list(listed.topics)
 
@@ -122,10 +131,15 @@ class Topics:
 
     def committed(self, partitions: Sequence[Partition], group: str) -> dict[Partition, int]:
         """What a consumer group has committed, of those partitions for which it has."""
+        return self._patiently(lambda seconds: self._committed_now(partitions, group, seconds))
+
+    def _committed_now(
+        self, partitions: Sequence[Partition], group: str, seconds: float
+    ) -> dict[Partition, int]:
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(*p) for p in partitions])
         futures = self._call(
             f"it cannot read the offsets of group '{group}'",
-            lambda admin: admin.list_consumer_group_offsets([asked], **_bounded()),
+            lambda admin: admin.list_consumer_group_offsets([asked], request_timeout=seconds),
         )
         answer = self._result(f"it cannot read the offsets of group '{group}'", futures[group])
         if answer is None:
@@ -140,22 +154,35 @@ class Topics:
         self, partitions: Iterable[Partition], spec: Callable[[Partition], OffsetSpec]
     ) -> dict[Partition, int]:
         asked = {TopicPartition(*partition): spec(partition) for partition in partitions}
-        began_s = self._clock.monotonic_s()
-        while asked:
+        return self._patiently(lambda seconds: self._offsets_now(asked, seconds)) if asked else {}
+
+    def _patiently(self, ask: Callable[[float], _T]) -> _T:
+        """Asks, for so many seconds, and again, until there is an answer or `REQUEST_S` are over.
+
+        Leaders change, and for a moment nobody is one: it passes. A client that has asked the
+        leader of before hears no more of another one, so the first questions are short.
+        """
+        until_s = self._clock.monotonic_s() + REQUEST_S
+        while True:
+            left_s = until_s - self._clock.monotonic_s()
             try:
-                return self._offsets_now(asked)
+                answer = ask(max(_PAUSE_S, min(left_s, _SHORT_S * (1 + self._silences // 3))))
             except RunError:
-                # Leaders change, and for a moment nobody is one: it passes.
-                if self._clock.monotonic_s() - began_s > REQUEST_S:
+                self._silences += 1
+                if self._clock.monotonic_s() + _PAUSE_S > until_s:
                     raise
                 self._clock.sleep(_PAUSE_S)
-        return {}
+            else:
+                self._silences = 0
+                return answer
 
-    def _offsets_now(self, asked: Mapping[TopicPartition, OffsetSpec]) -> dict[Partition, int]:
+    def _offsets_now(
+        self, asked: Mapping[TopicPartition, OffsetSpec], seconds: float
+    ) -> dict[Partition, int]:
         futures: Mapping[TopicPartition, Future[Any]] = self._call(
             "it cannot ask for offsets",
             lambda admin: admin.list_offsets(
-                dict(asked), isolation_level=self._isolation, **_bounded()
+                dict(asked), isolation_level=self._isolation, request_timeout=seconds
             ),
         )
         found: dict[Partition, int] = {}
@@ -210,7 +237,3 @@ class Topics:
         return explained(
             f"table '{self._table}': {what}", self._options.servers, error, self._trouble
         )
-
-
-def _bounded() -> dict[str, float]:
-    return {"request_timeout": REQUEST_S}

@@ -34,7 +34,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import count
+from threading import Thread
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -59,6 +59,8 @@ _KEPT_MAX: Final = 16
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.02
 _ABORT_S: Final = 10
+_OFFSETS_S: Final = 5.0
+"""How long a group's coordinator may take at first: a new producer asks anew who it is."""
 _SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
 """What the client takes in the name of a group, but the sign of what it does not take."""
 _PASSING: Final = frozenset(
@@ -72,6 +74,8 @@ _PASSING: Final = frozenset(
     }
 )
 """Of a group's coordinator: it is not there yet, or has not read its log yet."""
+_SILENCE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT})
+"""The brokers are away, for a while."""
 
 Send = Callable[[Sender], None]
 
@@ -118,6 +122,7 @@ class Transactions:
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
         self._usual = {"batch.size": given["batch"]}
+        self._offsets_s = _OFFSETS_S
         self._clock: Clock = clock or SystemClock()
 
     def write(self, epoch: int, known: int, send: Send) -> None:
@@ -163,13 +168,18 @@ class Transactions:
     def _again(self, attempt: Callable[[], None]) -> None:
         """Makes attempts until one succeeds: others may fence us, and brokers go away."""
         until_s = self._clock.monotonic_s() + WAIT_S
-        for number in count(1):
+        tries = 0
+        while True:
             try:
                 attempt()
                 break
             except Failed as failed:
+                if failed.error.code() in _SILENCE:
+                    self._offsets_s *= 2
+                else:
+                    tries += 1
                 late = self._clock.monotonic_s() > until_s
-                if is_permanent(failed.error) or late or number == _TRIES:
+                if is_permanent(failed.error) or late or tries == _TRIES:
                     raise failure(
                         self._table, self._options, failed.error, failed.trouble
                     ) from None
@@ -249,7 +259,10 @@ class Transactions:
                     send(sender)
                     sender.drain()
                     hit("sink-produced", epoch)
-                sender.producer.send_offsets_to_transaction(offsets, kept.group, WAIT_S)
+                _in_time(
+                    lambda: sender.producer.send_offsets_to_transaction(offsets, kept.group),
+                    self._offsets_s,
+                )
                 if send is not None:
                     hit("sink-before-commit", epoch)
                 sender.producer.commit_transaction(WAIT_S)
@@ -262,3 +275,27 @@ class Transactions:
             with suppress(Failed), failing(sender.trouble):
                 sender.producer.abort_transaction(_ABORT_S)
         raise Failed(error, sender.trouble)
+
+
+def _in_time(ask: Callable[[], None], seconds: float) -> None:
+    """Gives ``ask`` up when it takes longer.
+
+    The client waits without end for a group's coordinator that it has known and that the cluster
+    has forgotten, whatever limit it is given (librdkafka 2.16, its issues 5456 and 5511). The
+    thread that is left behind holds its producer, which the next fence makes useless.
+    """
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            ask()
+        except Exception as error:
+            failed.append(error)
+
+    thread = Thread(target=run, name="offsets", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    if failed:
+        raise failed[0]
