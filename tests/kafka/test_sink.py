@@ -304,7 +304,7 @@ def test_a_topic_that_is_deleted_meanwhile(kafka: Kit, guarantee: str) -> None:
     with pytest.raises(SinkError) as told:
         writer.close()
     assert told.value.message == f"table 't': rows cannot be written into topic '{topic}'"
-    assert "make it again" in told.value.hint
+    assert "make it again" in told.value.hint, told.value.detail
 
 
 @pytest.mark.parametrize("guarantee", ["exactly-once", "at-least-once"])

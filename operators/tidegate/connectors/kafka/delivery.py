@@ -22,6 +22,7 @@ from tidegate.connectors.kafka.client import (
 )
 from tidegate.connectors.kafka.encode import Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.topics import Topics
 from tidegate.errors import OptionsError, SinkError, TidegateError
 
 WAIT_S: Final = 120
@@ -91,9 +92,17 @@ def failure(
     if is_refused(error) or trouble.refused is not None:
         return explained(what, options.servers, error, trouble)
     hint = _HINTS.get(error.code(), f"check the topic, and the brokers at {options.servers}")
-    if is_unknown_topic(error):
+    if is_unknown_topic(error) or (error.code() not in _HINTS and _is_gone(table, options)):
         hint = "it is gone: make it again, and start the job again"
     return SinkError(what, detail=trouble.masked(error.str()), hint=hint)
+
+
+def _is_gone(table: str, options: KafkaSinkOptions) -> bool:
+    """Whether the topic is: the client gives many reasons for not writing into it."""
+    try:
+        return options.topic not in Topics(table, options).described([options.topic])
+    except TidegateError:
+        return False
 
 
 def check_properties(table: str, options: KafkaSinkOptions) -> None:
