@@ -15,7 +15,11 @@ _UNITS_US: Final = {
     ("d", "day", "days"): 86_400_000_000,
 }
 _US_OF: Final = {name: us for names, us in _UNITS_US.items() for name in names}
-_DURATION: Final = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_PART: Final = re.compile(r"\s*(\d+)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_ISO: Final = re.compile(
+    r"\s*P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{1,6})\d*)?S)?)?\s*",
+    re.IGNORECASE,
+)
 _BYTES: Final = re.compile(r"\s*(\d+)\s*(b|bytes|k|kb|m|mb|g|gb|)\s*")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -23,18 +27,34 @@ FORMS: Final = "write a whole number and a unit, as in '500ms', '5 s', '1min', '
 
 
 def parse_duration(text: str) -> int:
-    """Microseconds of ``text``: ``1min``, ``5 s``, ``1 h``, ``500ms``; ``0`` needs no unit.
+    """Microseconds of ``text``: ``1min``, ``5 s``, ``1 h 30 min``, ``500ms``, ``PT1M30S``.
 
     A bare number is milliseconds, as in Flink. Raises ValueError that says what was expected.
     """
-    match = _DURATION.fullmatch(text)
-    unit = match[2].lower() or "ms" if match else ""
-    if match is None or unit not in _US_OF:
+    iso = _ISO.fullmatch(text)
+    duration_us = _iso_us(iso) if iso and any(iso.groups()) else _parts_us(text)
+    if duration_us is None:
         raise ValueError(f"'{text}' is not a duration; {FORMS}")
-    duration_us = int(match[1]) * _US_OF[unit]
     if duration_us > 2**62:
         raise ValueError(f"'{text}' is too long a duration")
     return duration_us
+
+
+def _iso_us(match: re.Match[str]) -> int:
+    days, hours, minutes, seconds, fraction = (part or "0" for part in match.groups())
+    whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
+    return whole * 1_000_000 + int(fraction.ljust(6, "0"))
+
+
+def _parts_us(text: str) -> int | None:
+    """Of one number and its unit, or of several; only one alone needs none."""
+    parts = list(_PART.finditer(text))
+    if not parts or "".join(part[0] for part in parts) != text:
+        return None
+    units = [part[2].lower() or "ms" * (len(parts) == 1) for part in parts]
+    if not all(unit in _US_OF for unit in units):
+        return None
+    return sum(int(part[1]) * _US_OF[unit] for part, unit in zip(parts, units, strict=True))
 
 
 def parse_bytes(text: str) -> int:

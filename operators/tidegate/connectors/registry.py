@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from tidegate.connectors.base import (
     Position,
@@ -19,8 +19,9 @@ from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
-from tidegate.connectors.kafka.decode import columns_of_key_alone as of_key_alone
-from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.fits import check_sink, check_source
+from tidegate.connectors.kafka.fits import columns_of_key_alone as of_key_alone
+from tidegate.connectors.kafka.options import KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.kafka.overlap import reads_what_it_writes
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.position import kafka_position, topic_partition
@@ -99,6 +100,16 @@ def sink_writer(table: Table, stage: Stage) -> SinkWriter:
 def sink_committer(table: Table, staging_base: str) -> SinkCommitter:
     """The driver side of a sink; ``staging_base`` is what its writers get as ``staging``."""
     return _of(_COMMITTERS, table, "sink")(table, staging_base)
+
+
+def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
+    """Raises OptionProblem when the columns of ``table`` don't fit its options."""
+    if table.connector != "kafka":
+        return
+    if role == "source":
+        check_source(table, parsed(KafkaSourceOptions, table.connector, table.options))
+    else:
+        check_sink(table, parsed(KafkaSinkOptions, table.connector, table.options))
 
 
 def is_bounded(table: Table) -> bool:

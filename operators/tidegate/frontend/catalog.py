@@ -17,6 +17,7 @@ from tidegate.connectors.options import (
     connector_name,
     validate_options,
 )
+from tidegate.connectors.registry import check_columns, resolved
 from tidegate.errors import BindError, Position
 from tidegate.frontend.alter import altered
 from tidegate.frontend.scope import matches, unknown
@@ -31,7 +32,8 @@ from tidegate.frontend.syntax import (
     Statement,
     TableRef,
 )
-from tidegate.types import HIDDEN_PREFIX
+from tidegate.plan.nodes import Table
+from tidegate.types import HIDDEN_PREFIX, Schema
 
 Role = Literal["source", "sink"]
 _PATHS: Final = (
@@ -47,13 +49,26 @@ class Connection:
     """A table's connector and checked options in one role.
 
     ``place`` is where its ``path`` or ``topic`` is given; all of its options when it has neither;
-    None when it has no options.
+    None when it has no options. ``places`` are those of the options, by name in lower case.
     """
 
     connector: str
     format: str
     options: tuple[tuple[str, str], ...]
     place: Position | None
+    places: Mapping[str, Position] = field(default_factory=dict)
+
+    def table(
+        self, name: str, columns: Schema, role: Role, metadata: tuple[tuple[str, str], ...] = ()
+    ) -> Table:
+        """A table of these columns. Raises BindError when they don't fit the options."""
+        table = Table(name, columns, self.connector, self.format, self.options, metadata)
+        try:
+            check_columns(table, role)
+        except OptionProblem as problem:
+            place = self.places.get(problem.option, self.place)
+            raise BindError(problem.message, place, hint=problem.hint) from None
+        return resolved(table)
 
 
 @dataclass
@@ -167,7 +182,9 @@ def connect(
         at = _masked(at) if problem.secret else at
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
     place = next((spans[key] for key in spans if key in _PATHS), options.span)
-    return Connection(connector, dict(pairs).get("format", ""), pairs, source.position(place))
+    form = dict(pairs).get("format", "")
+    places = {canonical(connector, key): source.position(span) for key, span in spans.items()}
+    return Connection(connector, form, pairs, source.position(place), places)
 
 
 def _without(given: dict[str, Option], hint: str) -> dict[str, Option]:

@@ -12,7 +12,7 @@ from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
 from tidegate.frontend.catalog import Catalog, first_hints
 from tidegate.frontend.current_watermark import share_watermarks_before
-from tidegate.frontend.defaults import without_idle_defaults
+from tidegate.frontend.defaults import check_aligned, without_idle_defaults
 from tidegate.frontend.describe import Description, describe_table, describe_view
 from tidegate.frontend.ledger import SETTING, declared, ledger_copy, sink_of
 from tidegate.frontend.planner import QueryPlanner
@@ -128,6 +128,7 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
     planned = sinks.planned
     for pass_ in _PASSES:
         planned = pass_(planned)
+    check_aligned(planned, catalog.places)
     places = tuple(sorted(catalog.places.items()))
     ledger = None
     if chosen.get(SETTING):

@@ -13,8 +13,10 @@ only that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from tidegate.errors import BindError, Position
 from tidegate.frontend.watermarks import is_default
 from tidegate.plan.nodes import Aggregate, Node, Scan, Sink, Sort, Table, Unary, WatermarkFilter
 
@@ -41,6 +43,28 @@ def without_defaults(node: Node) -> Node:
 def is_aligned(table: Table) -> bool:
     """Whether the splits of ``table`` wait for others, which takes a watermark."""
     return bool(table.option(_GROUP))
+
+
+def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
+    """Raises BindError for a table that is in an alignment group and has no watermark that is a
+    time: nobody could say how far ahead of the others it is."""
+    nodes = [node for sink in sinks for node in sink.walk()]
+    measured = {
+        below.table.name
+        for node in nodes
+        if isinstance(node, WatermarkFilter) and node.unit_us
+        for below in node.walk()
+        if isinstance(below, Scan)
+    }
+    for node in nodes:
+        if not isinstance(node, Scan) or node.table.name in measured or not is_aligned(node.table):
+            continue
+        raise BindError(
+            f"table '{node.table.name}' is in alignment group '{node.table.option(_GROUP)}', but"
+            " has no watermark that is a time",
+            places.get(node.table.name),
+            hint="declare WATERMARK FOR a time column, and 'scan.watermark.unit' of a BIGINT",
+        )
 
 
 def _waits(sink: Sink) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidegate.connectors.registry import resolved
 from tidegate.errors import BindError, OptionsError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, connect
 from tidegate.frontend.layout import sink_layout
@@ -56,16 +55,7 @@ def sink_of(source: Source, checker: TypeChecker, entry: CreateTable, name: str)
     """A declared table as one that is written, called ``name`` in the job."""
     connection = connect(source, f"table '{entry.name.text}'", entry.options, (), "sink")
     layout = sink_layout(source, entry, checker, connection.connector)
-    return resolved(
-        Table(
-            name,
-            layout.columns,
-            connection.connector,
-            connection.format,
-            connection.options,
-            layout.metadata,
-        )
-    )
+    return connection.table(name, layout.columns, "sink", layout.metadata)
 
 
 def _place(source: Source, statements: list[SetOption]) -> Position | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tidegate.connectors.registry import feeds, resolved
+from tidegate.connectors.registry import feeds
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.layout import sink_layout
@@ -86,16 +86,8 @@ class SinkPlanner:
         schema = layout.columns
         targets = self._targets(entry, layout.declared, columns)
         relation = self._queries.plan(query, Environment(), top=True)
-        table = resolved(
-            Table(
-                unused(entry.name.text, [sink.table.name for sink in self.planned]),
-                schema,
-                connection.connector,
-                connection.format,
-                connection.options,
-                layout.metadata,
-            )
-        )
+        name_of_sink = unused(entry.name.text, [sink.table.name for sink in self.planned])
+        table = connection.table(name_of_sink, schema, "sink", layout.metadata)
         self._match_count(relation, targets, entry, query)
         values = {
             target.name: layout.converted(self._cast(field, target, query, index), target.name)
@@ -133,8 +125,7 @@ class SinkPlanner:
             names.append(column.name)
             columns.append((column.name, column_expr(Column(field.column, field.type))))
         schema = tuple(Column(column, expr.type) for column, expr in columns)
-        connector, format_, options = connection.connector, connection.format, connection.options
-        table = resolved(Table(unused(name, taken), schema, connector, format_, options))
+        table = connection.table(unused(name, taken), schema, "sink")
         self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
         self.places.append(connection.place)
 

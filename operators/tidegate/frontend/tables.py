@@ -9,7 +9,6 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
-from tidegate.connectors.registry import resolved
 from tidegate.errors import BindError
 from tidegate.frontend.catalog import Catalog, connect
 from tidegate.frontend.defaults import is_aligned
@@ -81,8 +80,8 @@ class TablePlanner:
         )
         if connection.place:
             self._catalog.places[name] = connection.place
-        connector, options = connection.connector, connection.options
-        table = Table(name, (), connector, connection.format, options)
+        connector = connection.connector
+        table = Table(name, (), connector, connection.format, connection.options)
         by_default = (
             has_rowtime(connector)
             and not entry.watermarks
@@ -90,7 +89,7 @@ class TablePlanner:
         )
         rowtime = self._names_rowtime or (by_default and is_aligned(table))
         layout = source_layout(self._source, entry, self._checker, connector, rowtime)
-        table = resolved(replace(table, columns=layout.columns, metadata=layout.metadata))
+        table = connection.table(name, layout.columns, "source", layout.metadata)
         relation = self._with_watermarks(entry, table, layout)
         if by_default and rowtime:
             relation = self._watermarks.default(relation, table)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.connectors.registry import Liveness, liveness
-from tidegate.errors import OptionsError
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Entry
 from tidegate.types import Status
@@ -34,7 +33,7 @@ class _Minimum:
 
 @dataclass(slots=True)
 class Alignment:
-    """The groups of a job. Raises OptionsError for a table whose watermark is no time."""
+    """The groups of a job, whose tables all have a watermark that is a time."""
 
     plan: Plan
     monotonic_s: Callable[[], float]
@@ -50,15 +49,10 @@ class Alignment:
                 continue
             self._tables[table.name] = found
             for node in self.plan.watermark_filters():
-                if accounts[node.account] == table.name and table.name not in self._filters:
+                account = accounts[node.account]
+                of_table = account == table.name or account.startswith(f"{table.name}#")
+                if of_table and node.unit_us and table.name not in self._filters:
                     self._filters[table.name] = (node.id, node.unit_us)
-            if not self._filters.get(table.name, ("", 0))[1]:
-                raise OptionsError(
-                    f"table '{table.name}' is in alignment group '{found.group}', but has no"
-                    " watermark that is a time",
-                    hint="declare WATERMARK FOR a time column, and 'scan.watermark.unit' of a"
-                    " BIGINT",
-                )
 
     @property
     def is_used(self) -> bool:

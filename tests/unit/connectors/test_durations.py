@@ -19,13 +19,20 @@ from tidegate.connectors.durations import parse_duration, parse_timestamp
         ("7 days", 7 * 86_400_000_000),
         (" 2 MINUTES ", 120_000_000),
         ("3us", 3),
+        ("1h 30min", 5_400_000_000),
+        ("1min30s", 90_000_000),
+        ("PT1M30S", 90_000_000),
+        ("p1dt2h", 93_600_000_000),
+        ("PT0.25S", 250_000),
     ],
 )
 def test_durations(text: str, duration_us: int) -> None:
     assert parse_duration(text) == duration_us
 
 
-@pytest.mark.parametrize("text", ["", "s", "-5 s", "1.5 s", "5 parsecs", "5 s 3", "9" * 30])
+@pytest.mark.parametrize(
+    "text", ["", "s", "-5 s", "1.5 s", "5 parsecs", "5 s 3", "PT", "P", "PT1.5M", "9" * 30]
+)
 def test_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="duration"):
         parse_duration(text)

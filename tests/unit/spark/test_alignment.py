@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tidegate.clock import ManualClock
-from tidegate.errors import OptionsError
+from tidegate.errors import BindError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.spark.alignment import Alignment, Split
@@ -110,5 +110,5 @@ def test_tables_as_a_whole() -> None:
 
 
 def test_a_number_that_is_no_time_cannot_be_aligned() -> None:
-    with pytest.raises(OptionsError, match="table 'a' is in alignment group 'one', but has no"):
+    with pytest.raises(BindError, match="table 'a' is in alignment group 'one', but has no"):
         World(options=", 'scan.watermark.unit' = 'none'")

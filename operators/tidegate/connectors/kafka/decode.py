@@ -23,10 +23,10 @@ from tidegate.connectors import avro_format, csv_format, json_format, lines, raw
 from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.json_format import Decoded
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted
+from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.schema_registry import Registry
-from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import BROKER_TIME, OFFSET, RECORD, Schema
@@ -43,31 +43,11 @@ _MS_MAX: Final = 9_223_372_036_854_775
 Good = npt.NDArray[np.bool_]
 
 
-def check(table: Table, options: KafkaSourceOptions) -> None:
-    """Raises OptionsError when columns are to come from the key that the table does not have."""
-    metadata = {name for name, _ in table.metadata}
-    physical = {column.name for column in table.columns} - metadata
-    missing = sorted(set(options.key_fields) - physical) if options.key_format else []
-    if missing:
-        raise OptionsError(
-            f"table '{table.name}': 'key.fields' names '{missing[0]}', which is no column of it"
-        )
-
-
-def columns_of_key_alone(table: Table, options: KafkaSourceOptions) -> tuple[str, ...]:
-    """Those columns that are decoded from the key, not from the value."""
-    metadata = {name for name, _ in table.metadata}
-    if not options.key_format or not (options.value_fields == "EXCEPT_KEY" or options.key_prefix):
-        return ()
-    names = [column.name for column in table.columns if column.name not in metadata]
-    return tuple(name for name in names if name in options.key_fields)
-
-
 class Decoder:
     """Decodes the messages of one table."""
 
     def __init__(self, table: Table, options: KafkaSourceOptions, engine: Engine) -> None:
-        check(table, options)
+        check_source(table, options)
         self._table = table
         self._options = options
         self._engine = engine

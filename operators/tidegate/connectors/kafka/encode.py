@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors import avro_format, csv_format, json_encode, raw_format
+from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.schema_registry import Registry
-from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Schema
@@ -48,22 +48,7 @@ class Encoder:
         self._metadata = {key: name for name, key in table.metadata}
         physical = [c for c in table.columns if c.name not in self._metadata.values()]
         by_name = {column.name: column for column in physical}
-        for name in options.key_fields:
-            if name not in by_name:
-                raise OptionsError(
-                    f"table '{table.name}': 'key.fields' names '{name}', which is no column of it"
-                )
-            if not name.startswith(options.key_prefix):
-                raise OptionsError(
-                    f"table '{table.name}': 'key.fields' names '{name}', which does not begin with"
-                    f" 'key.fields-prefix', '{options.key_prefix}'"
-                )
-        if options.key_fields and "key" in self._metadata:
-            raise OptionsError(
-                f"table '{table.name}' has two keys: 'key.fields', and the column"
-                f" '{self._metadata['key']}' from metadata",
-                hint="leave one of them out",
-            )
+        check_sink(table, options)
         self._key: Schema = tuple(
             replace(by_name[name], name=name.removeprefix(options.key_prefix))
             for name in options.key_fields
@@ -71,9 +56,6 @@ class Encoder:
         only_key = set(options.key_fields) if options.value_fields == "EXCEPT_KEY" else set()
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
         self._key_format = options.key_format or "json"
-        _check(self._value, options.format)
-        if self._key:
-            _check(self._key, self._key_format)
 
     def encode(self, data: pa.Table) -> Messages:
         """The rows of ``data``, whose columns are the table's, as messages."""
@@ -113,14 +95,6 @@ class Encoder:
             self._options.registry_ca or "",
         )
         return avro_format.encode(data, schema, self._engine, registry, subject)
-
-
-def _check(schema: Schema, form: str) -> None:
-    """Raises OptionsError when a format cannot have these columns."""
-    if form == "raw":
-        raw_format.check(schema)
-    elif form in ("avro", "avro-confluent"):
-        avro_format.check(schema)
 
 
 def _times_ms(moments: pa.ChunkedArray) -> list[int]:

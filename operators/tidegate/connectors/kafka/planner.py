@@ -20,7 +20,7 @@ from typing import Final
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Position, SplitPlan
-from tidegate.connectors.kafka.decode import check
+from tidegate.connectors.kafka.fits import check_source
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
     KafkaPosition,
@@ -58,7 +58,7 @@ class KafkaPlanner:
         self._ends: dict[Partition, int] = {}
         self._silent_s: dict[str, float] = {}  # question: when it was first not answered
         self._turn = 0
-        check(table, self._options)
+        check_source(table, self._options)
 
     def splits(self, *, begun: bool = False) -> Sequence[str]:
         self._begun = begun

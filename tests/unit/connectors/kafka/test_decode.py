@@ -12,10 +12,10 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from tidegate.connectors import schema_registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
-from tidegate.connectors.kafka.decode import Decoder, check
+from tidegate.connectors.kafka.decode import Decoder
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import parsed
-from tidegate.errors import OptionsError, RunError
+from tidegate.errors import RunError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import BROKER_TIME, OFFSET, RECORD
@@ -197,20 +197,6 @@ def test_a_batch_of_good_messages_is_not_copied() -> None:
     chunk = decoder(table(A)).chunk(messages, "t", 0)
     found = chunk.data[RECORD].chunk(0).buffers()[2]
     assert found.address == messages.values.buffers()[2].address
-
-
-def test_key_fields_must_be_columns() -> None:
-    source = table(A, key_format="json", key_fields="a;b")
-    with pytest.raises(OptionsError, match=r"table 't': 'key\.fields' names 'b', which is no"):
-        check(source, options_of(source))
-    metadata = table(A, metadata=(("a", "offset"),), key_format="json", key_fields="a")
-    with pytest.raises(OptionsError, match="names 'a'"):
-        decoder(metadata)
-
-
-def test_raw_is_for_one_column() -> None:
-    with pytest.raises(OptionsError, match="format 'raw' is for one column"):
-        decoded(table(A, ("b", "BIGINT"), format="raw"), batch([b"1"]))
 
 
 def test_a_registry_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:

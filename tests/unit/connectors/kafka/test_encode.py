@@ -4,13 +4,11 @@ import json
 from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from executor_kit import ENGINE
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import parsed
-from tidegate.errors import OptionsError
 from unit.connectors.kafka.kafka_kit import table
 
 COLUMNS = (("id", "BIGINT"), ("k_name", "VARCHAR"))
@@ -59,8 +57,3 @@ def test_metadata_is_written_as_it_is() -> None:
     assert found.values == [b'{"id":1}']
     assert found.times_ms == [1_500]
     assert found.headers == [[("a", b"b")]]
-
-
-def test_a_key_that_is_no_column() -> None:
-    with pytest.raises(OptionsError, match="names 'other', which is no column"):
-        encode(ROWS, *COLUMNS, key_fields="other")

@@ -1,0 +1,75 @@
+"""Whether the columns of a `kafka` table fit its options: said when a file is checked, with the
+place of the option, not when the first message is read or written."""
+
+from __future__ import annotations
+
+from tidegate.connectors import avro_format, raw_format
+from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
+from tidegate.connectors.options import OptionProblem
+from tidegate.errors import OptionsError, did_you_mean
+from tidegate.plan.nodes import Table
+from tidegate.types import Schema
+
+
+def check_source(table: Table, options: KafkaSourceOptions) -> None:
+    """Raises OptionProblem."""
+    if options.key_format:
+        _check_key_fields(table, options)
+    key = columns_of_key_alone(table, options)
+    stored = _stored(table)
+    _check_format("format", options.format, tuple(c for c in stored if c.name not in key))
+    if key and options.key_format:
+        _check_format("key.format", options.key_format, tuple(c for c in stored if c.name in key))
+
+
+def check_sink(table: Table, options: KafkaSinkOptions) -> None:
+    """Raises OptionProblem."""
+    _check_key_fields(table, options)
+    metadata = {key: name for name, key in table.metadata}
+    if options.key_fields and "key" in metadata:
+        raise OptionProblem(
+            "key.fields",
+            f"table '{table.name}' has two keys: 'key.fields', and the column"
+            f" '{metadata['key']}' from metadata",
+            hint="leave one of them out",
+        )
+    stored = _stored(table)
+    only_key = options.key_fields if options.value_fields == "EXCEPT_KEY" else ()
+    _check_format("format", options.format, tuple(c for c in stored if c.name not in only_key))
+    if options.key_fields:
+        key = tuple(column for column in stored if column.name in options.key_fields)
+        _check_format("key.format", options.key_format or "json", key)
+
+
+def columns_of_key_alone(table: Table, options: KafkaSourceOptions) -> tuple[str, ...]:
+    """Those columns of a source that are decoded from the key, not from the value."""
+    if not options.key_format or not (options.value_fields == "EXCEPT_KEY" or options.key_prefix):
+        return ()
+    return tuple(column.name for column in _stored(table) if column.name in options.key_fields)
+
+
+def _stored(table: Table) -> Schema:
+    metadata = {name for name, _ in table.metadata}
+    return tuple(column for column in table.columns if column.name not in metadata)
+
+
+def _check_key_fields(table: Table, options: KafkaOptions) -> None:
+    names = [column.name for column in _stored(table)]
+    for name in options.key_fields:
+        if name not in names:
+            raise OptionProblem(
+                "key.fields",
+                f"'key.fields' names '{name}', which is no column of table '{table.name}'",
+                hint=did_you_mean(name, names),
+            )
+
+
+def _check_format(option: str, form: str, schema: Schema) -> None:
+    """A registry's schema says what is read; to write, it is made from the columns."""
+    try:
+        if form == "raw":
+            raw_format.check(schema)
+        elif form in ("avro", "avro-confluent"):
+            avro_format.check(schema)
+    except OptionsError as error:
+        raise OptionProblem(option, error.message, hint=error.hint) from None

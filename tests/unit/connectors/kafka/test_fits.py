@@ -1,0 +1,72 @@
+"""Which columns go with which options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.options import OptionProblem, parsed
+from tidegate.connectors.registry import check_columns
+from tidegate.plan.nodes import Table
+from unit.connectors.kafka.kafka_kit import table
+
+A, B = ("a", "BIGINT"), ("b", "BIGINT")
+KEYED: dict[str, Any] = {"key_format": "json", "key_fields": "a"}
+OF_KEY = (("a", "key"),)
+
+
+@pytest.mark.parametrize(
+    ("source", "option", "message"),
+    [
+        (table(A, **KEYED | {"key_fields": "a;c"}), "key.fields", "names 'c', which is no column"),
+        (table(A, metadata=(("a", "offset"),), **KEYED), "key.fields", "names 'a', which is no"),
+        (table(A, B, format="raw"), "format", r"for one column, not for 2 \(a, b\)"),
+        (table(("d", "DATE"), format="raw"), "format", "'d' is DATE, which format 'raw' cannot"),
+        (
+            table(
+                ("a", "DATE"),
+                B,
+                value_fields__include="EXCEPT_KEY",
+                **KEYED | {"key_format": "raw"},
+            ),
+            "key.format",
+            "'a' is DATE, which format 'raw'",
+        ),
+    ],
+)
+def test_sources(source: Table, option: str, message: str) -> None:
+    with pytest.raises(OptionProblem, match=message) as told:
+        check_columns(source, "source")
+    assert told.value.option == option
+
+
+@pytest.mark.parametrize(
+    ("sink", "option", "message"),
+    [
+        (table(A, role="sink", key_fields="c"), "key.fields", "names 'c', which is no column"),
+        (
+            table(A, B, role="sink", metadata=(("b", "key"),), key_fields="a"),
+            "key.fields",
+            "two keys",
+        ),
+        (table(A, B, role="sink", format="raw"), "format", "for one column, not for 2"),
+        (table(A, B, role="sink", key_fields="a;b", key_format="raw"), "key.format", "one column"),
+    ],
+)
+def test_sinks(sink: Table, option: str, message: str) -> None:
+    with pytest.raises(OptionProblem, match=message) as told:
+        check_columns(sink, "sink")
+    assert told.value.option == option
+
+
+def test_what_fits() -> None:
+    raw: dict[str, Any] = {"format": "raw", **KEYED}
+    both = table(A, B, value_fields__include="EXCEPT_KEY", **raw)
+    check_columns(both, "source")
+    options: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", both.options)
+    assert options.key_fields == ("a",)
+    check_columns(table(A, B, metadata=(("b", "offset"),), format="raw"), "source")
+    check_columns(table(A, B, role="sink", value_fields__include="EXCEPT_KEY", **raw), "sink")
+    check_columns(table(A, B, role="sink", metadata=(("b", "key"),), format="raw"), "sink")
