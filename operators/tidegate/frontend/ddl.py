@@ -56,6 +56,7 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
             break
     cursor.expect(")", why="or ',' after a column")
     head = start.to(cursor.previous_span)
+    cursor.accept("APPEND", "ONLY")  # RisingWave asks for it beside a watermark; all tables are
     columns += take_includes(cursor)
     if cursor.accept("COMMENT"):
         cursor.text("the comment")

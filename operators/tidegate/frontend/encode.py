@@ -50,6 +50,12 @@ def take_encode(cursor: Cursor) -> tuple[Text | None, tuple[Option, ...]]:
     for option in options:
         read = _option(cursor, word, option)
         result += [read] if read is not None else []
+    if cursor.at("KEY", "ENCODE"):
+        raise UnsupportedError(
+            "KEY ENCODE is not there yet",
+            cursor.source.position(cursor.span),
+            hint="write 'key.format' = 'json' (or 'raw') and 'key.fields' in WITH",
+        )
     return encode, tuple(result)
 
 

@@ -26,6 +26,15 @@ def test_the_rfcs_source() -> None:
     assert table.options.items[0].value.value == "filesystem"
 
 
+def test_append_only_tables_of_risingwave() -> None:
+    table = _table(
+        "CREATE TABLE t (a INT, WATERMARK FOR a AS a - 1) APPEND ONLY INCLUDE offset AS o"
+        " WITH (connector = 'kafka') FORMAT PLAIN ENCODE JSON"
+    )
+    assert [column.name.text for column in table.columns] == ["a", "o"]
+    assert table.options.items[0].value.value == "kafka"
+
+
 def test_flip_66() -> None:
     table = _table(
         "CREATE TABLE IF NOT EXISTS k (ts STRING COMMENT 'x' NOT NULL, id INT PRIMARY KEY NOT"
