@@ -125,10 +125,9 @@ def duo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     Kafka forgets a transaction's marker for a partition that has no leader (KAFKA-20734).
     """
     alone = {
-        f"{log}.{what}": "1"
-        for log in ("transaction.state.log", "offsets.topic")
-        for what in ("replication.factor", "min.isr")
-        if (log, what) != ("offsets.topic", "min.isr")
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
     }
     with Cluster(tmp_path_factory.mktemp("duo"), brokers=2, settings=alone) as running:
         yield running

@@ -49,8 +49,7 @@ class Alignment:
                 continue
             self._tables[table.name] = found
             for node in self.plan.watermark_filters():
-                account = accounts[node.account]
-                of_table = account == table.name or account.startswith(f"{table.name}#")
+                of_table = accounts[node.account] == table.name
                 if of_table and node.unit_us and table.name not in self._filters:
                     self._filters[table.name] = (node.id, node.unit_us)
 

@@ -28,7 +28,7 @@ from tidegate.connectors.kafka.position import (
     split_name,
     topic_partition,
 )
-from tidegate.connectors.kafka.topics import Partition, Topics
+from tidegate.connectors.kafka.topics import Partition, Topics, patiently
 from tidegate.connectors.options import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
@@ -78,7 +78,8 @@ class KafkaPlanner:
             joined.update(self._joined(new))
 
         if not begun:
-            self._ask_at_start(ask)  # nothing may take a table for one without rows
+            # Nothing may take a table for one without rows.
+            patiently(ask, self._clock, START_PATIENCE_S, pause_s=1)
         elif self._at_the_end(begun, new) or not self._answered("ends", ask):
             return {split: SplitPlan(at.json, at.is_finished, 0) for split, at in begun.items()}
         for split, begin in begun.items():
@@ -166,16 +167,6 @@ class KafkaPlanner:
             else:
                 self._silent_s.pop(question, None)
                 return True
-
-    def _ask_at_start(self, ask: Callable[[], None]) -> None:
-        since_s = self._clock.monotonic_s()
-        while True:
-            try:
-                return ask()
-            except RunError:
-                if self._clock.monotonic_s() - since_s > START_PATIENCE_S:
-                    raise
-            self._clock.sleep(1)
 
     def _ask_ends(self) -> None:
         if self._available_now and self._ends.keys() >= set(self._partitions):

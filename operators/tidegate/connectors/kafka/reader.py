@@ -39,7 +39,7 @@ from tidegate.connectors.kafka.position import (
     split_name,
     topic_partition,
 )
-from tidegate.connectors.kafka.topics import Topics
+from tidegate.connectors.kafka.topics import Topics, patiently
 from tidegate.connectors.options import parsed
 from tidegate.errors import RunError, TrustError
 from tidegate.executor.engine import Engine
@@ -254,15 +254,7 @@ class KafkaReader:
             )
 
     def _patiently(self, ask: Callable[[], _T]) -> _T:
-        """The answer of a cluster that may be away for a while."""
-        since_s = self._clock.monotonic_s()
-        while True:
-            try:
-                return ask()
-            except RunError:
-                if self._clock.monotonic_s() - since_s > PATIENCE_S:
-                    raise
-                self._clock.sleep(0.1)
+        return patiently(ask, self._clock, PATIENCE_S, pause_s=0.1)
 
     def _explained(self, what: str, error: KafkaError | None, cursor: Cursor | None) -> Exception:
         trouble = None if cursor is None else cursor.trouble

@@ -33,6 +33,7 @@ from tidegate.connectors.kafka.delivery import (
     failure,
 )
 from tidegate.connectors.kafka.encode import Encoder, Messages
+from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.markers import RENEWAL_S
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
@@ -165,7 +166,7 @@ class KafkaCommitter:
         """When each writer was last marked, as far as this driver knows."""
 
     def prepare(self, fresh: bool) -> dict[str, str]:
-        Encoder(self._table, self._options, Engine())  # refuses keys that are no columns
+        check_sink(self._table, self._options)
         check_properties(self._table.name, self._options)
         topics = Topics(self._table.name, self._options)
         if self._options.topic not in topics.described([self._options.topic]):

@@ -17,7 +17,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from tidegate.clock import SystemClock
+from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.client import (
     REQUEST_S,
     Trouble,
@@ -43,6 +43,18 @@ _INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 )
 """Topics of the brokers themselves: a pattern does not mean them."""
+
+
+def patiently(ask: Callable[[], _T], clock: Clock, patience_s: float, pause_s: float) -> _T:
+    """The answer of a cluster that may be away for a while. Then raises the last RunError."""
+    since_s = clock.monotonic_s()
+    while True:
+        try:
+            return ask()
+        except RunError:
+            if clock.monotonic_s() - since_s > patience_s:
+                raise
+            clock.sleep(pause_s)
 
 
 class Topics:

@@ -289,7 +289,7 @@ def _in_time(ask: Callable[[], None], seconds: float) -> None:
     def run() -> None:
         try:
             ask()
-        except Exception as error:
+        except Exception as error:  # whatever it is: it is raised again in the thread that waits
             failed.append(error)
 
     thread = Thread(target=run, name="offsets", daemon=True)

@@ -14,7 +14,6 @@ from unit.connectors.kafka.kafka_kit import table
 
 A, B = ("a", "BIGINT"), ("b", "BIGINT")
 KEYED: dict[str, Any] = {"key_format": "json", "key_fields": "a"}
-OF_KEY = (("a", "key"),)
 
 
 @pytest.mark.parametrize(
