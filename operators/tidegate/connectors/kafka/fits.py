@@ -17,8 +17,10 @@ def check_source(table: Table, options: KafkaSourceOptions) -> None:
         _check_key_fields(table, options)
     key = columns_of_key_alone(table, options)
     stored = _stored(table)
-    _check_format("format", options.format, tuple(c for c in stored if c.name not in key))
-    if key and options.key_format:
+    # Of avro-confluent the registry's schema says what is read, whatever the columns are called.
+    if options.format != "avro-confluent":
+        _check_format("format", options.format, tuple(c for c in stored if c.name not in key))
+    if key and options.key_format and options.key_format != "avro-confluent":
         _check_format("key.format", options.key_format, tuple(c for c in stored if c.name in key))
 
 
@@ -65,7 +67,6 @@ def _check_key_fields(table: Table, options: KafkaOptions) -> None:
 
 
 def _check_format(option: str, form: str, schema: Schema) -> None:
-    """A registry's schema says what is read; to write, it is made from the columns."""
     try:
         if form == "raw":
             raw_format.check(schema)

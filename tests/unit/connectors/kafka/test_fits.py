@@ -67,5 +67,12 @@ def test_what_fits() -> None:
     options: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", both.options)
     assert options.key_fields == ("a",)
     check_columns(table(A, B, metadata=(("b", "offset"),), format="raw"), "source")
+    of_registry: dict[str, Any] = {
+        "format": "avro-confluent",
+        "avro__confluent_url": "http://nowhere",
+    }
+    check_columns(table(("my-col", "BIGINT"), **of_registry), "source")
+    with pytest.raises(OptionProblem, match="'my-col' cannot be a field"):
+        check_columns(table(("my-col", "BIGINT"), role="sink", **of_registry), "sink")
     check_columns(table(A, B, role="sink", value_fields__include="EXCEPT_KEY", **raw), "sink")
     check_columns(table(A, B, role="sink", metadata=(("b", "key"),), format="raw"), "sink")
