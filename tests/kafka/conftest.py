@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka.attempts import Attempts, forget_producers
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from spark.conftest import tidegate, warm
@@ -43,3 +44,16 @@ def three_brokers(tmp_path: Path) -> Iterator[Cluster]:
     """Brokers of which any one may go."""
     with Cluster(tmp_path / "kafka", brokers=3, settings=RETURNS_SOON) as running:
         yield running
+
+
+@pytest.fixture
+def fresh_worker() -> None:
+    """No producer is kept from the test before."""
+    forget_producers()
+
+
+@pytest.fixture(scope="module")
+def attempts() -> Iterator[Attempts]:
+    """Starts tasks of sinks in processes of their own, and leaves none behind."""
+    with Attempts() as started:
+        yield started

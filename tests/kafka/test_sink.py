@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
-from kafka.attempts import forget_producers
 from kafka.kit import Kit, Put
 from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
@@ -34,9 +33,7 @@ JAVA: Mapping[str, int] = {
 """Utils.toPositive(Utils.murmur2(key)) % 7, of kafka-clients 4.3.0."""
 
 
-@pytest.fixture(autouse=True)
-def fresh_worker() -> None:
-    forget_producers()
+pytestmark = pytest.mark.usefixtures("fresh_worker")
 
 
 def started(table: Table) -> dict[str, str]:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 
-from kafka.attempts import Attempts, Driver, forget_producers, ids_of
+from kafka.attempts import Attempts, Driver, ids_of
 from kafka.kit import Kit
 from tidegate.failpoints import SINK_NAMES
 
-
-@pytest.fixture(autouse=True)
-def fresh_worker() -> None:
-    forget_producers()
-
-
-@pytest.fixture(scope="module")
-def attempts() -> Iterator[Attempts]:
-    with Attempts() as started:
-        yield started
+pytestmark = pytest.mark.usefixtures("fresh_worker")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -13,16 +12,7 @@ from kafka.kit import Kit
 from tidegate.connectors.kafka.markers import RENEWAL_S, Marker
 from tidegate.errors import LeaseHeldError, OptionsError, TrustError
 
-
-@pytest.fixture(autouse=True)
-def fresh_worker() -> None:
-    forget_producers()
-
-
-@pytest.fixture(scope="module")
-def attempts() -> Iterator[Attempts]:
-    with Attempts() as started:
-        yield started
+pytestmark = pytest.mark.usefixtures("fresh_worker")
 
 
 @pytest.fixture

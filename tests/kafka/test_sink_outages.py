@@ -20,15 +20,7 @@ from spark.processes import wait_until
 ID = ("id", "BIGINT")
 
 
-@pytest.fixture(autouse=True)
-def fresh_worker() -> None:
-    forget_producers()
-
-
-@pytest.fixture(scope="module")
-def attempts() -> Iterator[Attempts]:
-    with Attempts() as started:
-        yield started
+pytestmark = pytest.mark.usefixtures("fresh_worker")
 
 
 def begun(kafka: Kit, name: str, copies: int = 1, **options: Any) -> Driver:
