@@ -15,7 +15,7 @@ from confluent_kafka.admin import OffsetSpec
 
 from kafka.kit import Kit
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.base import Position, SplitPlan, SplitRange
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -108,15 +108,19 @@ class Run:
         """Reads what was planned, without committing it."""
         epoch = Epoch(plans)
         reader = KafkaReader(self.table, ENGINE, consumers=self.workers[worker])
-        for split, plan in sorted(plans.items()):
-            before = -1
-            for chunk in reader.read(split, self.positions.get(split), plan.end, 0):
-                epoch.rows[split] += chunk.data.to_pylist()
-                bad = chunk.malformed
-                columns = bad.column("offset").to_pylist(), bad.column("record").to_pylist()
-                epoch.malformed[split] += zip(*columns, strict=True)
-                assert before < chunk.next_offset <= epoch.end(split)
-                before = chunk.next_offset
+        ranges = [
+            SplitRange(split, self.positions.get(split), plan.end)
+            for split, plan in sorted(plans.items())
+        ]
+        before = dict.fromkeys(plans, -1)
+        for split, chunk in reader.read(ranges):
+            epoch.rows[split] += chunk.data.to_pylist()
+            bad = chunk.malformed
+            columns = bad.column("offset").to_pylist(), bad.column("record").to_pylist()
+            epoch.malformed[split] += zip(*columns, strict=True)
+            assert before[split] < chunk.next_offset <= epoch.end(split)
+            before[split] = chunk.next_offset
+        for split in plans:
             seen = [row[OFFSET] for row in epoch.rows[split]]
             assert seen == sorted(set(seen)), f"{split}: {seen}"
         epoch.lost = reader.take_lost()

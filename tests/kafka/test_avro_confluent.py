@@ -23,6 +23,7 @@ from kafka import registry as real
 from kafka.kit import Kit, Put
 from kafka.registry_door import certificate, proxy
 from tidegate.connectors.avro_format import decode, encode
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.schema_registry import Registry
@@ -172,7 +173,7 @@ def test_keys_and_values_through_a_broker(
     planner = KafkaPlanner(table_, False)
     (split,) = planner.splits()
     end = planner.plan({split: None}, None)[split].end
-    (chunk,) = KafkaReader(table_, ENGINE).read(split, None, end, 0)
+    ((_, chunk),) = KafkaReader(table_, ENGINE).read([SplitRange(split, None, end)])
     rows = chunk.data.select(["id", "name"]).to_pylist()
     assert rows == [{"id": n, "name": f"n{n}"} for n in (0, 1, 4)]
     assert chunk.malformed.column("offset").to_pylist() == [2, 3]

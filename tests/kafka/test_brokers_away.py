@@ -15,6 +15,7 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, until, values
 from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka import planner, topics
 from tidegate.connectors.kafka.planner import START_PATIENCE_S, KafkaPlanner
 from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
@@ -85,10 +86,10 @@ def test_a_broker_restarts_in_the_middle_of_an_epoch(lone_cluster: Cluster) -> N
     run = Run(kit.source(topic, COLUMN))
     (split,) = plans = run.plan()
     reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = reader.read(split, None, plans[split].end, 0)
-    read = next(chunks).data["a"].to_pylist()
+    chunks = reader.read([SplitRange(split, None, plans[split].end)])
+    read = next(chunks)[1].data["a"].to_pylist()
     with away(lone_cluster.brokers[0]):
-        for chunk in chunks:
+        for _, chunk in chunks:
             read += chunk.data["a"].to_pylist()
     assert read == list(range(count))
 
@@ -212,7 +213,7 @@ def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: 
     lone_cluster.brokers[0].stop(signal.SIGKILL)
     reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0])
     with pytest.raises(RunError, match=f"came for {PATIENCE_S:.0f} s, at offset 0 of 1") as caught:
-        list(reader.read(split, None, plans[split].end, 0))
+        list(reader.read([SplitRange(split, None, plans[split].end)]))
     assert "Connection refused" in caught.value.detail
 
 
@@ -226,11 +227,11 @@ def test_leaders_are_killed_while_rows_are_read_and_planned(
     kit.put(topic, 0, values(*range(count)))
     (split,) = plans = run.plan()
     reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = reader.read(split, None, plans[split].end, 0)
-    read = next(chunks).data["a"].to_pylist()
+    chunks = reader.read([SplitRange(split, None, plans[split].end)])
+    read = next(chunks)[1].data["a"].to_pylist()
     killed = leader(kit, three_brokers, topic)
     killed.stop(signal.SIGKILL)
-    for chunk in chunks:
+    for _, chunk in chunks:
         read += chunk.data["a"].to_pylist()
     assert read == list(range(count))
     run.positions = {split: plans[split].end}

@@ -8,6 +8,7 @@ import pytest
 
 from kafka.epochs import ENGINE, Run, Transaction, ended_at, values
 from kafka.kit import Kit
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import TrustError
@@ -86,10 +87,10 @@ def test_a_gap_that_begins_in_the_middle_of_an_epoch(kafka: Kit) -> None:
     run = Run(kafka.source(topic, COLUMN, **GO_ON))
     (split,) = plans = run.plan()
     reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = reader.read(split, None, plans[split].end, 0)
-    read = next(chunks).data["a"].to_pylist()
+    chunks = reader.read([SplitRange(split, None, plans[split].end)])
+    read = next(chunks)[1].data["a"].to_pylist()
     kafka.remove_before(topic, 0, count - 10)
-    for chunk in chunks:
+    for _, chunk in chunks:
         read += chunk.data["a"].to_pylist()
     (gap,) = reader.take_lost()[split]
     assert len(read) - 10 == gap[0] < gap[1] == count - 10

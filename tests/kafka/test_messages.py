@@ -16,6 +16,7 @@ from kafka.epochs import ENGINE, Epoch, Run, values
 from kafka.headers import put_header
 from kafka.kit import Kit, Put
 from tidegate.clock import SystemClock
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import OptionsError
 from tidegate.types import BROKER_TIME, OFFSET, RECORD
@@ -238,7 +239,7 @@ def test_a_timestamp_that_no_column_can_hold(kafka: Kit) -> None:
     table = kafka.source(topic, *columns, metadata=(("ts", "timestamp"),))
     run = Run(table)
     (split,) = plans = run.plan()
-    (chunk,) = KafkaReader(table, ENGINE).read(split, None, plans[split].end, 0)
+    ((_, chunk),) = KafkaReader(table, ENGINE).read([SplitRange(split, None, plans[split].end)])
     assert chunk.data["ts"].cast("int64").to_pylist() == [1_000, 9_223_372_036_854_775_000]
     assert chunk.malformed["offset"].to_pylist() == [2, 3]
 

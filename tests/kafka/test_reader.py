@@ -8,6 +8,7 @@ import pytest
 
 from kafka.epochs import ENGINE, Run, Transaction, end_of, ended_at, until, values
 from kafka.kit import Kit, Put
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.types import OFFSET
@@ -179,8 +180,8 @@ def test_a_reader_that_is_left_in_the_middle_spoils_nothing(kafka: Kit) -> None:
     run = Run(kafka.source(topic, COLUMN))
     plans = run.plan()
     reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = reader.read(f"{topic}-0", None, plans[f"{topic}-0"].end, 0)
-    assert next(chunks).data.num_rows >= 65_536
+    chunks = reader.read([SplitRange(f"{topic}-0", None, plans[f"{topic}-0"].end)])
+    assert next(chunks)[1].data.num_rows >= 65_536
     del chunks
     assert run.epoch().column("a") == list(range(100_000))
 
@@ -191,7 +192,8 @@ def test_chunks_are_bounded_and_know_what_comes_next(kafka: Kit) -> None:
     run = Run(kafka.source(topic, COLUMN))
     plans = run.plan()
     reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = list(reader.read(f"{topic}-0", None, plans[f"{topic}-0"].end, 0))
+    wanted = SplitRange(f"{topic}-0", None, plans[f"{topic}-0"].end)
+    chunks = [chunk for _, chunk in reader.read([wanted])]
     assert len(chunks) == 3
     assert [chunk.next_offset for chunk in chunks] == [
         chunk.data[OFFSET][-1].as_py() + 1 for chunk in chunks

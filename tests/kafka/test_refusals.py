@@ -22,6 +22,7 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, values
 from kafka.kit import Kit
 from tidegate.clock import SystemClock
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka import topics
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.options import OptionProblem
@@ -181,7 +182,8 @@ def test_a_restart_is_no_refusal(
         try:
             while not done.is_set():
                 reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-                assert sum(c.data.num_rows for c in reader.read(split, None, plans[split].end, 0))
+                wanted = SplitRange(split, None, plans[split].end)
+                assert sum(chunk.data.num_rows for _, chunk in reader.read([wanted]))
         except BaseException as error:
             failed.append(error)
 

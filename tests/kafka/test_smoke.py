@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from kafka.kit import Kit
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.executor.engine import Engine
@@ -20,8 +21,9 @@ def test_rows_go_in_and_come_out(kafka: Kit) -> None:
     plans = planner.plan(dict.fromkeys(splits), 3)
     assert {split: plan.rows_max for split, plan in plans.items()} == {splits[0]: 3, splits[1]: 0}
     reader = KafkaReader(table, Engine())
-    (chunk,) = reader.read(splits[0], None, plans[splits[0]].end, 0)
+    ((_, chunk),) = reader.read([SplitRange(splits[0], None, plans[splits[0]].end)])
     assert chunk.data.column("a").to_pylist() == [0, 1, 2]
     later = planner.plan({split: plan.end for split, plan in plans.items()}, None)
-    (chunk,) = reader.read(splits[0], plans[splits[0]].end, later[splits[0]].end, 3)
+    wanted = SplitRange(splits[0], plans[splits[0]].end, later[splits[0]].end, 3)
+    ((_, chunk),) = reader.read([wanted])
     assert chunk.data.column("a").to_pylist() == [3, 4]

@@ -9,7 +9,7 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_GROUND: Final = (*_VALUES, "clock", "metrics", "state", "failpoints")
+_GROUND: Final = (*_VALUES, "clock", "metrics", "phases", "state", "failpoints")
 
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": (),
@@ -17,6 +17,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "clock": (),
     "failpoints": _VALUES,
     "metrics": _VALUES,
+    "phases": ("clock",),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
     # The engine and the ports of connectors lie below both executor and connectors.

@@ -85,16 +85,25 @@ class SourceChunk:
     next_offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class SplitRange:
+    """A split, and from where to where it is read.
+
+    ``first_offset`` is the offset (row number) of the first row at ``start``.
+    """
+
+    split: str
+    start: Position
+    end: Position
+    first_offset: int = 0
+
+
 class SourceReader(Protocol):
     """Worker side of a source."""
 
-    def read(
-        self, split: str, start: Position, end: Position, first_offset: int
-    ) -> Iterator[SourceChunk]:
-        """The rows from ``start`` to ``end`` in chunks of about 64 Ki rows or 16 MB.
-
-        ``first_offset`` is the offset (row number) of the first row at ``start``.
-        """
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        """The rows of ``ranges``, each of another split: (split, chunk), chunks of about 64 Ki rows
+        or 16 MB at most. Those of one split come in its order; splits may take turns."""
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         """Offsets, from and up to, of each split that were to be read and are not there any more,

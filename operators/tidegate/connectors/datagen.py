@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidegate.connectors.base import Position, SourceChunk, SplitPlan
+from tidegate.connectors.base import Position, SourceChunk, SplitPlan, SplitRange
 from tidegate.connectors.json_encode import encode, encode_lines
 from tidegate.connectors.options import DatagenOptions, parsed
 from tidegate.connectors.shares import share_rows
@@ -228,14 +228,18 @@ class DatagenReader:
         self._orders, _ = orders_of(table)
         self._engine = engine
 
-    def read(
-        self, split: str, start: Position, end: Position, first_offset: int
-    ) -> Iterator[SourceChunk]:
-        for begin in range(_number(start), _number(end), CHUNK_ROWS):
-            stop = min(begin + CHUNK_ROWS, _number(end))
-            data = generate(self._orders, _index(split), begin, stop, self._engine)
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        for wanted in ranges:
+            for chunk in self._read(wanted):
+                yield wanted.split, chunk
+
+    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
+        start, end = _number(wanted.start), _number(wanted.end)
+        for begin in range(start, end, CHUNK_ROWS):
+            stop = min(begin + CHUNK_ROWS, end)
+            data = generate(self._orders, _index(wanted.split), begin, stop, self._engine)
             lines = encode_lines(data, self._orders.columns, self._engine)
-            offset = first_offset + begin - _number(start)
+            offset = wanted.first_offset + begin - start
             offsets = pa.array(np.arange(offset, offset + stop - begin, dtype=np.int64))
             table = data.append_column(OFFSET, offsets)
             table = table.append_column(RECORD, lines.cast(pa.binary()))

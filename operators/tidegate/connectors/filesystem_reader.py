@@ -6,7 +6,7 @@ that is not UTF-8 is malformed and keeps its bytes in the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidegate.connectors import csv_format, json_format, lines, parquet_format
-from tidegate.connectors.base import Position, SourceChunk
+from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.files import DataFile, file_path, open_location, split_files
 from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
 from tidegate.connectors.positions import FilePosition, file_position, name_hash
@@ -62,12 +62,14 @@ class FilesystemReader:
         self._each_file = options.split == "file"
         self._csv = csv_options(table.options)
 
-    def read(
-        self, split: str, start: Position, end: Position, first_offset: int
-    ) -> Iterator[SourceChunk]:
-        last = file_position(end)
-        offset = first_offset
-        for file, begin in self._files(split, file_position(start), last):
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        for wanted in ranges:
+            for chunk in self._read(wanted):
+                yield wanted.split, chunk
+
+    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
+        last, offset = file_position(wanted.end), wanted.first_offset
+        for file, begin in self._files(wanted.split, file_position(wanted.start), last):
             stop = last.place if file.name == last.file else None
             if stop is not None and begin >= stop:
                 continue

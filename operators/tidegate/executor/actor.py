@@ -21,6 +21,7 @@ from tidegate.executor.merge import Merge
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.tally import Tally, used_by_split
+from tidegate.phases import PHASES
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Distribution, Exchange, Input
@@ -224,7 +225,7 @@ class Actor:
                 if dispatch is None:
                     yield Emission(index, None, result)
                 else:
-                    for vnode, routed in dispatch.route(result):
+                    for vnode, routed in PHASES.timed("dispatch", dispatch.route(result)):
                         yield Emission(index, vnode, routed)
 
     def merged_watermarks(self) -> dict[str, int | None]:

@@ -8,7 +8,7 @@ from it: (column, delta) gives ``Watermark(column, w + delta)`` (window_end is w
 size). Other columns' watermarks end here. NULL is a key like any other.
 
 State. The buckets are the closing key's event times (a NULL key's is `END` - 1). Partials of the
-epoch are held in memory; at the barrier they are merged and appended, one run per bucket, and
+epoch are held in memory; at the barrier they are merged, if many, and appended, one run per bucket;
 buckets with many runs are compacted. A bucket is read once, when it closes, and on compaction.
 
 A watermark that changes nothing is not passed on: the barrier repeats the current one anyway.
@@ -31,6 +31,9 @@ from tidegate.state import StateTable, compact, scan_until
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
 NULL_BUCKET = END - 1
+MERGE_ROWS_MIN = 4_096
+"""Fewer partials are appended as they came: merging them takes longer than the bytes are worth,
+and compaction merges them in time."""
 CLOSE_ROWS_MAX = 262_144
 """Partials that are read before results leave: closing everything must not need all at once."""
 
@@ -116,9 +119,9 @@ class FinalAggregate(Executor):
         """Appends what is held to state, one run per bucket."""
         if not self._held:
             return
-        data = self._held[0].data
-        if len(self._held) > 1:
-            data = self._merged([held.data for held in self._held])
+        parts = [held.data for held in self._held]
+        many = len(parts) > 1 and sum(part.num_rows for part in parts) >= MERGE_ROWS_MIN
+        data = self._merged(parts) if many else pa.concat_tables(parts)
         self._held = []
         buckets = self._buckets(data)
         order = np.argsort(buckets, kind="stable")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from tidegate.executor.base import Executor
+from tidegate.phases import PHASES
 from tidegate.types import Message, Rejected
 
 
@@ -26,6 +27,10 @@ class Pipeline:
     ) -> None:
         self.executors = executors
         self._exits = frozenset(exits)
+        self._names = {
+            node: type(getattr(executor, "inner", executor)).__name__
+            for node, executor in executors.items()
+        }
         self._consumers: dict[int, list[int]] = {}
         for node in executors:
             (entry,) = below[node]
@@ -39,5 +44,9 @@ class Pipeline:
         if node in self._exits:
             yield node, message
         for consumer in self._consumers.get(node, ()):
-            for result in self.executors[consumer].process(message):
+            executor = self.executors[consumer]
+            phase = self._names[consumer]
+            with PHASES.phase(phase):
+                results = executor.process(message)
+            for result in PHASES.timed(phase, results):
                 yield from self.push_behind(consumer, result)

@@ -10,6 +10,7 @@ from tidegate.executor.build import Context, build, build_filter
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.scan import Scan
 from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.phases import PHASES
 from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Input
@@ -68,7 +69,7 @@ class SplitLevel:
 
     def on_source(self, chunk: SourceChunk) -> Iterator[tuple[int, Message]]:
         for node, scan in self.scans.items():
-            for message in scan.on_source(chunk):
+            for message in PHASES.timed("Scan", scan.on_source(chunk)):
                 yield from self.pipeline.push_behind(node, message)
 
     def push(self, message: Message) -> Iterator[tuple[int, Message]]:

@@ -54,6 +54,21 @@ def order_of(node: exp.Expr, checker: TypeChecker, schema: Schema) -> Order:
     return order
 
 
+def shift_of(node: exp.Expr, checker: TypeChecker, schema: Schema) -> int | None:
+    """The microseconds by which ``node`` is a timestamp column moved; None: it is something else.
+
+    Only where a day has 24 hours: for TIMESTAMPTZ in a zone without clock changes.
+    """
+    if not isinstance(node, exp.Add | exp.Sub) or not isinstance(node.this, exp.Column):
+        return None
+    kind = next((c.type for c in schema if c.name == node.this.name), "")
+    if kind != "TIMESTAMP" and not (kind == _ZONED and checker.zone_is_fixed):
+        return None
+    interval = _Analysis(checker, schema).interval(node.expression)
+    length = None if interval is None else interval.fixed_us
+    return -length if length is not None and isinstance(node, exp.Sub) else length
+
+
 class _Analysis:
     def __init__(self, checker: TypeChecker, schema: Schema) -> None:
         self._checker = checker
@@ -117,7 +132,7 @@ class _Analysis:
         if self._type(still) != "INTERVAL":
             numeric = is_numeric(self._type(still)) and is_numeric(moving_type)
             return moving if numeric else self._lost("this sum", moving)
-        interval = self._interval(still)
+        interval = self.interval(still)
         if interval is None:
             return self._lost("an interval that is not a constant", moving)
         if interval.months:
@@ -126,7 +141,8 @@ class _Analysis:
             return Order(None, f"a day has no fixed length in {self._checker.time_zone}")
         return moving
 
-    def _interval(self, node: exp.Expr) -> Interval | None:
+    def interval(self, node: exp.Expr) -> Interval | None:
+        """What ``node`` is, if it is a constant interval."""
         if node.find(exp.Anonymous):
             return None
         try:
@@ -202,7 +218,7 @@ class _Analysis:
         if name in _RISING and orders[0].column:
             return orders[0]
         if name == "time_bucket" and orders[0].is_constant and len(orders) == 2:
-            interval = self._interval(arguments[0])
+            interval = self.interval(arguments[0])
             fixed = interval is not None and not interval.months
             return (
                 orders[1] if fixed and self._checker.zone_is_fixed else self._lost(name, orders[1])

@@ -16,7 +16,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
 from tidegate.frontend import functions, intervals, misfits, rewrites
 from tidegate.frontend.functions import sql_of
-from tidegate.frontend.monotone import order_of
+from tidegate.frontend.monotone import order_of, shift_of
 from tidegate.frontend.scope import Scope
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Name, Scalar
@@ -119,7 +119,7 @@ class Binder:
         order = order_of(node, self.checker, schema)
         return Expr(
             sql, type_, columns, order.column, "" if order.column else order.lost,
-            self.source.snippet(span),
+            self.source.snippet(span), shift_of(node, self.checker, schema),
         )  # fmt: skip
 
     def type_of(self, node: exp.Expr, span: Span) -> str:

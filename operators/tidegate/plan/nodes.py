@@ -23,7 +23,9 @@ class Expr:
 
     ``sql`` names columns in double quotes. ``monotone_in`` is the one column in which the value
     never falls while that column rises, all other parts being constants; None where that is not
-    so, with the reason in ``lost`` (S4). ``text`` is the expression as the user wrote it.
+    so, with the reason in ``lost`` (S4). ``text`` is the expression as the user wrote it. With
+    ``shift_us`` it is one timestamp column moved by so many microseconds, and of that column's
+    type: operators then need no engine for it.
     """
 
     sql: str
@@ -32,6 +34,7 @@ class Expr:
     monotone_in: str | None = None
     lost: str = ""
     text: str = ""
+    shift_us: int | None = None
 
     @property
     def is_column(self) -> bool:

@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.base import SourceChunk
+from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.registry import source_planner, source_reader
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
@@ -51,7 +51,8 @@ def load(table: Table, engine: Engine) -> dict[str, Split]:
     reader = source_reader(table, engine)
     loaded = {}
     for split, plan in planner.plan(start, None).items():
-        chunks = list(reader.read(split, None, plan.end, 0)) if plan.end is not None else []
+        ranges = [SplitRange(split, None, plan.end)] if plan.end is not None else []
+        chunks = [chunk for _, chunk in reader.read(ranges)]
         if not chunks:
             empty = engine.empty(table.columns)
             chunks = [SourceChunk(_with_hidden(empty), _NO_MALFORMED, 0)]

@@ -49,6 +49,7 @@ class Entry:
     ends: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: as last told
     lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
     written: dict[str, dict[str, int]] = field(default_factory=dict)  # sink, writer: last epoch
+    phases: dict[str, dict[str, float]] = field(default_factory=dict)  # kind of task, phase
 
 
 _ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
@@ -57,6 +58,7 @@ _ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
     "ends",
     "lost",
     "written",
+    "phases",
 }
 """The fields that every release's entries have."""
 

@@ -169,6 +169,9 @@ class Committer:
         for account in self._plan.accounts():
             entry.counts.setdefault(account, {})
         for report in reports:
+            _add_phases(entry, report)
+            if report["type"] == "writer":
+                continue
             if report["type"] == "source":
                 entry.next_offsets.setdefault(report["table"], {}).update(report["next_offsets"])
                 entry.statuses.setdefault(report["table"], {}).update(report["statuses"])
@@ -234,6 +237,14 @@ def _epoch_of(reports: list[dict[str, Any]]) -> int:
     if len(epochs) != 1:
         raise InvariantError(f"the tasks of one epoch report epochs {sorted(epochs)}")
     return int(next(iter(epochs)))
+
+
+def _add_phases(entry: Entry, report: dict[str, Any]) -> None:
+    """Where a task's time went: summed over the tasks of its kind."""
+    kind = report["type"]
+    seconds = entry.phases.setdefault(f"stage {report['depth']}" if kind == "actor" else kind, {})
+    for phase, spent in report["phases"].items():
+        seconds[phase] = round(seconds.get(phase, 0.0) + spent, 6)
 
 
 def _read(entry: Entry, report: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tidegate.executor.actor import Emission
+from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment, Plan
 from tidegate.spark.routes import routes
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, Row, encode, upstream_of
@@ -68,7 +69,7 @@ class Outbox:
             targets = list(range(self._plan.fragments[to].instances))
         else:
             targets = [vnode]
-        for kind, body in encode(message, self._peers):
+        for kind, body in PHASES.timed("serialise", encode(message, self._peers)):
             for target in targets:
                 yield self._row(to, target, port, kind, body)
 

@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import offset_at, source_reader
 from tidegate.executor.actor import NO_SPLIT, Actor
 from tidegate.executor.engine import Engine
+from tidegate.phases import PHASES
 from tidegate.spark.outbox import Outbox
 from tidegate.spark.planner import FragmentTask, ReaderTask
 from tidegate.spark.wire import Row
@@ -19,6 +21,7 @@ from tidegate.types import RECORD, Barrier, SplitStatus, Status
 
 def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
     """Reads the task's splits through their fragments; gives all that goes on from there."""
+    PHASES.start()
     engine = worker_engine(job.time_zone)
     engine.set_epoch_time(task.time_us)
     for fragment_task in task.fragments:
@@ -43,21 +46,24 @@ def _run_fragment(
             for emission in actor.announce(status):
                 yield from outbox.send(emission)
     reader = source_reader(table, engine)
-    next_offsets: dict[str, int] = {}
+    ranges = [
+        SplitRange(split.split, split.start, split.end, split.first_offset)
+        for split in splits
+        if split.start != split.end
+    ]
+    next_offsets = {split.split: split.first_offset for split in splits}
     read_bytes: dict[str, int] = {}
-    for split in splits:
-        next_offsets[split.split] = split.first_offset
-        if split.start == split.end:
-            continue
-        for chunk in reader.read(split.split, split.start, split.end, split.first_offset):
-            next_offsets[split.split] = chunk.next_offset
-            size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
-            read_bytes[split.split] = read_bytes.get(split.split, 0) + size
-            for emission in actor.on_source(split.split, chunk):
-                yield from outbox.send(emission)
+    for split_name, chunk in PHASES.timed("read", reader.read(ranges)):
+        next_offsets[split_name] = chunk.next_offset
+        size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
+        read_bytes[split_name] = read_bytes.get(split_name, 0) + size
+        for emission in actor.on_source(split_name, chunk):
+            yield from outbox.send(emission)
+    for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
-        at = offset_at(table, split.end)
-        next_offsets[split.split] = next_offsets[split.split] if at is None else at
+        at = offset_at(table, wanted.end)
+        if at is not None:
+            next_offsets[wanted.split] = at
     barrier = Barrier(task.epoch, task.time_us)
     for emission in actor.close_splits({s.split: s.status for s in work.splits}, barrier):
         yield from outbox.send(emission)
@@ -73,6 +79,7 @@ def _run_fragment(
             "bytes": read_bytes,
             "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
             "lost": reader.take_lost(),
+            "phases": PHASES.take(),
         }
     )
 

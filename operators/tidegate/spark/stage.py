@@ -15,6 +15,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
+from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment
 from tidegate.spark.errors import carried
 from tidegate.spark.outbox import Outbox
@@ -32,6 +33,7 @@ class StageProcessor(StatefulProcessor):
         self._depth = depth
 
     def init(self, handle: Any) -> None:
+        PHASES.start()
         self._index = handle.getValueState("index", "document binary")
         self._runs = handle.getMapState("runs", "number bigint", "run binary")
 
@@ -81,7 +83,8 @@ def _run_actor(
     done = False
     for row in received:
         port, upstream = port_of(row.upstream)
-        message = decode(row.kind, row.body)
+        with PHASES.phase("deserialise"):
+            message = decode(row.kind, row.body)
         if isinstance(message, AlignedBarrier):
             message = message.barrier
         for emission in actor.on_message(port, str(upstream), message):
@@ -101,6 +104,8 @@ def _run_actor(
             "watermarks": actor.merged_watermarks(),
             "runs": state.run_count,
             "splits": [asdict(report) for report in actor.reports()],
+            "depth": fragment.depth,
+            "phases": PHASES.take(),
         }
     )
 

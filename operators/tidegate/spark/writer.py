@@ -15,6 +15,7 @@ from pyspark import TaskContext
 
 from tidegate.connectors.base import SinkWriter
 from tidegate.connectors.registry import Stage, sink_writer
+from tidegate.phases import PHASES
 from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
@@ -54,6 +55,7 @@ def _write(
     batches: Iterable[pa.RecordBatch],
     written: Mapping[int, Mapping[str, int]],
 ) -> Iterator[pa.RecordBatch]:
+    PHASES.start()
     job = decode_job(job_text)
     checkpoint = Checkpoint(job.checkpoint)
     writers: dict[int, SinkWriter] = {}
@@ -73,20 +75,24 @@ def _write(
     results: list[tuple[str, bytes]] = []
     try:
         for target, body in _in_order(batches, results):
-            data = decode_chunk(body).data
-            writer_of(target).write(data)
+            with PHASES.phase("deserialise"):
+                data = decode_chunk(body).data
+            with PHASES.phase("sink"):
+                writer_of(target).write(data)
             if target == TO_LEDGER and copy is not None:
                 values = [f"{value} AS {quoted(column)}" for column, value in copy.columns]
                 sql = f"SELECT {', '.join(values)} FROM rejected"
                 engine = worker_engine(job.time_zone)
                 writer_of(to_copy).write(engine.query(sql, {"rejected": data}))
         for target, sink in sorted(writers.items()):
-            for staged in sink.close():
+            for staged in PHASES.timed("sink", sink.close()):
                 results.append((f"staged:{target}", json.dumps(astuple(staged)).encode()))
     except BaseException:
         for sink in writers.values():
             sink.abort()
         raise
+    report = {"type": "writer", "epoch": epoch, "phases": PHASES.take()}
+    results.append(("report", json.dumps(report).encode()))
     columns = list(zip(*results, strict=True)) or [(), ()]
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
     yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
@@ -97,7 +103,7 @@ def _in_order(
 ) -> Iterator[tuple[int, bytes]]:
     """Chunks for sinks in the order of (fragment, upstream, seq); reports go to ``results``."""
     chunks: list[tuple[int, int, int, bytes]] = []
-    for batch in batches:
+    for batch in PHASES.timed("wait", batches):
         columns = [batch.column(n).to_pylist() for n in ("fragment", "upstream", "seq", "kind")]
         bodies = batch.column("body")
         for index, (fragment, upstream, seq, kind) in enumerate(zip(*columns, strict=True)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.connectors.base import Position
+from tidegate.connectors.base import Position, SplitRange
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.options import validate_options
@@ -96,7 +96,8 @@ class Run:
     def _read(self, split: str, end: Position) -> int:
         first = self.offsets.get(split, 0)
         offset = first
-        for chunk in self.reader.read(split, self.positions[split], end, offset):
+        wanted = SplitRange(split, self.positions[split], end, offset)
+        for _, chunk in self.reader.read([wanted]):
             names = [column.name for column in self.table.columns]
             values = chunk.data.select(names).to_pylist()
             offsets = chunk.data.column(OFFSET).to_pylist()

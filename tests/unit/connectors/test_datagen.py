@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.datagen import (
     ORDERS,
     DatagenPlanner,
@@ -43,7 +44,7 @@ def read(made: Table, split: str, start: Any, end: Any) -> list[dict[str, Any]]:
     reader = DatagenReader(made, ENGINE)
     return [
         row
-        for chunk in reader.read(split, start, end, start or 0)
+        for _, chunk in reader.read([SplitRange(split, start, end, start or 0)])
         for row in chunk.data.to_pylist()
     ]
 

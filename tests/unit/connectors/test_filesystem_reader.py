@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.errors import TrustError
 from tidegate.types import Column
@@ -114,9 +115,10 @@ def test_an_epoch_reads_alike_when_it_runs_again(tmp_path: Path) -> None:
     write(tmp_path / "a" / "2.json", *ids(3, 3))
     reader = FilesystemReader(source(tmp_path), ENGINE)
     end = json.loads(json.dumps(["2.json", 48, 2]))
-    first = [chunk.data.to_pylist() for chunk in reader.read("a", ["1.json", 48, 1], end, 1)]
+    wanted = SplitRange("a", ["1.json", 48, 1], end, 1)
+    first = [chunk.data.to_pylist() for _, chunk in reader.read([wanted])]
     write(tmp_path / "a" / "3.json", *ids(6, 3))
-    again = [chunk.data.to_pylist() for chunk in reader.read("a", ["1.json", 48, 1], end, 1)]
+    again = [chunk.data.to_pylist() for _, chunk in reader.read([wanted])]
     assert first == again
     assert sum(len(rows) for rows in first) == 3
 
@@ -126,14 +128,14 @@ def test_a_file_that_is_gone_or_shorter_is_named(tmp_path: Path) -> None:
     write(tmp_path / "a" / "2.json", *ids(0, 3))
     reader = FilesystemReader(source(tmp_path), ENGINE)
     with pytest.raises(TrustError, match=r"'3.json' of split 'a' .* is gone"):
-        list(reader.read("a", None, ["3.json", 5, 3], 0))
+        list(reader.read([SplitRange("a", None, ["3.json", 5, 3], 0)]))
     with pytest.raises(TrustError, match=r"1.json' has shrunk"):
-        list(reader.read("a", None, ["1.json", 5000, 1], 0))
+        list(reader.read([SplitRange("a", None, ["1.json", 5000, 1], 0)]))
     path.unlink()
     with pytest.raises(TrustError, match=r"cannot read file .*1.json"):
-        list(reader.read("a", ["1.json", 1, 1], ["1.json", 5, 1], 0))
+        list(reader.read([SplitRange("a", ["1.json", 1, 1], ["1.json", 5, 1], 0)]))
     with pytest.raises(TrustError, match=r"'1.json' of split 'a' .* is gone"):
-        list(reader.read("a", ["1.json", 1, 1, 9, 0], ["2.json", 5, 2, 5, 0], 0))
+        list(reader.read([SplitRange("a", ["1.json", 1, 1, 9, 0], ["2.json", 5, 2, 5, 0], 0)]))
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -148,14 +150,15 @@ def test_what_happens_between_plan_and_reading_is_named(tmp_path: Path, begun: b
     start = run.positions.get(split)
     end = run.planner.plan({split: start}, None)[split].end
     reader = FilesystemReader(table, ENGINE)
-    assert sum(chunk.data.num_rows for chunk in reader.read("a", start, end, 0)) == 4 - begun
+    wanted = SplitRange("a", start, end)
+    assert sum(chunk.data.num_rows for _, chunk in reader.read([wanted])) == 4 - begun
     extra = write(tmp_path / "a" / "4.json", *ids(4, 1))
     with pytest.raises(TrustError, match=r"'4.json' of split 'a' .* appeared before '7.json'"):
-        list(reader.read("a", start, end, 0))
+        list(reader.read([wanted]))
     extra.unlink()
     (tmp_path / "a" / "3.json").unlink()
     with pytest.raises(TrustError, match=r"a file of split 'a' .* and '7.json', is gone"):
-        list(reader.read("a", start, end, 0))
+        list(reader.read([wanted]))
 
 
 def test_a_line_that_went_on_after_it_was_read_is_noticed(tmp_path: Path) -> None:

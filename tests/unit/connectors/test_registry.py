@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import (
     Stage,
     feeds,
@@ -36,7 +37,7 @@ def test_roles(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     files = source(tmp_path / "in")
     assert list(source_planner(files, available_now=False).splits()) == ["."]
-    assert list(source_reader(files, ENGINE).read(".", None, None, 0)) == []
+    assert list(source_reader(files, ENGINE).read([SplitRange(".", None, None)])) == []
     for table in (sink(tmp_path / "out"), PRINT, BLACKHOLE):
         committer = sink_committer(table, str(tmp_path / "staging"))
         committer.bind(committer.prepare(fresh=True))

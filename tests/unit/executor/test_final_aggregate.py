@@ -54,13 +54,15 @@ def test_groups_live_over_epochs_and_restarts() -> None:
     assert TEXT.run(executor, "barrier 99") == ["watermark w end finished", "barrier 99"]
 
 
-def test_an_epoch_writes_only_what_is_new() -> None:
+@pytest.mark.parametrize("merged", [True, False])
+def test_an_epoch_writes_only_what_is_new(merged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(final_aggregate, "MERGE_ROWS_MIN", 3 if merged else 4)
     state = MemoryStateTable()
     executor = an_aggregate(state)
     TEXT.run(executor, "chunk: 10 a 1; 20 a 1", "chunk: 10 a 1", "barrier 1")
-    assert [run.num_rows for run in state.read(10)] == [1]
+    assert [run.num_rows for run in state.read(10)] == [1 if merged else 2]
     TEXT.run(executor, "chunk: 20 b 1", "barrier 2")
-    assert [run.num_rows for run in state.read(10)] == [1]
+    assert [run.num_rows for run in state.read(10)] == [1 if merged else 2]
     assert [run.num_rows for run in state.read(20)] == [1, 1]
 
 

@@ -76,6 +76,7 @@ def source_report(epoch: int, rows: int, status: Status = Status.ACTIVE, **count
         "bytes": {"a": 7 * rows},
         "ends": {"a": 200},
         "lost": {},
+        "phases": {"read": 0.25, "decode": 0.5},
         "splits": [{**split, "filters": {"f": state}}],
     }
     return "report", json.dumps(document).encode()
@@ -100,6 +101,7 @@ def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
     assert entry.next_offsets == {"orders": {"a": 100}}
     assert entry.time_us == 1001
     assert entry.ledger_rows == 3
+    assert entry.phases == {"source": {"read": 0.25, "decode": 0.5}}
     assert world.sink.calls == [(1, ["s"]), "discard"]
     assert world.ledger.calls == [(1, ["l"]), "discard"]
 

@@ -33,6 +33,11 @@ def written(job: WireJob, *rows: Row) -> list[tuple[str, bytes]]:
     return [(row["kind"], row["body"]) for batch in batches for row in batch.to_pylist()]
 
 
+def kinds(results: list[tuple[str, bytes]]) -> list[str]:
+    assert {kind for kind, _ in results} == {"report"}
+    return [json.loads(body)["type"] for _, body in results]
+
+
 def test_rows_are_staged_in_the_order_of_their_senders(job: WireJob, tmp_path: Path) -> None:
     report = Row(0, TO_DRIVER, 0, 0, 9, Kind.REPORT, b'{"x": 1}')
     results = written(job, rows_of(2, 1, 50), rows_of(1, 8, 30, 40), report, rows_of(1, 3, 10, 20))
@@ -51,8 +56,9 @@ def test_rows_are_staged_in_the_order_of_their_senders(job: WireJob, tmp_path: P
 
 
 def test_a_task_without_rows_reports_only(job: WireJob) -> None:
-    assert written(job) == []
-    assert written(job, Row(0, TO_DRIVER, 0, 0, 0, Kind.REPORT, b"{}")) == [("report", b"{}")]
+    assert kinds(written(job)) == ["writer"]
+    report = Row(0, TO_DRIVER, 0, 0, 0, Kind.REPORT, b'{"type": "actor"}')
+    assert kinds(written(job, report)) == ["actor", "writer"]
 
 
 def test_a_task_that_fails_leaves_nothing_and_says_where(job: WireJob, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from tidegate.connectors.kafka.client import Trouble, config, made
 from tidegate.connectors.kafka.options import KafkaOptions
 
 PIECE_BYTES_MAX: Final = 16 << 20
-_PIECE_ROWS_MAX: Final = 2_048
+_PIECE_ROWS_MAX: Final = 500
 """Messages that one call takes: small enough that their memory stays in the CPU's cache."""
 _WAIT_S: Final = 0.01
 """How long a call waits for the last of the messages that it asked for: in gaps there are none."""

@@ -9,8 +9,10 @@ header's name that is no UTF-8, if the table has them as a column.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +24,7 @@ from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 from tidegate.connectors import avro_format, csv_format, json_format, lines, raw_format
 from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.json_format import Decoded
-from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted
+from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
@@ -41,6 +43,15 @@ _MS_MAX: Final = 9_223_372_036_854_775
 """What a TIMESTAMPTZ can hold, in milliseconds."""
 
 Good = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Messages of one partition."""
+
+    topic: str
+    partition: int
+    batch: Batch
 
 
 class Decoder:
@@ -69,8 +80,35 @@ class Decoder:
             epochs="leader-epoch" in keys,
         )
 
-    def chunk(self, batch: Batch, topic: str, partition: int) -> SourceChunk:
-        """The messages as rows; ``next_offset`` is that behind the last of them."""
+    def chunks(self, parts: Sequence[Part]) -> list[SourceChunk]:
+        """The messages of each part as rows; ``next_offset`` is that behind the last of them.
+
+        All are decoded together: a call of the engine costs as much as some thousand messages.
+        """
+        batch = joined([part.batch for part in parts])
+        table, good = self._rows(batch, parts)
+        bounds = np.cumsum([0, *(part.batch.rows for part in parts)])
+        refused = np.flatnonzero(~good)
+        before = np.searchsorted(refused, bounds)  # how many are refused before each part
+        malformed = pa.table(
+            {
+                "offset": pa.array(batch.offsets[refused]),
+                "record": batch.values.take(pa.array(refused)),
+            }
+        )
+        return [
+            SourceChunk(
+                table.slice(start - skipped, stop - start - (skipped_to - skipped)),
+                malformed.slice(skipped, skipped_to - skipped),
+                int(part.batch.offsets[-1]) + 1,
+            )
+            for part, (start, stop), (skipped, skipped_to) in zip(
+                parts, pairwise(bounds.tolist()), pairwise(before.tolist()), strict=True
+            )
+        ]
+
+    def _rows(self, batch: Batch, parts: Sequence[Part]) -> tuple[pa.Table, Good]:
+        """What can be decoded of ``batch``, which is all of ``parts``, and which rows that are."""
         decoded, good = self._decoded(batch.values, self._value, self._options.format)
         columns = dict(zip([c.name for c in self._value], decoded.columns, strict=True))
         if self._key:
@@ -88,7 +126,7 @@ class Decoder:
             columns = {name: _kept(column, both[good]) for name, column in columns.items()}
             good = both
         for name, key in self._metadata.items():
-            columns[name] = _kept(self._meta(key, batch, topic, partition), good)
+            columns[name] = _kept(self._meta(key, batch, parts), good)
         arrays = [columns[column.name] for column in self._table.columns]
         names = [column.name for column in self._table.columns]
         table = pa.Table.from_arrays(arrays, names=names)
@@ -97,11 +135,7 @@ class Decoder:
         broker = _broker_times(batch.times)
         if broker is not None:
             table = table.append_column(BROKER_TIME, _kept(broker, good))
-        refused = {
-            "offset": pa.array(batch.offsets[~good]),
-            "record": batch.values.filter(pa.array(~good)),
-        }
-        return SourceChunk(table, pa.table(refused), int(batch.offsets[-1]) + 1)
+        return table, good
 
     def _decoded(self, records: pa.Array, schema: Schema, form: str) -> tuple[pa.Table, Good]:
         """The rows that decode, and which they are."""
@@ -160,12 +194,15 @@ class Decoder:
             fits &= np.fromiter((found is not UNREADABLE for found in batch.headers), np.bool_)
         return fits
 
-    def _meta(self, key: str, batch: Batch, topic: str, partition: int) -> pa.Array:
+    def _meta(self, key: str, batch: Batch, parts: Sequence[Part]) -> pa.Array:
+        rows = [part.batch.rows for part in parts]
         match key:
             case "topic":
-                return pa.repeat(pa.scalar(topic), batch.rows)
+                places = np.repeat(np.arange(len(parts)), rows)
+                return pa.array([part.topic for part in parts]).take(pa.array(places))
             case "partition":
-                return pa.array(np.full(batch.rows, partition, np.int32))
+                numbers = np.array([part.partition for part in parts], np.int32)
+                return pa.array(np.repeat(numbers, rows))
             case "offset":
                 return pa.array(batch.offsets)
             case "timestamp":

@@ -13,15 +13,17 @@ that fails costs the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import Final, NoReturn, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Position, SourceChunk
+from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.kafka.batch import Batch, batch_of, joined
 from tidegate.connectors.kafka.client import explained, is_refused, is_unknown_topic
 from tidegate.connectors.kafka.consumers import (
@@ -31,10 +33,9 @@ from tidegate.connectors.kafka.consumers import (
     Cursor,
     CursorKey,
 )
-from tidegate.connectors.kafka.decode import Decoder
+from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
-    KafkaPosition,
     kafka_position,
     split_name,
     topic_partition,
@@ -43,12 +44,15 @@ from tidegate.connectors.kafka.topics import Topics, patiently
 from tidegate.connectors.options import parsed
 from tidegate.errors import RunError, TrustError
 from tidegate.executor.engine import Engine
+from tidegate.phases import PHASES
 from tidegate.plan.nodes import Table
 
 PATIENCE_S: Final = 120.0
 """How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
 LOOK_S: Final = 1.0
 """How long nothing may come before the reader asks whether the topic is still the same."""
+AHEAD_MAX: Final = 4
+"""How many splits' clients fetch before their turn: each holds some megabytes."""
 CHUNK_ROWS: Final = 65_536
 CHUNK_BYTES: Final = PIECE_BYTES_MAX
 
@@ -77,10 +81,20 @@ class _Task:
     topic: str
     topic_id: str
     partition: int
+    start: int
     end: int
 
     def __str__(self) -> str:
         return f"partition {self.partition} of topic '{self.topic}'"
+
+
+def _task(wanted: SplitRange) -> _Task:
+    last = kafka_position(wanted.end)
+    assert last is not None
+    begin = kafka_position(wanted.start)
+    topic, partition = topic_partition(wanted.split)
+    offset = last.begin if begin is None else begin.offset
+    return _Task(topic, last.topic_id, partition, offset, last.offset)
 
 
 class KafkaReader:
@@ -102,45 +116,48 @@ class KafkaReader:
         self._consumers = consumers
         self._topics = _topics(table.name, table.options)
         self._lost: dict[str, list[tuple[int, int]]] = {}
+        self._properties = tuple(sorted(self._options.properties.items()))
+        self._ahead: deque[_Task] = deque()
+        self._open: dict[CursorKey, Cursor] = {}
 
-    def read(
-        self, split: str, start: Position, end: Position, first_offset: int
-    ) -> Iterator[SourceChunk]:
-        del first_offset  # a row's offset is the message's
-        last = kafka_position(end)
-        assert last is not None
-        begin = kafka_position(start) or KafkaPosition(
-            last.begin, last.topic_id, last.stop, last.begin
-        )
-        if begin.offset >= last.offset:
-            return
-        topic, partition = topic_partition(split)
-        task = _Task(topic, last.topic_id, partition, last.offset)
-        pending: list[Batch] = []
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        tasks = [task for task in map(_task, ranges) if task.start < task.end]
+        self._ahead.extend(tasks)
+        self._open_ahead()
+        pending: list[Part] = []
         rows = held = 0
-        for batch in self._batches(task, begin.offset):
-            pending.append(batch)
-            rows += batch.rows
-            held += batch.bytes
-            if rows >= CHUNK_ROWS or held >= CHUNK_BYTES:
-                yield self._decoder.chunk(joined(pending), topic, partition)
-                pending, rows, held = [], 0, 0
-        if pending:
-            yield self._decoder.chunk(joined(pending), topic, partition)
+        for task in tasks:
+            for batch in self._batches(task):
+                pending.append(Part(task.topic, task.partition, batch))
+                rows += batch.rows
+                held += batch.bytes
+                if rows >= CHUNK_ROWS or held >= CHUNK_BYTES:
+                    yield from self._decoded(pending)
+                    pending, rows, held = [], 0, 0
+        if pending:  # of many splits, if each has few messages
+            yield from self._decoded(pending)
+
+    def _decoded(self, parts: list[Part]) -> Iterator[tuple[str, SourceChunk]]:
+        by_partition = groupby(parts, key=lambda part: (part.topic, part.partition))
+        whole = [
+            Part(topic, partition, joined([part.batch for part in pieces]))
+            for (topic, partition), pieces in by_partition
+        ]
+        with PHASES.phase("decode"):
+            chunks = self._decoder.chunks(whole)
+        for part, chunk in zip(whole, chunks, strict=True):
+            yield split_name(part.topic, part.partition), chunk
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         taken, self._lost = self._lost, {}
         return taken
 
-    def _batches(self, task: _Task, start: int) -> Iterator[Batch]:
-        """The messages of ``task`` from ``start``, in pieces. Behind the last of them its topic's
-        identity has been checked."""
-        properties = tuple(sorted(self._options.properties.items()))
-        key = CursorKey(properties, self._table, task.topic, task.topic_id, task.partition)
-        try:
-            cursor = self._consumers.cursor(key, self._options, start)
-        except KafkaException as error:
-            raise self._explained("it cannot read", error.args[0], None) from None
+    def _batches(self, task: _Task) -> Iterator[Batch]:
+        """The messages of ``task``, in pieces. Behind the last of them its topic's identity has
+        been checked."""
+        key = self._key(task)
+        cursor = self._open.pop(key, None) or self._cursor(key, task)
+        self._open_ahead()
         heard_s = looked_s = self._clock.monotonic_s()
         unreadable_at = -1
         while cursor.offset < task.end:
@@ -170,6 +187,22 @@ class KafkaReader:
                 looked_s = self._clock.monotonic_s()
         self._check_identity(task)
         self._consumers.keep(key, cursor)
+
+    def _key(self, task: _Task) -> CursorKey:
+        return CursorKey(self._properties, self._table, task.topic, task.topic_id, task.partition)
+
+    def _cursor(self, key: CursorKey, task: _Task) -> Cursor:
+        try:
+            return self._consumers.cursor(key, self._options, task.start)
+        except KafkaException as error:
+            raise self._explained("it cannot read", error.args[0], None) from None
+
+    def _open_ahead(self) -> None:
+        """Has the clients of the next splits ask for their messages while this one is read."""
+        while self._ahead and len(self._open) < AHEAD_MAX:
+            task = self._ahead.popleft()
+            key = self._key(task)
+            self._open[key] = self._cursor(key, task)
 
     def _on_error(self, error: KafkaError, cursor: Cursor, task: _Task) -> None:
         """What the client says of the partition, instead of a message."""

@@ -12,7 +12,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
 from tidegate.connectors import schema_registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
-from tidegate.connectors.kafka.decode import Decoder
+from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import parsed
 from tidegate.errors import RunError
@@ -47,6 +47,7 @@ def batch(
     return Batch(
         np.arange(5, 5 + len(values)),
         pa.array(values, pa.binary()),
+        sum(len(value or b"") for value in values),
         None if keys is None else pa.array(keys, pa.binary()),
         None if times is None else np.array(times, np.int64),
         headers,
@@ -56,7 +57,7 @@ def batch(
 
 def decoded(source: Table, messages: Batch) -> tuple[list[tuple[Any, ...]], list[int]]:
     """Rows (the table's columns) and the offsets of malformed messages; nothing is in between."""
-    chunk = decoder(source).chunk(messages, "t", 3)
+    (chunk,) = decoder(source).chunks([Part("t", 3, messages)])
     assert chunk.next_offset == messages.offsets[-1] + 1
     assert chunk.data.column_names[: len(source.columns)] == [c.name for c in source.columns]
     good = chunk.data[OFFSET].to_pylist()
@@ -175,7 +176,7 @@ def test_timestamps() -> None:
     most, least = 9_223_372_036_854_775, -9_223_372_022_400_000
     moments = [5, most, most + 1, least, least - 1, 2**63 - 1, -(2**63)]
     messages = batch([b"{}"] * 8, times=[(0, -1), *((CREATED, moment) for moment in moments)])
-    chunk = decoder(source).chunk(messages, "t", 0)
+    (chunk,) = decoder(source).chunks([Part("t", 0, messages)])
     micros = chunk.data["ts"].cast("int64").to_pylist()
     assert micros == [None, 5_000, most * 1000, least * 1000]
     assert chunk.malformed["offset"].to_pylist() == [8, 10, 11, 12]
@@ -185,16 +186,16 @@ def test_the_brokers_time_is_there_where_the_broker_stamps() -> None:
     source = table(A)
     values: list[Value] = [b"{}", b"bad", b"{}"]
     times = [(CREATED, 5), (STAMPED, 6), (STAMPED, 7)]
-    chunk = decoder(source).chunk(batch(values, times=times), "t", 0)
+    (chunk,) = decoder(source).chunks([Part("t", 0, batch(values, times=times))])
     assert chunk.data[BROKER_TIME].to_pylist() == [None, 7_000]
     for none in (None, [(CREATED, 5)] * 3):
-        chunk = decoder(source).chunk(batch(values, times=none), "t", 0)
+        (chunk,) = decoder(source).chunks([Part("t", 0, batch(values, times=none))])
         assert BROKER_TIME not in chunk.data.column_names
 
 
 def test_a_batch_of_good_messages_is_not_copied() -> None:
     messages = batch([b'{"a": 1}', b'{"a": 2}'])
-    chunk = decoder(table(A)).chunk(messages, "t", 0)
+    (chunk,) = decoder(table(A)).chunks([Part("t", 0, messages)])
     found = chunk.data[RECORD].chunk(0).buffers()[2]
     assert found.address == messages.values.buffers()[2].address
 

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, Message
 
 from tidegate.clock import ManualClock
-from tidegate.connectors.base import Position
+from tidegate.connectors.base import Position, SplitRange
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
 from tidegate.connectors.kafka.options import KafkaOptions
@@ -100,8 +100,8 @@ class Reading:
 
     def read(self, end: int, start: int = 0) -> list[int]:
         at: Position = [start, "id", -1, 0] if start else None
-        chunks = self.reader.read("t-0", at, [end, "id", -1, 0], 0)
-        return [offset for chunk in chunks for offset in chunk.data[OFFSET].to_pylist()]
+        chunks = self.reader.read([SplitRange("t-0", at, [end, "id", -1, 0])])
+        return [offset for _, chunk in chunks for offset in chunk.data[OFFSET].to_pylist()]
 
     def raised(self, end: int) -> TidegateError:
         with pytest.raises(TidegateError) as caught:
