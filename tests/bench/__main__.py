@@ -1,155 +1,162 @@
-"""``make bench``: orders through a tumbling window, from the same files, engines in turn.
+"""``make bench``: the engines side by side on the same topics, in turn.
 
-    python -m bench [--rows 5000000] [--rounds 3] [--out FILE]
+    python -m bench [WORKLOAD…] [--full] [--rounds N] [--rows N] [--engines NAME…] [--out DIR]
 
-First the outputs are compared as far as both engines must agree (a wrong answer has no speed): the
-rows that Tidegate used are the rows that it read less the late ones, and each of its windows must
-have counted them. Then rows per second: rows over the time of the query, from the start of its
-first epoch to the end of its last; the start of the JVM is left out for both.
+First every output is compared with what it must be: a wrong answer has no speed. Then rows a second
+once the engine has started, from the growth of its output (`measure.steady`), and over the whole
+run with its start; CPU seconds per million rows; peak memory. The broker is not counted. In every
+round the engines take turns, in another order; the files of the topic are read before each run, so
+that no engine waits for a disk that another has not waited for.
+
+Without ``--full``: orders alone, two rounds, under ten minutes. Results go to DIR (out/bench).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
-import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from bench.memory import PeakMemory
-from tidegate.clock import SystemClock
-from tidegate.connectors.datagen import write_orders
+from bench.data import PARTITIONS, Orders, Topics
+from bench.engines import ENGINES, Case, Engine
+from bench.measure import run, save_output, steady
+from bench.report import machine, table
+from bench.workloads import Workload, workloads
+from kafka.broker import Cluster
+from kafka.kit import Kit
 
-SPLITS, FILES_PER_SPLIT, CUSTOMERS = 8, 10, 10_000
-EPOCH_ROWS = 500_000
-
-JOB = """
-CREATE SOURCE orders (
-  id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
-  WATERMARK FOR order_time AS order_time - INTERVAL '5' SECOND
-) WITH (connector = 'filesystem', path = '{source}') FORMAT PLAIN ENCODE JSON;
-CREATE SINK revenue AS
-SELECT window_start, window_end, customer_id, count(*) AS order_count, sum(price) AS sum_price
-FROM TUMBLE(orders, order_time, INTERVAL '1' MINUTE)
-GROUP BY window_start, window_end, customer_id
-EMIT ON WINDOW CLOSE
-WITH (connector = 'filesystem', path = '{target}') FORMAT PLAIN ENCODE JSON;
-"""
-
-
-def tidegate(source: Path, home: Path) -> dict[str, Any]:
-    """One run of the job through the command line."""
-    file = home / "job.sql"
-    file.write_text(JOB.format(source=source, target=home / "out"))
-    command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
-    command += ["--checkpoint", str(home / "checkpoint")]
-    command += ["--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}"]
-    lines, peak = run_and_time(command)
-    began = next(at for at, line in lines if line.startswith("Spark "))
-    documents = [(at, json.loads(line)) for at, line in lines if line.startswith("{")]
-    ended, done = documents[-1]
-    rows = [row for path in (home / "out").glob("part-*") for row in path.read_text().splitlines()]
-    counted = sum(json.loads(row)["order_count"] for row in rows)
-    assert done["event"] == "done", done
-    assert counted == done["counts"]["used"] > 0, (counted, done["counts"])
-    return {"seconds": ended - began, "rows": done["counts"]["read"], "peak_bytes": peak}
-
-
-def native(source: Path, home: Path, rows: int) -> dict[str, Any]:
-    """One run of Spark's own windows."""
-    files = max(1, EPOCH_ROWS * SPLITS * FILES_PER_SPLIT // rows)
-    command = [sys.executable, "-m", "bench.native", str(source), str(home / "out"), str(files)]
-    lines, peak = run_and_time(command)
-    result: dict[str, Any] = json.loads(next(line for _, line in lines if line.startswith("{")))
-    return {**result, "peak_bytes": peak}
-
-
-def run_and_time(command: list[str]) -> tuple[list[tuple[float, str]], int]:
-    """Runs a command; gives its lines with the moment at which each came, and its peak memory."""
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    clock = SystemClock()
-    lines: list[tuple[float, str]] = []
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        with PeakMemory(process.pid) as memory:
-            for line in process.stdout:
-                lines.append((clock.monotonic_s(), line.rstrip()))
-        if process.wait():
-            tail = "\n".join(line for _, line in lines[-20:])
-            raise SystemExit(f"{' '.join(command)} failed with {process.returncode}:\n{tail}")
-    return lines, memory.peak_bytes
+_QUICK: Final = (("orders",), 2, 10_000_000)
+_FULL_ROUNDS: Final = 5
+_FULL_ROWS: Final = 20_000_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--rows", type=int, default=5_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    """Measures, prints and writes; see the module."""
+    given = _arguments()
+    given.out.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {"machine": machine(), "rounds": given.rounds, "workloads": {}}
     base = Path(tempfile.mkdtemp(prefix="tidegate-bench-"))
     try:
-        results = _measure(base, options.rows, options.rounds)
+        with Cluster(base / "kafka") as cluster:
+            bench = _Bench(base, Kit(cluster.bootstrap), given.rounds)
+            for workload in workloads(given.rows):
+                if workload.name in given.workloads:
+                    results["workloads"][workload.name] = bench.measure(workload, given.engines)
+                    (given.out / "results.json").write_text(json.dumps(results, indent=2))
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    print(json.dumps(results, indent=2))
-    if options.out:
-        options.out.write_text(json.dumps(results, indent=2))
+    text = table(results)
+    (given.out / "results.md").write_text(text)
+    print(text)
 
 
-def _measure(base: Path, rows: int, rounds: int) -> dict[str, Any]:
-    source = base / "orders"
-    _write(source, rows)
-    small = base / "small"
-    _write(small, rows // 5)
-    runs: dict[str, list[dict[str, Any]]] = {"tidegate": [], "native": []}
-    for number in range(rounds):
-        for engine in ("tidegate", "native") if number % 2 == 0 else ("native", "tidegate"):
-            home = Path(tempfile.mkdtemp(dir=base))
-            run = tidegate(source, home) if engine == "tidegate" else native(source, home, rows)
-            run["rows_per_s"] = run["rows"] / run["seconds"]
-            runs[engine].append(run)
-            load = os.getloadavg()[0]
-            print(f"round {number + 1} {engine}: {run['rows_per_s']:,.0f} rows/s, load {load:.1f}")
-            shutil.rmtree(home)
-    fifth = tidegate(small, Path(tempfile.mkdtemp(dir=base)))
-    medians = {
-        engine: statistics.median(run["rows_per_s"] for run in of_engine)
-        for engine, of_engine in runs.items()
-    }
-    peak = max(run["peak_bytes"] for run in runs["tidegate"])
-    return {
-        "rows": rows,
-        "splits": SPLITS,
-        "customers": CUSTOMERS,
-        "epoch_rows": EPOCH_ROWS,
-        "runs": runs,
-        "median_rows_per_s": medians,
-        "ratio_to_native": medians["tidegate"] / medians["native"],
-        "peak_bytes": peak,
-        "peak_bytes_of_a_fifth": fifth["peak_bytes"],
-        "peak_ratio": peak / fifth["peak_bytes"],
-    }
-
-
-def _write(directory: Path, rows: int) -> None:
-    write_orders(
-        directory,
-        SPLITS,
-        rows,
-        seed=1,
-        disorder_us=4_000_000,
-        late_share=0.001,
-        step_us=1_000,
-        customers=CUSTOMERS,
-        files_per_split=FILES_PER_SPLIT,
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("workloads", nargs="*")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--engines", nargs="*", default=[engine.name for engine in ENGINES])
+    parser.add_argument("--out", type=Path, default=Path("out/bench"))
+    given = parser.parse_args()
+    names, rounds, rows = _QUICK
+    given.workloads = given.workloads or (
+        [workload.name for workload in workloads(1)] if given.full else names
     )
+    given.rounds = given.rounds or (_FULL_ROUNDS if given.full else rounds)
+    given.rows = given.rows or (_FULL_ROWS if given.full else rows)
+    return given
+
+
+class _Bench:
+    def __init__(self, base: Path, kit: Kit, rounds: int) -> None:
+        self._base = base
+        self._kit = kit
+        self._rounds = rounds
+        self._topics = Topics(kit, base / "orders")
+
+    def measure(self, workload: Workload, names: list[str]) -> dict[str, Any]:
+        """All rounds of a workload."""
+        engines = [
+            engine
+            for engine in ENGINES
+            if engine.name in names
+            and workload.query in engine.queries
+            and (not workload.engines or engine.name in workload.engines)
+        ]
+        for engine in engines:
+            engine.prepare()
+        runs = [
+            (engine, label, workload.slow if engine.slow and workload.slow else orders)
+            for engine in engines
+            for label, orders in workload.cases.items()
+        ]
+        found: dict[str, list[dict[str, Any]]] = {}
+        for number in range(self._rounds):
+            for engine, label, orders in runs if number % 2 == 0 else reversed(runs):
+                name = f"{engine.name} {label}".strip()
+                result = self._run(workload, engine, orders)
+                found.setdefault(name, []).append(result)
+                speed = f"{result['rows_per_s']:,} rows/s" if not result["wrong"] else "wrong"
+                print(f"{workload.name}, round {number + 1}, {name}: {speed}", result, flush=True)
+        return {"about": workload.about, "engines": _settings(engines), "runs": found}
+
+    def _run(self, workload: Workload, engine: Engine, orders: Orders) -> dict[str, Any]:
+        source = self._topics.filled(orders)
+        target = self._kit.topic(f"{workload.name}-{engine.name}", partitions=PARTITIONS)
+        home = Path(tempfile.mkdtemp(dir=self._base))
+        case = Case(
+            workload.query, self._kit.bootstrap, source, target, home, padded=orders.padding > 0
+        )
+        self._read_ahead(source)
+        found = run(
+            engine.command(case), engine.environment(), self._kit.bootstrap, target,
+            home / "log", ends=engine.ends,
+        )  # fmt: skip
+        written = save_output(self._kit.bootstrap, target, home / "output.json")
+        wrong = ""
+        if workload.query == "windows":
+            # Of late rows the engines think differently, and each must count them (S7).
+            wrong = "" if orders.late_share else self._topics.windows(orders).differ(
+                home / "output.json"
+            )  # fmt: skip
+        elif written != orders.rows:
+            wrong = f"{written} rows of {orders.rows}"
+        speed = steady(found, orders.rows)
+        shutil.rmtree(home, ignore_errors=True)
+        return {
+            "rows": orders.rows,
+            "rows_per_s": round(speed.rows_per_s),
+            "rows_per_s_with_start": round(orders.rows / found.seconds),
+            "cpu_s_per_million": round(speed.cpu_s_per_million, 2),
+            "seconds": round(found.seconds, 2),
+            "peak_mb": found.peak_bytes >> 20,
+            "load": round(found.load, 2),
+            "written": written,
+            "wrong": wrong,
+        }
+
+    def _read_ahead(self, topic: str) -> None:
+        """Has the kernel hold the topic's files: on small machines it lets go of them early."""
+        for file in (self._base / "kafka").rglob(f"{topic}-*/*.log"):
+            with file.open("rb") as opened:
+                while opened.read(1 << 24):
+                    pass
+
+
+def _settings(engines: list[Engine]) -> dict[str, Any]:
+    return {
+        engine.name: {
+            "label": engine.label,
+            "packages": engine.packages,
+            "epoch_rows": engine.epoch_rows,
+            **engine.settings,
+        }
+        for engine in engines
+    }
 
 
 if __name__ == "__main__":

@@ -47,9 +47,14 @@ def test_who_takes_an_item_is_not_who_makes_it(clock: ManualClock) -> None:
 
 def test_a_phase_that_fails_ends(clock: ManualClock) -> None:
     phases = Phases(clock)
-    with pytest.raises(ValueError, match="no"), phases.phase("a"):
-        clock.sleep(1)
-        raise ValueError("no")
+
+    def fail() -> None:
+        with phases.phase("a"):
+            clock.sleep(1)
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        fail()
 
     def items() -> Iterator[int]:
         clock.sleep(1)

@@ -18,12 +18,12 @@ from tidegate.connectors.registry import is_bounded
 from tidegate.errors import TidegateError
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.columns import SPARK_SCHEMA
 from tidegate.spark.commit import Committer
 from tidegate.spark.errors import explained
+from tidegate.spark.processor import StageProcessor
 from tidegate.spark.source import FORMAT, TidegateSource
-from tidegate.spark.stage import StageProcessor
 from tidegate.spark.stop import Stop
-from tidegate.spark.wire import SPARK_SCHEMA
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import WRITER_SCHEMA, writer
 

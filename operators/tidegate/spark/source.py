@@ -1,11 +1,15 @@
-"""The job's one source for Spark: planner on the driver, source fragments in the workers."""
+"""The job's one source for Spark: planner on the driver, source fragments in the workers.
+
+Spark unpickles these classes in four processes that ask no more than their names and schema, one
+after the other, before a job's first epoch. So the parts that do the work are imported when they
+are called: that takes a second in each process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -13,13 +17,13 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from tidegate.clock import SystemClock
+from tidegate.spark.columns import SPARK_SCHEMA
 from tidegate.spark.errors import carried
-from tidegate.spark.offsets import INITIAL, Offset
-from tidegate.spark.planner import Planner, ReaderTask
-from tidegate.spark.reader import run_reader_task
-from tidegate.spark.wire import SPARK_SCHEMA, to_batches
-from tidegate.spark.wirejob import decode_job
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tidegate.spark.planner import Planner, ReaderTask
 
 FORMAT = "tidegate"
 
@@ -60,6 +64,8 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing to do: connectors fix what is there now at their first listing of a run."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        from tidegate.spark.offsets import INITIAL
+
         return dict(INITIAL)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
@@ -70,20 +76,32 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],
         limit: ReadLimit,  # noqa: ARG002
     ) -> dict[str, Any]:
+        from tidegate.spark.offsets import Offset
+
         with carried():
             return self._plan().next_offset(Offset.from_json(start)).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        from tidegate.spark.offsets import Offset
+
         with carried():
             tasks = self._plan().tasks(Offset.from_json(start), Offset.from_json(end))
             return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from tidegate.spark.reader import run_reader_task
+        from tidegate.spark.wire import to_batches
+        from tidegate.spark.wirejob import decode_job
+
         assert isinstance(partition, TaskPartition)
         with carried():
             yield from to_batches(run_reader_task(decode_job(self._job), partition.task))
 
     def _plan(self) -> Planner:
+        from tidegate.clock import SystemClock
+        from tidegate.spark.planner import Planner
+        from tidegate.spark.wirejob import decode_job
+
         if self._planner is None:
             self._planner = Planner(decode_job(self._job), SystemClock())
         return self._planner

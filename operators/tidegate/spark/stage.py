@@ -1,7 +1,7 @@
 """A stateful stage: the fragments of one depth, on Spark's transformWithState.
 
-Spark groups the messages by route, which is a vnode, and calls `handleInputRows` once for each in
-every epoch. Messages for deeper fragments, sinks, ledger and driver pass through unchanged.
+Spark groups the messages by route, which is a vnode, and calls `run_route` (by `processor`) once
+for each in every epoch. Messages for deeper fragments, sinks, ledger and driver pass unchanged.
 """
 
 from __future__ import annotations
@@ -11,56 +11,37 @@ from dataclasses import asdict
 from typing import Any
 
 from pyspark.sql import Row as SparkRow
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment
-from tidegate.spark.errors import carried
 from tidegate.spark.outbox import Outbox
-from tidegate.spark.state import VnodeState
+from tidegate.spark.state import Map, Value, VnodeState
 from tidegate.spark.wire import AlignedBarrier, Kind, Row, decode, port_of
 from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
 from tidegate.types import Barrier
 
 
-class StageProcessor(StatefulProcessor):
-    """Runs the fragments of ``depth``."""
-
-    def __init__(self, job: str, depth: int) -> None:
-        self._job = job
-        self._depth = depth
-
-    def init(self, handle: Any) -> None:
-        PHASES.start()
-        self._index = handle.getValueState("index", "document binary")
-        self._runs = handle.getMapState("runs", "number bigint", "run binary")
-
-    def handleInputRows(  # noqa: N802  # Spark's name
-        self,
-        key: Any,  # noqa: ARG002  # the route; rows know their vnode
-        rows: Iterable[Any],
-        timerValues: Any,  # noqa: N803, ARG002
-    ) -> Iterator[Any]:
-        with carried():
-            job = decode_job(self._job)
-            inbox: dict[tuple[int, int], list[Row]] = {}
-            for spark_row in rows:
-                row = _from_spark(spark_row)
-                if row.fragment >= 0 and job.plan.fragments[row.fragment].depth == self._depth:
-                    inbox.setdefault((row.fragment, row.vnode), []).append(row)
-                else:
-                    yield spark_row
-            state = VnodeState(self._index, self._runs)
-            for (fragment, vnode), received in sorted(inbox.items()):
-                received.sort(key=lambda row: (row.upstream, row.seq))
-                run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state)
-                yield from map(_to_spark, run)
-            state.save()
-
-    def close(self) -> None:
-        pass
+def run_route(
+    job_text: str, depth: int, rows: Iterable[Any], index: Value, runs: Map
+) -> Iterator[Any]:
+    """One epoch of the actors of ``depth`` on one vnode; ``index`` and ``runs`` are its state."""
+    job = decode_job(job_text)
+    inbox: dict[tuple[int, int], list[Row]] = {}
+    for spark_row in rows:
+        row = _from_spark(spark_row)
+        if row.fragment >= 0 and job.plan.fragments[row.fragment].depth == depth:
+            inbox.setdefault((row.fragment, row.vnode), []).append(row)
+        else:
+            yield spark_row
+    with PHASES.phase("state"):
+        state = VnodeState(index, runs)
+    for (fragment, vnode), received in sorted(inbox.items()):
+        received.sort(key=lambda row: (row.upstream, row.seq))
+        run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state)
+        yield from map(_to_spark, run)
+    state.save()
 
 
 def _run_actor(

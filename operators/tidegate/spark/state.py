@@ -18,6 +18,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from tidegate.phases import PHASES
+
 
 class Value(Protocol):
     """Spark's ValueState of one binary column, as far as it is used here."""
@@ -69,7 +71,8 @@ class VnodeState:
         document = {"next": self._next, "tables": {n: c for n, c in contents.items() if c}}
         encoded = json.dumps(document, separators=(",", ":")).encode()
         if encoded != self._loaded:
-            self._index.update((encoded,))
+            with PHASES.phase("state"):
+                self._index.update((encoded,))
             self._loaded = encoded
 
     @property
@@ -117,7 +120,8 @@ class SparkStateTable:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, run.schema) as writer:
             writer.write_table(run.combine_chunks())
-        self._vnode.runs.updateValue((number,), (sink.getvalue().to_pybytes(),))
+        with PHASES.phase("state"):
+            self._vnode.runs.updateValue((number,), (sink.getvalue().to_pybytes(),))
         self._buckets.setdefault(bucket, []).append((number, level))
 
     def buckets(self) -> list[int]:
@@ -134,7 +138,8 @@ class SparkStateTable:
         ]
 
     def _read_run(self, number: int) -> pa.Table:
-        stored = self._vnode.runs.getValue((number,))
+        with PHASES.phase("state"):
+            stored = self._vnode.runs.getValue((number,))
         return pa.ipc.open_stream(bytes(stored[0])).read_all()
 
     def replace(self, bucket: int, below: int, run: pa.Table) -> None:

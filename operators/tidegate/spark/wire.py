@@ -25,9 +25,6 @@ from tidegate.types import (
     Watermark,
 )
 
-SPARK_SCHEMA: Final = (
-    "route int, fragment int, vnode int, upstream int, seq bigint, kind tinyint, body binary"
-)
 ARROW_SCHEMA: Final = pa.schema(
     [
         ("route", pa.int32()),

@@ -58,7 +58,6 @@ class Batch:
         return len(self.offsets)
 
 
-
 def batch_of(messages: Sequence[Message], wanted: Wanted) -> Batch:
     """``messages``, of which none is an error and one at least is there."""
     values, size = _binary(list(map(Message.value, messages)))

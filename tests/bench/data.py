@@ -1,0 +1,142 @@
+"""What is measured on: topics of seeded orders, and what the windows over them must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from confluent_kafka import Producer
+
+from kafka.kit import Kit
+from tidegate.connectors.datagen import write_orders
+
+PARTITIONS: Final = 8
+DISORDER_S: Final = 4
+"""How far rows lie behind their turn, at most, if they are not late."""
+DELAY_S: Final = 5
+"""The watermark's delay, in all engines."""
+_STEP_US: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """A topic of orders: one a millisecond in each of eight partitions, JSON of about 90 bytes.
+
+    ``padding`` makes each row so many bytes longer, in a column of text.
+    """
+
+    rows: int
+    customers: int = 10_000
+    late_share: float = 0.0
+    padding: int = 0
+
+    @property
+    def name(self) -> str:
+        return f"orders-{self.rows}-{self.customers}-{self.late_share:g}-{self.padding}"
+
+
+class Topics:
+    """Fills topics once, and keeps what was put there as files, for the reference."""
+
+    def __init__(self, kit: Kit, directory: Path) -> None:
+        self._kit = kit
+        self._directory = directory
+        self._topics: dict[Orders, str] = {}
+
+    def filled(self, orders: Orders) -> str:
+        """The topic's name."""
+        if orders not in self._topics:
+            topic = self._kit.topic(orders.name, partitions=PARTITIONS)
+            self._write(orders)
+            self._produce(orders, topic)
+            self._topics[orders] = topic
+        return self._topics[orders]
+
+    def windows(self, orders: Orders) -> Windows:
+        """The windows of a topic that was filled."""
+        return Windows(self._directory / orders.name)
+
+    def _write(self, orders: Orders) -> None:
+        write_orders(
+            self._directory / orders.name, PARTITIONS, orders.rows, seed=1,
+            disorder_us=DISORDER_S * 1_000_000, late_share=orders.late_share, step_us=_STEP_US,
+            customers=orders.customers, files_per_split=1,
+        )  # fmt: skip
+
+    def _produce(self, orders: Orders, topic: str) -> None:
+        producer = Producer(
+            {
+                "bootstrap.servers": self._kit.bootstrap,
+                "enable.idempotence": True,
+                "queue.buffering.max.messages": 2_000_000,
+                "queue.buffering.max.kbytes": 1 << 20,
+                "linger.ms": 20,
+                "log_level": 2,
+            }
+        )
+        for partition, split in enumerate(sorted((self._directory / orders.name).iterdir())):
+            for line in _lines(split, orders.padding):
+                producer.produce(topic, line, partition=partition)
+            producer.flush()
+
+
+def _lines(split: Path, padding: int) -> Iterator[bytes]:
+    tail = b',"note":"%s"}' % (b"x" * padding)
+    for file in sorted(split.iterdir()):
+        for line in file.read_bytes().splitlines():
+            yield line[:-1] + tail if padding else line
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Minutes by customer: what every engine must say of them."""
+
+    directory: Path
+
+    def differ(self, found: Path) -> str:
+        """How the rows of a file of JSON lines differ from what they must be; "" if they don't.
+
+        Every row must be right and come once. Every window that ends before the watermark of a
+        stream that has not ended must be there: whether the others are is the engine's choice.
+        """
+        with duckdb.connect(config={"threads": 2}) as engine:
+            engine.execute(_WANTED.format(source=self.directory / "*" / "*.json"))
+            engine.execute(_FOUND.format(source=found))
+            wrong, twice, missing, rows = engine.execute(_VERDICT).fetchone() or (0, 0, 0, 0)
+        told = [
+            f"{count} rows {what}"
+            for count, what in ((wrong, "wrong"), (twice, "twice"), (missing, "missing"))
+            if count
+        ]
+        return ", ".join(told) if rows else "no row"
+
+
+_WANTED: Final = f"""
+CREATE TABLE wanted AS
+SELECT time_bucket(INTERVAL 1 MINUTE, order_time) AS w, customer_id AS c, count(*) AS n,
+  sum(price) AS s
+FROM read_json('{{source}}', columns = {{{{order_time: 'TIMESTAMP', price: 'DECIMAL(10,2)',
+  customer_id: 'BIGINT'}}}})
+GROUP BY ALL;
+CREATE TABLE closed AS
+SELECT max(order_time) - INTERVAL {DELAY_S + DISORDER_S} SECOND AS until
+FROM read_json('{{source}}', columns = {{{{order_time: 'TIMESTAMP'}}}});
+"""
+_FOUND: Final = """
+CREATE TABLE found AS
+SELECT CAST(window_start AS TIMESTAMP) AS w, customer_id AS c, order_count AS n, sum_price AS s
+FROM read_json('{source}', format = 'newline_delimited', columns = {{window_start: 'VARCHAR',
+  customer_id: 'BIGINT', order_count: 'BIGINT', sum_price: 'DOUBLE'}});
+"""
+_VERDICT: Final = """
+SELECT
+  (SELECT count(*) FROM found WHERE NOT EXISTS (FROM wanted WHERE wanted.w = found.w
+    AND wanted.c = found.c AND wanted.n = found.n AND abs(wanted.s - found.s) < 0.005)),
+  (SELECT count(*) - count(DISTINCT (w, c)) FROM found),
+  (SELECT count(*) FROM wanted, closed WHERE w + INTERVAL 1 MINUTE <= until
+    AND NOT EXISTS (FROM found WHERE wanted.w = found.w AND wanted.c = found.c)),
+  (SELECT count(*) FROM found)
+"""

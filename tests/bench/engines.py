@@ -1,0 +1,192 @@
+"""The engines that are compared, each with its environment and its settings, all in the open."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from bench.queries import sql_of
+from kafka.broker import cache, locked, resolved_jars
+
+CORES: Final = 2
+_JOBS: Final = Path(__file__).parent / "jobs"
+_SPARK_KAFKA: Final = (
+    ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+    # The registry has none of 4.2; it deals with delegation tokens only, of which there are none.
+    ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.1.0-preview1"),
+    ("org.apache.kafka", "kafka-clients", "3.9.2"),
+    ("org.apache.commons", "commons-pool2", "2.13.1"),
+)
+"""Spark's own connector, and what it needs, as its project's file names it."""
+_FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run that is asked of an engine."""
+
+    query: str
+    servers: str
+    source: str
+    target: str
+    home: Path
+    epoch_rows: int | None = None
+    padded: bool = False
+    bounded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine. ``packages`` are what its environment is made of; None: it runs in ours.
+
+    ``ends``: of a bounded topic its process ends by itself. ``slow``: it is measured on less.
+    """
+
+    name: str
+    label: str
+    script: str = ""
+    packages: tuple[str, ...] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    queries: tuple[str, ...] = ("windows", "copy")
+    epoch_rows: int | None = None
+    ends: bool = True
+    slow: bool = False
+
+    def prepare(self) -> None:
+        """Makes the environment, once on a machine; some minutes."""
+        if self.packages is None:
+            return
+        with locked(f"bench-{self.name}"):
+            home = _environment(self.name)
+            stamp = home / "packages.txt"
+            wanted = "\n".join(self.packages)
+            if stamp.exists() and stamp.read_text() == wanted:
+                return
+            print(f"making an environment for {self.label}: {' '.join(self.packages)}", flush=True)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+            install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            subprocess.run([home / "bin" / "python", *install, *self.packages], check=True)
+            stamp.write_text(wanted)
+
+    def command(self, case: Case) -> list[str]:
+        """How to run it."""
+        if self.name == "tidegate":
+            return _tidegate(self, case)
+        python = sys.executable
+        if self.packages is not None:
+            python = str(_environment(self.name) / "bin" / "python")
+        told = {**self.settings, "padded": case.padded, "bounded": case.bounded}
+        told["epoch_rows"] = case.epoch_rows or self.epoch_rows
+        if self.name == "flink":
+            jar = next(resolved_jars(*_FLINK_KAFKA, alone=True).glob("*.jar"))
+            told["jar"] = jar.as_uri()
+        if self.name == "native":
+            told["spark"] = {**told["spark"], "spark.jars": ",".join(_spark_jars())}
+        places = [case.query, case.servers, case.source, case.target, str(case.home)]
+        return [python, str(_JOBS / self.script), *places, json.dumps(told)]
+
+    def environment(self) -> dict[str, str]:
+        """Variables for the process."""
+        return {"JVM_ARGS": "-Xmx4g", "PYTHONPATH": ""} if self.name == "flink" else {}
+
+
+def _environment(name: str) -> Path:
+    return cache() / "bench" / name
+
+
+def _spark_jars() -> list[str]:
+    return [
+        str(path)
+        for artifact in _SPARK_KAFKA
+        for path in resolved_jars(*artifact, alone=True).glob("*.jar")
+    ]
+
+
+def _tidegate(engine: Engine, case: Case) -> list[str]:
+    file = case.home / "job.sql"
+    file.write_text(
+        sql_of(
+            case.query, case.servers, case.source, case.target, padded=case.padded,
+            bounded=case.bounded,
+        )
+    )  # fmt: skip
+    command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
+    command += ["--checkpoint", str(case.home / "checkpoint"), "--master", f"local[{CORES}]"]
+    settings = dict(engine.settings)
+    rows = case.epoch_rows or engine.epoch_rows
+    if rows:
+        settings["tidegate.epoch.rows.max"] = rows
+    for key, value in settings.items():
+        command += ["--set", f"{key}={value}"]
+    return command
+
+
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+ENGINES: Final = (
+    Engine("tidegate", "Tidegate", queries=("windows", "copy", "sort")),
+    Engine(
+        "native",
+        "Spark withWatermark",
+        "native.py",
+        settings={
+            "master": f"local[{CORES}]",
+            "spark": {
+                "spark.ui.enabled": "false",
+                "spark.driver.memory": "6g",
+                "spark.sql.shuffle.partitions": str(CORES),
+                "spark.sql.session.timeZone": "UTC",
+                "spark.sql.streaming.stateStore.providerClass": _ROCKSDB,
+                "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+            },
+        },
+        epoch_rows=1_000_000,
+    ),
+    Engine(
+        "flink",
+        "Flink SQL",
+        "flink.py",
+        packages=("apache-flink==2.2.1",),
+        settings={
+            "guarantee": "at-least-once",
+            "flink": {
+                "parallelism.default": str(CORES),
+                "taskmanager.numberOfTaskSlots": str(CORES),
+                "pipeline.object-reuse": "true",
+                "table.local-time-zone": "UTC",
+                "state.backend.type": "hashmap",
+                "execution.checkpointing.interval": "10 s",
+                "execution.checkpointing.dir": "file://{directory}/checkpoints",
+            },
+        },
+    ),
+    Engine(
+        "pathway",
+        "Pathway",
+        "pathway_.py",
+        packages=("pathway==0.33.0",),
+        settings={"commit_ms": 1_000},
+        slow=True,
+    ),
+    Engine(
+        "bytewax",
+        "Bytewax",
+        "bytewax_.py",
+        packages=("bytewax==0.21.1", "confluent-kafka"),
+        settings={"workers": CORES},
+        slow=True,
+    ),
+    Engine(
+        "quix",
+        "Quix Streams",
+        "quix.py",
+        packages=("quixstreams==3.28.1",),
+        ends=False,
+        slow=True,
+    ),
+)

@@ -1,0 +1,62 @@
+"""What is measured: queries over topics, each on all engines that can answer it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from bench.data import Orders
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A query over topics that differ in one thing.
+
+    ``cases``: what each is called in the results. ``engines``: who takes part, of those that can;
+    all if there are none. Slow engines get ``slow`` instead of a topic that is as large as theirs.
+    """
+
+    name: str
+    about: str
+    query: str
+    cases: dict[str, Orders]
+    engines: tuple[str, ...] = ()
+    slow: Orders | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def workloads(rows: int) -> tuple[Workload, ...]:
+    """All of them, on topics of about ``rows`` orders."""
+    plain = Orders(rows)
+    pair = ("tidegate", "native")
+    return (
+        Workload(
+            "orders", "minutes by customer, JSON in and out", "windows", {"": plain},
+            slow=Orders(min(rows, 2_000_000)),
+        ),
+        Workload(
+            "copy", "each row decoded, and encoded again", "copy", {"": Orders(rows // 2)},
+            engines=("tidegate", "native", "flink"),
+        ),
+        Workload(
+            "sort", "all rows in the order of their times", "sort", {"": Orders(rows // 2)},
+            engines=("tidegate",),
+        ),
+        Workload(
+            "keys", "minutes by customer, for many customers", "windows",
+            {f"{count:,}": Orders(rows, customers=count) for count in KEYS}, engines=pair,
+        ),
+        Workload(
+            "late", "minutes by customer, with late rows", "windows",
+            {f"{share:.0%}": Orders(rows, late_share=share) for share in LATE},
+            engines=("tidegate",),
+        ),
+        Workload(
+            "wide", "minutes by customer, of rows of a kilobyte", "windows",
+            {"": Orders(rows // 5, padding=900)}, engines=("tidegate", "native", "flink"),
+        ),
+    )  # fmt: skip
+
+
+KEYS: Final = (1_000, 10_000, 100_000, 1_000_000)
+LATE: Final = (0.0, 0.01, 0.1)
