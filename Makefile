@@ -112,12 +112,12 @@ goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like cod
 	@$(PYTHON) -m pytest tests/plans --update-goldens
 
 .PHONY: bench
-bench: $(STAMP) ## Measure rows per second against Spark's own windows
-	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench
+bench: $(STAMP) ## Compare speed with Spark, Flink SQL and others (BENCH_ARGS=--full: all of it)
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench $(BENCH_ARGS)
 
-.PHONY: bench-kafka
-bench-kafka: $(STAMP) ## Measure messages per second against Spark's own Kafka connector
-	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench.kafka
+.PHONY: profile
+profile: $(STAMP) ## Show where the time of an epoch goes
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench.profile $(PROFILE_ARGS)
 
 .PHONY: clean
 clean: ## Remove outputs and caches; .venv stays

@@ -44,4 +44,10 @@ SPLIT_STATUS: Final = Metric(
     ("table", "split", "status"),
 )
 
-METRICS: Final = (EPOCH, EPOCH_TIME, ROWS, LEDGER_ROWS, SPLIT_WATERMARK, SPLIT_STATUS)
+PHASE: Final = Metric(
+    "tidegate_phase_seconds_total",
+    "Where the time of this run's epochs went: by kind of task (summed over tasks) and phase.",
+    ("task", "phase"),
+)
+
+METRICS: Final = (EPOCH, EPOCH_TIME, ROWS, LEDGER_ROWS, SPLIT_WATERMARK, SPLIT_STATUS, PHASE)

@@ -47,7 +47,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epoch_rows_max: Rows = Field(500_000, alias="tidegate.epoch.rows.max")
+    epoch_rows_max: Rows = Field(4_000_000, alias="tidegate.epoch.rows.max")
     epoch_bytes_max: Bytes = Field(256 << 20, alias="tidegate.epoch.bytes.max")
     epoch_duration_us: Duration = Field(10_000_000, alias="tidegate.epoch.duration")
     epoch_interval_us: Duration = Field(1_000_000, alias="tidegate.epoch.interval")

@@ -9,7 +9,7 @@ from tidegate.settings import KNOWN, Settings, resolve
 def test_defaults() -> None:
     settings, spark = resolve({}, {})
     assert settings == Settings.model_validate({})
-    assert (settings.epoch_rows_max, settings.epoch_interval_us) == (500_000, 1_000_000)
+    assert (settings.epoch_rows_max, settings.epoch_interval_us) == (4_000_000, 1_000_000)
     assert (settings.vnodes, settings.parallelism, settings.pushdown) == (8, 2, True)
     assert spark == {}
 

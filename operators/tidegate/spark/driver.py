@@ -43,7 +43,7 @@ class RunOptions:
     checkpoint: str | None = None
     master: str = "local[2]"
     parallelism: int = 2
-    rows_max: int | None = 500_000
+    rows_max: int | None = 4_000_000
     bytes_max: int | None = 256 << 20
     duration_us: int = 10_000_000
     interval_s: float = 1.0
@@ -120,9 +120,10 @@ def _run(
         options.bytes_max,
         options.duration_us,
     )
-    metrics = MetricsFile(plan, checkpoint.metrics)
+    state = RunState(last=last)
+    metrics = MetricsFile(plan, checkpoint.metrics, state.profile)
     losses = _Losses(last, log)
-    state = RunState(listeners=[metrics.on_epoch, losses.on_epoch, listener], last=last)
+    state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
     spark = start_spark(
         plan.job.name,
         options.master,

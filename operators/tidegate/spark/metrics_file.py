@@ -1,6 +1,6 @@
 """A job's metrics as of its newest epoch, as a file that Prometheus' node exporter can pick up.
 
-All of it comes from the entry of the epoch, so it says what is committed and nothing else.
+All but the profile comes from the entry of the epoch: it says what is committed and nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tidegate import metrics
 from tidegate.metrics import Metric
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Entry
+from tidegate.spark.profile import Profile
 from tidegate.types import Status, column_named, decimal_scale
 
 Family = CounterMetricFamily | GaugeMetricFamily
@@ -25,16 +26,17 @@ _FATES = ("used", "filtered", "late", "quarantined")
 
 
 class MetricsFile:
-    """Writes ``path`` anew, whole, for each epoch."""
+    """Writes ``path`` anew, whole, for each epoch; ``profile`` is that of the run."""
 
-    def __init__(self, plan: Plan, path: Path) -> None:
+    def __init__(self, plan: Plan, path: Path, profile: Profile) -> None:
         self._plan = plan
         self._path = path
+        self._profile = profile
 
     def on_epoch(self, entry: Entry) -> None:
         """An epoch was committed. A disk that takes no file does not end the job."""
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Epoch(self._plan, entry))
+        registry.register(_Epoch(self._plan, entry, self._profile))
         with suppress(OSError):
             write_to_textfile(str(self._path), registry)
 
@@ -42,9 +44,10 @@ class MetricsFile:
 class _Epoch:
     """The metrics of one epoch, as prometheus-client collects them."""
 
-    def __init__(self, plan: Plan, entry: Entry) -> None:
+    def __init__(self, plan: Plan, entry: Entry, profile: Profile) -> None:
         self._plan = plan
         self._entry = entry
+        self._profile = profile
 
     def collect(self) -> Iterator[Family]:
         entry = self._entry
@@ -54,6 +57,7 @@ class _Epoch:
         yield _family(metrics.ROWS, self._rows())
         yield _family(metrics.SPLIT_WATERMARK, self._watermarks())
         yield _family(metrics.SPLIT_STATUS, self._statuses())
+        yield _family(metrics.PHASE, self._profile.seconds().items())
 
     def _rows(self) -> Iterator[Sample]:
         for account, splits in self._entry.counts.items():

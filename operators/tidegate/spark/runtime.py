@@ -14,6 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidegate.clock import SystemClock
 from tidegate.connectors.registry import is_bounded
 from tidegate.errors import TidegateError
 from tidegate.plan.fragments import Plan
@@ -22,6 +23,7 @@ from tidegate.spark.columns import SPARK_SCHEMA
 from tidegate.spark.commit import Committer
 from tidegate.spark.errors import explained
 from tidegate.spark.processor import StageProcessor
+from tidegate.spark.profile import COMMIT, DRIVER, RUN, Profile
 from tidegate.spark.source import FORMAT, TidegateSource
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
@@ -39,6 +41,7 @@ class RunState:
     epochs: int = 0
     last: Entry | None = None
     listeners: list[Callable[[Entry], None]] = field(default_factory=list)
+    profile: Profile = field(default_factory=Profile)
 
 
 def all_bounded(plan: Plan) -> bool:
@@ -63,6 +66,9 @@ def run_query(
     told = False
     try:
         while not query.awaitTermination(_POLL_S):
+            progress = query.lastProgress
+            if progress is not None:
+                state.profile.on_batch(progress.batchId, progress.durationMs)
             committer.check_lease()  # found out now, not when an epoch has been run in vain
             if stop.at_once:
                 log("stopping at once: the epoch in progress will be run again")
@@ -84,7 +90,7 @@ def run_query(
 def _start(
     spark: SparkSession, job: WireJob, committer: Committer, state: RunState, interval_s: float
 ) -> StreamingQuery:
-    text = job.encode()
+    text, clock = job.encode(), SystemClock()
     spark.dataSource.register(TidegateSource)
     rows: DataFrame = spark.readStream.format(FORMAT).option("job", text).load()
     for depth in range(1, job.plan.depth + 1):
@@ -94,10 +100,14 @@ def _start(
 
     def commit_epoch(batch: DataFrame, batch_id: int) -> None:
         try:
+            began_s = clock.monotonic_s()
             written = committer.begin(batch_id + 1)
             task = writer(text, batch_id + 1, written)
             results = batch.mapInArrow(task, WRITER_SCHEMA).collect()
+            ran_s = clock.monotonic_s()
             entry = committer.commit((row.kind, bytes(row.body)) for row in results)
+            state.profile.add(DRIVER, RUN, ran_s - began_s)
+            state.profile.add(DRIVER, COMMIT, clock.monotonic_s() - ran_s)
         except TidegateError as error:
             state.error = error
             raise

@@ -11,6 +11,7 @@ from tidegate.metrics import METRICS
 from tidegate.plan.fragments import Plan, cut
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.metrics_file import MetricsFile
+from tidegate.spark.profile import Profile
 from tidegate.types import Status
 
 COUNTS = {"read": 7, "used": 4, "filtered": 0, "late": 2, "quarantined": 1}
@@ -20,7 +21,9 @@ HOSTILE = 'a"\\\n{}'
 def written(plan: Plan, entry: Entry, directory: Path) -> dict[tuple[str, ...], float]:
     """Name and label values to value, as Prometheus reads the file."""
     path = directory / "metrics.prom"
-    MetricsFile(plan, path).on_epoch(entry)
+    profile = Profile()
+    profile.on_epoch(entry)
+    MetricsFile(plan, path, profile).on_epoch(entry)
     labels = {metric.name: metric.labels for metric in METRICS}
     return {
         (sample.name, *(sample.labels[label] for label in labels[sample.name])): sample.value
@@ -38,6 +41,7 @@ def entry_of(plan: Plan, watermark: int) -> Entry:
         counts={"orders": {HOSTILE: COUNTS}},
         statuses={"orders": {HOSTILE: Status.IDLE}},
         ledger_rows=3,
+        phases={"source": {"read": 1.5}},
     )
 
 
@@ -56,6 +60,7 @@ def test_what_an_entry_says(tmp_path: Path) -> None:
         ("tidegate_split_status", "orders", HOSTILE, "active"): 0,
         ("tidegate_split_status", "orders", HOSTILE, "idle"): 1,
         ("tidegate_split_status", "orders", HOSTILE, "finished"): 0,
+        ("tidegate_phase_seconds_total", "source", "read"): 1.5,
     }
     assert {key[0] for key in found} == {metric.name for metric in METRICS}
 
@@ -79,5 +84,6 @@ def test_watermarks_in_the_unit_of_their_column(
 
 def test_a_disk_that_takes_no_file_ends_no_job(tmp_path: Path) -> None:
     plan = plan_in(tmp_path)
-    MetricsFile(plan, tmp_path / "none" / "metrics.prom").on_epoch(entry_of(plan, 1))
+    path = tmp_path / "none" / "metrics.prom"
+    MetricsFile(plan, path, Profile()).on_epoch(entry_of(plan, 1))
     assert list(tmp_path.glob("**/*.prom*")) == []

@@ -1,0 +1,75 @@
+"""``make profile``: where the time of an epoch goes, as a table.
+
+    python -m bench.profile [--rows 10000000] [--query windows] [--epoch-rows N]
+
+Runs Tidegate on a topic of orders and shows what its metrics say (``tidegate_phase_seconds_total``):
+the same is in every job's ``metrics.prom``. Seconds of an epoch; those of tasks are summed over the
+tasks of a kind, which run side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.data import PARTITIONS, Orders, Topics
+from bench.engines import ENGINES, Case
+from bench.measure import run
+from bench.queries import NAMES
+from kafka.broker import Cluster
+from kafka.kit import Kit
+
+
+def main() -> None:
+    """Runs the job and prints the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--epoch-rows", type=int, default=1_000_000)
+    parser.add_argument("--query", choices=NAMES, default="windows")
+    given = parser.parse_args()
+    base = Path(tempfile.mkdtemp(prefix="tidegate-profile-"))
+    try:
+        with Cluster(base / "kafka") as cluster:
+            text = _metrics(base, Kit(cluster.bootstrap), given.rows, given.epoch_rows, given.query)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    print(table(text))
+
+
+def _metrics(base: Path, kit: Kit, rows: int, epoch_rows: int, query: str) -> str:
+    source = Topics(kit, base / "orders").filled(Orders(rows))
+    target = kit.topic("profile", partitions=PARTITIONS)
+    home = base / "run"
+    home.mkdir()
+    case = Case(query, kit.bootstrap, source, target, home, epoch_rows)
+    (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
+    run(engine.command(case), {}, kit.bootstrap, target, home / "log")
+    return (home / "checkpoint" / "metrics.prom").read_text()
+
+
+def table(metrics: str) -> str:
+    """The phases of ``metrics``, by kind of task, the longest first."""
+    samples = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(metrics)
+        for sample in family.samples
+    }
+    epochs = int(samples["tidegate_epoch",])
+    phases: dict[str, list[tuple[float, str]]] = {}
+    for (name, *labels), seconds in samples.items():
+        if name == "tidegate_phase_seconds_total":
+            task, phase = labels
+            phases.setdefault(task, []).append((seconds / epochs, phase))
+    lines = [f"{epochs} epochs; seconds of each\n"]
+    for task, found in sorted(phases.items()):
+        lines.append(f"{task:<24}{sum(seconds for seconds, _ in found):8.3f}")
+        lines += [f"  {phase:<22}{seconds:8.3f}" for seconds, phase in sorted(found, reverse=True)]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
