@@ -2,8 +2,8 @@
 
     python -m bench.profile [--rows 10000000] [--query windows] [--epoch-rows N]
 
-Runs Tidegate on a topic of orders and shows what its metrics say (``tidegate_phase_seconds_total``):
-the same is in every job's ``metrics.prom``. Seconds of an epoch; those of tasks are summed over the
+Runs Tidegate on a topic of orders and shows what its metrics say: every job's ``metrics.prom`` has
+the same (``tidegate_phase_seconds_total``). Seconds of an epoch; those of tasks are summed over the
 tasks of a kind, which run side by side.
 """
 

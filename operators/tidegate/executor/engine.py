@@ -32,12 +32,16 @@ class Engine:
         for setting in _LOCKED_DOWN:
             self._connection.execute(setting)
         self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
+        self._epoch_us: int | None = None
         self.set_epoch_time(0)
         self._connection.execute("SET lock_configuration = true")
 
     def set_epoch_time(self, time_us: int) -> None:
         """What ``getvariable('epoch_time')`` gives from now on: the epoch's recorded time (S6)."""
-        self._connection.execute(f"SET VARIABLE epoch_time = make_timestamptz({time_us}::BIGINT)")
+        if time_us != self._epoch_us:  # the actors of a task all say it
+            sql = f"SET VARIABLE epoch_time = make_timestamptz({time_us}::BIGINT)"
+            self._connection.execute(sql)
+            self._epoch_us = time_us
 
     def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """Runs ``sql``; ``tables`` are visible under their names. Row order is kept.

@@ -3,7 +3,7 @@
 An epoch of a partition has been read when a message at or behind its end has come, or when the
 client says that there is none (`tidegate.connectors.kafka.consumers`).
 
-The topic's id is not looked at before the first row of a split is given out, but behind the last:
+A topic's id is not looked at before its first row is given out, but behind the last row of all:
 ids do not come back, so a topic that is then still the planned one was so all the time. It is
 looked at, too, when nothing comes.
 
@@ -136,6 +136,8 @@ class KafkaReader:
                     pending, rows, held = [], 0, 0
         if pending:  # of many splits, if each has few messages
             yield from self._decoded(pending)
+        for task in {task.topic: task for task in tasks}.values():
+            self._check_identity(task)
 
     def _decoded(self, parts: list[Part]) -> Iterator[tuple[str, SourceChunk]]:
         by_partition = groupby(parts, key=lambda part: (part.topic, part.partition))
@@ -153,8 +155,7 @@ class KafkaReader:
         return taken
 
     def _batches(self, task: _Task) -> Iterator[Batch]:
-        """The messages of ``task``, in pieces. Behind the last of them its topic's identity has
-        been checked."""
+        """The messages of ``task``, in pieces."""
         key = self._key(task)
         cursor = self._open.pop(key, None) or self._cursor(key, task)
         self._open_ahead()
@@ -185,7 +186,6 @@ class KafkaReader:
             elif now_s - looked_s >= LOOK_S:
                 self._look(task, cursor, now_s - heard_s)
                 looked_s = self._clock.monotonic_s()
-        self._check_identity(task)
         self._consumers.keep(key, cursor)
 
     def _key(self, task: _Task) -> CursorKey:
