@@ -38,6 +38,8 @@ class Case:
     epoch_rows: int | None = None
     padded: bool = False
     bounded: bool = True
+    window_s: int = 60
+    settings: Mapping[str, str] = field(default_factory=dict)  # of Tidegate
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ class Engine:
         if self.packages is not None:
             python = str(_environment(self.name) / "bin" / "python")
         told = {**self.settings, "padded": case.padded, "bounded": case.bounded}
+        told["window_s"] = case.window_s
         told["epoch_rows"] = case.epoch_rows or self.epoch_rows
         if self.name == "flink":
             jar = next(resolved_jars(*_FLINK_KAFKA, alone=True).glob("*.jar"))
@@ -112,12 +115,12 @@ def _tidegate(engine: Engine, case: Case) -> list[str]:
     file.write_text(
         sql_of(
             case.query, case.servers, case.source, case.target, padded=case.padded,
-            bounded=case.bounded,
+            bounded=case.bounded, window_s=case.window_s,
         )
     )  # fmt: skip
     command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
     command += ["--checkpoint", str(case.home / "checkpoint"), "--master", f"local[{CORES}]"]
-    settings = dict(engine.settings)
+    settings = {**engine.settings, **case.settings}
     rows = case.epoch_rows or engine.epoch_rows
     if rows:
         settings["tidegate.epoch.rows.max"] = rows

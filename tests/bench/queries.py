@@ -24,7 +24,7 @@ _QUERIES: Final = {
         """window_start TIMESTAMP(3), customer_id BIGINT, order_count BIGINT,
 sum_price DECIMAL(38, 2)""",
         """SELECT window_start, customer_id, count(*), sum(price)
-FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' MINUTE))
+FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '{window_s}' SECOND))
 GROUP BY window_start, window_end, customer_id""",
     ),
     "copy": (
@@ -41,7 +41,14 @@ NAMES: Final = tuple(_QUERIES)
 
 
 def sql_of(
-    query: str, servers: str, source: str, target: str, *, padded: bool, bounded: bool = True
+    query: str,
+    servers: str,
+    source: str,
+    target: str,
+    *,
+    padded: bool,
+    bounded: bool = True,
+    window_s: int = 60,
 ) -> str:
     """The job's file."""
     columns, select = _QUERIES[query]
@@ -52,6 +59,7 @@ def sql_of(
         source=source,
         target=target,
         bounded=_BOUNDED if bounded else "",
+        window_s=window_s,
         note=", note STRING" if padded else "",
         note_name=", note" if padded else "",
     )

@@ -134,6 +134,7 @@ def partials_survive_a_barrier() -> AbstractContextManager[Any]:
     honest = PartialAggregate.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
+        self._aggregate()  # what waits is held now
         held = list(self._held)
         yield from honest(self, barrier)
         self._held = held

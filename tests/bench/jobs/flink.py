@@ -21,7 +21,7 @@ CREATE TABLE written ({columns}) WITH (
 )"""
 WINDOWS = """
 INSERT INTO written SELECT window_start, customer_id, count(*), sum(price)
-FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' MINUTE))
+FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '{window_s}' SECOND))
 GROUP BY window_start, window_end, customer_id"""
 
 
@@ -50,7 +50,7 @@ def main(
     columns = window if query == "windows" else order
     env.execute_sql(SINK.format(**places, columns=columns, guarantee=settings["guarantee"]))
     if query == "windows":
-        env.execute_sql(WINDOWS).wait()
+        env.execute_sql(WINDOWS.format(**settings)).wait()
     else:
         names = "id, order_time, price, customer_id" + (", note" if note else "")
         env.execute_sql(f"INSERT INTO written SELECT {names} FROM orders").wait()

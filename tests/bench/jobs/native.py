@@ -33,7 +33,7 @@ def main(
     if query == "windows":
         result = (
             result.withWatermark("order_time", "5 seconds")
-            .groupBy(f.window("order_time", "1 minute"), "customer_id")
+            .groupBy(f.window("order_time", f"{settings['window_s']} seconds"), "customer_id")
             .agg(f.count("*").alias("order_count"), f.sum("price").alias("sum_price"))
             .select(
                 f.col("window.start").alias("window_start"),

@@ -1,0 +1,78 @@
+"""``python -m bench.floor``: what an epoch of one row takes, ours and Spark's own, in turn.
+
+    python -m bench.floor [--epochs 80] [--rounds 3] [--out DIR]
+
+Each epoch has one order of a topic. Spark tells how long its epochs took; ours is the time from one
+epoch's line to the next, which is all of it. The first third of a run's epochs are left out: the
+JVM is still warming up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from bench.data import PARTITIONS, Orders, Topics
+from bench.engines import ENGINES, Case, Engine
+from bench.measure import run
+from bench.report import machine
+from kafka.broker import Cluster
+from kafka.kit import Kit
+
+
+def main() -> None:
+    """Measures, prints and writes; see the module."""
+    parser = argparse.ArgumentParser(prog="python -m bench.floor", description=__doc__)
+    parser.add_argument("--epochs", type=int, default=80)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path, default=Path("out/bench"))
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    engines = [engine for engine in ENGINES if engine.name in ("tidegate", "native")]
+    found: dict[str, list[float]] = {engine.name: [] for engine in engines}
+    base = Path(tempfile.mkdtemp(prefix="tidegate-floor-"))
+    try:
+        with Cluster(base / "kafka") as cluster:
+            kit = Kit(cluster.bootstrap)
+            source = Topics(kit, base / "orders").filled(Orders(given.epochs))
+            for number in range(given.rounds):
+                for engine in engines if number % 2 == 0 else reversed(engines):
+                    took_ms = _run(engine, kit, source, base)
+                    found[engine.name].append(took_ms)
+                    print(f"round {number + 1}, {engine.name}: {took_ms:.0f} ms", flush=True)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    medians = {name: median(values) for name, values in found.items()}
+    results: dict[str, Any] = {"machine": machine(), "rounds_ms": found, "median_ms": medians}
+    results["difference_ms"] = medians["tidegate"] - medians["native"]
+    (given.out / "floor.json").write_text(json.dumps(results, indent=2))
+    print(json.dumps(results["median_ms"]), f"difference {results['difference_ms']:.0f} ms")
+
+
+def _run(engine: Engine, kit: Kit, source: str, base: Path) -> float:
+    """The median of a run's epochs, in milliseconds."""
+    target = kit.topic(f"floor-{engine.name}", partitions=PARTITIONS)
+    home = Path(tempfile.mkdtemp(dir=base))
+    case = Case("windows", kit.bootstrap, source, target, home, epoch_rows=1)
+    lines: list[tuple[float, str]] = []
+    done = run(
+        engine.command(case), engine.environment(), kit.bootstrap, target, home / "log",
+        on_output=lambda at, line: lines.append((at, line)),
+    )  # fmt: skip
+    if engine.name == "native":
+        told = json.loads(next(line for line in done.lines if line.startswith("{")))
+        took = [epoch["ms"] for epoch in told["epochs"]]
+    else:
+        ends = [at for at, line in lines if line.startswith('{"event": "epoch"')]
+        took = [1000 * (end - begin) for begin, end in pairwise(ends)]
+    return float(median(took[len(took) // 3 :]))
+
+
+if __name__ == "__main__":
+    main()

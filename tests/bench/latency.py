@@ -1,0 +1,174 @@
+"""``python -m bench.latency``: how long a window's rows take, from the moment when it could close.
+
+    python -m bench.latency [--rate ROWS_PER_S] [--seconds S] [--engines NAME…] [--out DIR]
+
+Orders come live (`bench.live`), in a disorder of a second, with a watermark that trails by five;
+windows of five seconds by customer. A window *could* close when every partition has had a row that
+lies the delay behind its end. From then until a ``read_committed`` reader has the row: that is the
+latency of each row that the engine writes. Windows of the first minute, when engines start, are
+left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from confluent_kafka import Consumer, TopicPartition
+
+from bench.data import DELAY_S, PARTITIONS
+from bench.engines import ENGINES, Case, Engine
+from bench.report import machine
+from kafka.broker import Cluster
+from kafka.kit import Kit
+
+WINDOW_S: Final = 5
+_WARM_S: Final = 60
+_SETTINGS: Final = {"tidegate": {"tidegate.epoch.interval": "10 ms"}}
+
+
+def main() -> None:
+    """Measures, prints and writes; see the module."""
+    parser = argparse.ArgumentParser(prog="python -m bench.latency", description=__doc__)
+    parser.add_argument("--rate", type=int, default=100_000)
+    parser.add_argument("--seconds", type=int, default=660)
+    parser.add_argument("--engines", nargs="*", default=["tidegate", "native", "flink"])
+    parser.add_argument("--out", type=Path, default=Path("out/bench"))
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {"machine": machine(), "rate": given.rate, "seconds": given.seconds}
+    base = Path(tempfile.mkdtemp(prefix="tidegate-latency-"))
+    try:
+        with Cluster(base / "kafka") as cluster:
+            for engine in ENGINES:
+                if engine.name in given.engines:
+                    engine.prepare()
+                    kit = Kit(cluster.bootstrap)
+                    results[engine.name] = measure(engine, kit, base, given.rate, given.seconds)
+                    print(engine.name, results[engine.name], flush=True)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+    (given.out / "latency.json").write_text(json.dumps(results, indent=2))
+
+
+def measure(engine: Engine, kit: Kit, base: Path, rate: int, seconds: int) -> dict[str, Any]:
+    """One engine, for ``seconds``."""
+    source = kit.topic(f"live-{engine.name}", partitions=PARTITIONS)
+    target = kit.topic(f"closed-{engine.name}", partitions=PARTITIONS)
+    home = Path(tempfile.mkdtemp(dir=base))
+    case = Case(
+        "windows", kit.bootstrap, source, target, home, bounded=False, window_s=WINDOW_S,
+        settings=_SETTINGS.get(engine.name, {}), epoch_rows=10_000_000,
+    )  # fmt: skip
+    ticks = home / "ticks"
+    live = [sys.executable, "-m", "bench.live", kit.bootstrap, source, str(rate), str(seconds)]
+    with (home / "log").open("wb") as log:
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **engine.environment()}
+        with (
+            subprocess.Popen(engine.command(case), stdout=log, stderr=log, env=environment) as job,
+            subprocess.Popen([*live, str(ticks)]) as orders,
+            _Arrivals(kit.bootstrap, target) as arrivals,
+        ):
+            try:
+                if orders.wait(seconds + 120):
+                    raise SystemExit(f"the orders ended with {orders.returncode}")
+                time.sleep(10)
+                if job.poll() is not None:
+                    raise SystemExit((home / "log").read_text(errors="replace")[-3000:])
+            finally:
+                orders.kill()
+                job.send_signal(signal.SIGTERM)
+                try:
+                    job.wait(60)
+                except subprocess.TimeoutExpired:
+                    job.kill()
+    return summary(arrivals.rows, [json.loads(line) for line in ticks.read_text().splitlines()])
+
+
+@dataclass
+class _Arrivals:
+    """Reads a topic, in a thread, and notes when each row of each window came."""
+
+    bootstrap: str
+    topic: str
+    rows: dict[str, list[tuple[float, int]]] = field(default_factory=dict)
+    """By window: when so many of its rows came."""
+
+    def __enter__(self) -> _Arrivals:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "latency",
+                "isolation.level": "read_committed",
+                "fetch.wait.max.ms": 10,
+            }
+        )
+        parts = [TopicPartition(self.topic, number, 0) for number in range(PARTITIONS)]
+        consumer.assign(parts)
+        while not self._stop.is_set():
+            messages = consumer.consume(5_000, 0.02)
+            now = time.time()
+            counts: dict[str, int] = {}
+            for message in messages:
+                if message.error() is None:
+                    window = json.loads(message.value() or b"{}")["window_start"]
+                    counts[window] = counts.get(window, 0) + 1
+            for window, count in counts.items():
+                self.rows.setdefault(window, []).append((now, count))
+        consumer.close()
+
+
+def summary(
+    rows: dict[str, list[tuple[float, int]]], ticks: Sequence[tuple[float, list[int]]]
+) -> dict[str, Any]:
+    """Quantiles of the latency over all rows of the windows behind the start."""
+    moments = np.array([tick[0] for tick in ticks])
+    reached = np.maximum.accumulate(np.array([min(tick[1]) for tick in ticks]) / 1e6)
+    latencies: list[float] = []
+    windows = 0
+    for text, arrived in rows.items():
+        start = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+        begin = start.replace(tzinfo=start.tzinfo or dt.UTC).timestamp()
+        place = int(np.searchsorted(reached, begin + WINDOW_S + DELAY_S))
+        if place == len(moments) or moments[place] < moments[0] + _WARM_S:
+            continue
+        windows += 1
+        for moment, count in arrived:
+            latencies += [moment - moments[place]] * count
+    found = np.array(latencies) if latencies else np.array([np.nan])
+    p50, p99 = np.quantile(found, [0.5, 0.99])
+    return {
+        "windows": windows,
+        "rows": len(latencies),
+        "p50_s": round(float(p50), 3),
+        "p99_s": round(float(p99), 3),
+        "max_s": round(float(found.max()), 3),
+    }
+
+
+if __name__ == "__main__":
+    main()

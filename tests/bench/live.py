@@ -1,0 +1,80 @@
+"""Orders as they come: a process that puts so many into a topic every second, timed by its clock.
+
+    python -m bench.live SERVERS TOPIC ROWS_PER_S SECONDS FILE
+
+FILE gets one JSON line for each tick: [seconds since 1970, highest event time in µs by partition],
+written when the tick's rows were handed to the broker. From these follows when a watermark could
+first have passed a moment: when every partition has a row that is late enough behind it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import numpy as np
+from confluent_kafka import Producer
+
+from bench.data import PARTITIONS
+
+TICK_S: Final = 0.05
+DISORDER_S: Final = 1.0
+_CUSTOMERS: Final = 10_000
+_LINES: Final = """
+SELECT encode('{"id":' || id || ',"order_time":"'
+  || strftime(make_timestamp(t), '%Y-%m-%d %H:%M:%S.%f') || '","price":' || price
+  || ',"customer_id":' || customer || '}')
+FROM (SELECT unnest($ids) AS id, unnest($times) AS t, unnest($prices)::DECIMAL(10, 2) AS price,
+  unnest($customers) AS customer)
+"""
+
+
+def main(servers: str, topic: str, rate: int, seconds: float, log: Path) -> None:
+    """Produces until the time is over."""
+    producer = Producer(
+        {"bootstrap.servers": servers, "linger.ms": 5, "queue.buffering.max.messages": 2_000_000}
+    )
+    random = np.random.default_rng(1)
+    engine = duckdb.connect(config={"threads": 1})
+    began = tick = time.time()
+    sent = 0
+    with log.open("w") as file:
+        while tick < began + seconds:
+            tick += TICK_S
+            time.sleep(max(0.0, tick - time.time()))
+            rows = int(rate * (tick - began)) - sent
+            highest = _produce(producer, engine, random, topic, sent, rows)
+            sent += rows
+            producer.flush()
+            file.write(json.dumps([time.time(), highest]) + "\n")
+
+
+def _produce(
+    producer: Producer,
+    engine: duckdb.DuckDBPyConnection,
+    random: np.random.Generator,
+    topic: str,
+    first: int,
+    rows: int,
+) -> list[int]:
+    """One tick: its rows, spread over the partitions; gives the highest time of each."""
+    now_us = int(time.time() * 1e6)
+    times = now_us - (random.random(rows) ** 4 * DISORDER_S * 1e6).astype(np.int64)
+    values = {
+        "ids": list(range(first, first + rows)),
+        "times": times.tolist(),
+        "prices": (random.integers(1, 100_000, rows) / 100).tolist(),
+        "customers": random.integers(0, _CUSTOMERS, rows).tolist(),
+    }
+    lines = engine.execute(_LINES, values).fetchall()
+    for number, (line,) in enumerate(lines):
+        producer.produce(topic, line, partition=number % PARTITIONS)
+    return [int(times[part::PARTITIONS].max()) for part in range(PARTITIONS)]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), Path(sys.argv[5]))
