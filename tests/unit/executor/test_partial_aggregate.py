@@ -62,3 +62,17 @@ def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatc
     (chunk, _) = executor.process(TEXT.parse("barrier 1"))
     assert isinstance(chunk, Chunk)
     assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_when_rows_are_aggregated_changes_nothing(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", rows)
+    executor = an_aggregate()
+    parts = ["chunk: 10 a 1; 10 b 2", "chunk: 10 a 3", "chunk: 20 a 4"]
+    assert TEXT.run(executor, *parts) == []
+    got = TEXT.run(executor, "barrier 1")
+    groups = sorted(got[0].removeprefix("chunk: ").split("; "))
+    assert groups == ["10 a 2 4", "10 b 1 2", "20 a 1 4"]
+    assert TEXT.run(executor, "chunk: 20 a 4", "barrier 2") == ["chunk: 20 a 1 4", "barrier 2"]

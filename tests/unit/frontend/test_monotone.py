@@ -120,3 +120,22 @@ def test_zones_with_summer_time(text: str, lost: str) -> None:
     assert (expr.monotone_in, expr.lost) == (None, lost)
     assert _expr("z + INTERVAL '1' HOUR", "Europe/Berlin").monotone_in == "z"
     assert _expr("date_trunc('hour', t)", "Europe/Berlin").monotone_in == "t"
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "shift"),
+    [
+        ("t - INTERVAL '5' SECOND", "UTC", -5_000_000),
+        ("t + INTERVAL '1' DAY", "Europe/Berlin", 86_400_000_000),
+        ("z - INTERVAL '1' HOUR", "UTC", -3_600_000_000),
+        ("z - INTERVAL '1' HOUR", "Europe/Berlin", None),
+        ("t - INTERVAL '1' MONTH", "UTC", None),
+        ("n - 5", "UTC", None),
+        ("t", "UTC", None),
+        ("t - INTERVAL '1' SECOND - INTERVAL '1' SECOND", "UTC", None),
+        ("t - n * INTERVAL '1' SECOND", "UTC", None),
+        ("CAST(t AS TIMESTAMP) - INTERVAL '1' SECOND", "UTC", None),
+    ],
+)
+def test_what_moves_a_timestamp_by_a_constant(text: str, zone: str, shift: int | None) -> None:
+    assert _expr(text, zone).shift_us == shift

@@ -205,3 +205,26 @@ def test_a_registry_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     source = table(A, format="avro-confluent", avro__confluent_url=f"http://{NOWHERE}")
     with pytest.raises(RunError, match="schema 7 cannot be fetched"):
         decoded(source, batch([b"\0\0\0\0\x07\x02"]))
+
+
+def test_parts_are_decoded_together_and_told_apart() -> None:
+    source = table(
+        A, ("topic", "VARCHAR"), ("p", "INTEGER"), metadata=(("topic", "topic"), ("p", "partition"))
+    )
+    good, bad = b'{"a": 1}', b"bad"
+    parts = [
+        Part("t", 0, batch([good, bad, good])),
+        Part("u", 3, batch([bad])),
+        Part("t", 1, batch([good], times=[(STAMPED, 9)])),
+        Part("t", 2, batch([bad, bad, good])),
+    ]
+    chunks = decoder(source).chunks(parts)
+    assert [
+        (chunk.data[OFFSET].to_pylist(), chunk.malformed["offset"].to_pylist(), chunk.next_offset)
+        for chunk in chunks
+    ] == [([5, 7], [6], 8), ([], [5], 6), ([5], [], 6), ([7], [5, 6], 8)]
+    found = [(row["topic"], row["p"]) for chunk in chunks for row in chunk.data.to_pylist()]
+    assert found == [("t", 0), ("t", 0), ("t", 1), ("t", 2)]
+    assert [chunk.malformed["record"].to_pylist() for chunk in chunks][1] == [b"bad"]
+    assert chunks[2].data[BROKER_TIME].cast("int64").to_pylist() == [9_000]
+    assert chunks[0].data[BROKER_TIME].to_pylist() == [None, None]
