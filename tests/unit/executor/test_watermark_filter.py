@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
@@ -14,8 +13,6 @@ from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import MemoryStateTable
 from tidegate.types import (
     END,
-    OFFSET,
-    RECORD,
     Barrier,
     Chunk,
     Counts,
@@ -399,26 +396,3 @@ def test_the_clock_moves_a_processing_time_without_rows(strategy: str, before_us
     executor = WatermarkFilter(node, "tab", "s0", ENGINE, MemoryStateTable())
     said = [next(executor.process(Barrier(n, n * 10_000_000))) for n in (1, 2)]
     assert said == [Watermark("pt", n * 10_000_000 - before_us) for n in (1, 2)]
-
-
-@pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE"])
-def test_a_shift_is_what_the_engine_would_say(kind: str) -> None:
-    """Near, far, at the ends of time, and NULL."""
-    plain = expr("\"t\" - INTERVAL '5 seconds'", kind, "t")
-    shifted = dataclasses.replace(plain, shift_us=-5_000_000)
-    near = [0, 7_000_000, 1_000_000, None, -3_000_000, 40_000_000]
-    ends = [2**61, -(2**61), 2**63 - 1, 1 - 2**63, 9_223_372_036_000_000_000]
-    column = pa.array([*near, *ends, *near], pa.int64()).cast(
-        pa.timestamp("us", None if kind == "TIMESTAMP" else "UTC")
-    )
-    for values in (column, column[: len(near)]):
-        rows = pa.table({"t": values, OFFSET: range(len(values)), RECORD: [b""] * len(values)})
-        with_engine, without = (
-            a_filter(strategy, f"t {kind}", unit_us=1).process(Chunk(rows, "s0"))
-            for strategy in (plain, shifted)
-        )
-        for one, other in zip(with_engine, without, strict=True):
-            if isinstance(one, Chunk | Rejected) and isinstance(other, Chunk | Rejected):
-                assert one.data.equals(other.data)
-            else:
-                assert one == other
