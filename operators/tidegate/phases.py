@@ -26,13 +26,11 @@ class Phases:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self._seconds: dict[str, float] = {}
-        self._open = [OUTSIDE]
-        self._since = self._clock.monotonic_s()
+        self.start()
 
     def start(self) -> None:
         """Forgets all: a task begins."""
-        self._seconds = {}
+        self._seconds: dict[str, float] = {}
         self._open = [OUTSIDE]
         self._since = self._clock.monotonic_s()
 

@@ -38,6 +38,8 @@ from kafka.kit import Kit
 
 WINDOW_S: Final = 5
 _WARM_S: Final = 60
+_LAST_S: Final = 10.0
+"""How long the rows of the last windows have, behind the last order."""
 _SETTINGS: Final = {"tidegate": {"tidegate.epoch.interval": "10 ms"}}
 
 
@@ -86,7 +88,7 @@ def measure(engine: Engine, kit: Kit, base: Path, rate: int, seconds: int) -> di
             try:
                 if orders.wait(seconds + 120):
                     raise SystemExit(f"the orders ended with {orders.returncode}")
-                time.sleep(10)
+                time.sleep(_LAST_S)
                 if job.poll() is not None:
                     raise SystemExit((home / "log").read_text(errors="replace")[-3000:])
             finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from bench.data import Orders
@@ -22,7 +22,6 @@ class Workload:
     cases: dict[str, Orders]
     engines: tuple[str, ...] = ()
     slow: Orders | None = None
-    settings: dict[str, str] = field(default_factory=dict)
 
 
 def workloads(rows: int) -> tuple[Workload, ...]:

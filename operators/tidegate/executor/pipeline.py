@@ -46,7 +46,7 @@ class Pipeline:
         for consumer in self._consumers.get(node, ()):
             executor = self.executors[consumer]
             phase = self._names[consumer]
-            with PHASES.phase(phase):
+            with PHASES.phase(phase):  # some do their work when called, some as results are taken
                 results = executor.process(message)
             for result in PHASES.timed(phase, results):
                 yield from self.push_behind(consumer, result)

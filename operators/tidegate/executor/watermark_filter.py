@@ -119,13 +119,8 @@ class WatermarkFilter(Executor):
         self._keep_record = keep_record
         self._type = node.column_of(node.column).type
         self._candidate = candidate_sql(node.strategy, self._type, node.unit_us)
-        self._shift = node.strategy.shift_us or 0
-        self._is_shift = (
-            node.strategy.shift_us is not None
-            and node.strategy.columns == {node.column}
-            and node.strategy.type == self._type
-            and abs(self._shift) < _FAR
-        )
+        moves_it = node.strategy.columns == {node.column} and node.strategy.type == self._type
+        self._shift = node.strategy.shift_us if moves_it else None
         self._name = f"filter:{split}"
         stored = state.get(self._name)
         self.state = FilterState(**json.loads(stored)) if stored else FilterState()
@@ -242,7 +237,7 @@ class WatermarkFilter(Executor):
             return self._adaptive(self._disorder, times, eligible)
         if strategy.is_column and strategy.columns == {self._node.column}:
             candidates, has = times, eligible
-        elif self._is_shift and _far_from_the_ends(times):
+        elif self._shift is not None and _far_from_the_ends(times, self._shift):
             candidates, has = times + self._shift, eligible
         else:
             result = try_sql(self._engine, [self._candidate], needed(data, [strategy]))
@@ -346,9 +341,9 @@ class _Judged:
     behind: Bools  # late, and below the floor
 
 
-def _far_from_the_ends(times: Int64s) -> bool:
-    """Whether a sum with a shift is what the engine would say: no overflow, no infinity."""
-    return int(times.min()) > -_FAR and int(times.max()) < _FAR
+def _far_from_the_ends(times: Int64s, shift: int) -> bool:
+    """Whether the sums are what the engine would say: no overflow, no infinity."""
+    return abs(shift) < _FAR and int(times.min()) > -_FAR and int(times.max()) < _FAR
 
 
 def _greater(left: int | None, right: int | None) -> int | None:

@@ -4,7 +4,8 @@
     driver                    plan, query, offset log, run, commit, commit log: one after the other
 
 The driver's phases of an epoch add up to its duration; those of the tasks are parts of ``run``, and
-tasks run side by side.
+tasks run side by side. What Spark measures it is asked for once a second: of jobs with shorter
+epochs ``plan``, ``query`` and the logs are those of some epochs only.
 """
 
 from __future__ import annotations

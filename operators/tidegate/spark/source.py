@@ -1,7 +1,7 @@
 """The job's one source for Spark: planner on the driver, source fragments in the workers.
 
-Spark unpickles these classes in four processes that ask no more than their names and schema, one
-after the other, before a job's first epoch. So the parts that do the work are imported when they
+Spark unpickles these classes in three processes that ask no more than names and schema, one after
+the other, before a job's first epoch. So the parts that do the work are imported when they
 are called: that takes a second in each process.
 """
 
@@ -17,6 +17,7 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from tidegate.clock import SystemClock
 from tidegate.spark.columns import SPARK_SCHEMA
 from tidegate.spark.errors import carried
 
@@ -98,7 +99,6 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from to_batches(run_reader_task(decode_job(self._job), partition.task))
 
     def _plan(self) -> Planner:
-        from tidegate.clock import SystemClock
         from tidegate.spark.planner import Planner
         from tidegate.spark.wirejob import decode_job
 

@@ -85,19 +85,18 @@ def _binary(parts: list[bytes | None]) -> tuple[pa.Array, int]:
     """``parts`` as an array, and their bytes. In a sixth of the time of ``pa.array``, which looks
     at the type of every part."""
     try:
-        lengths = np.fromiter(map(len, parts), np.int32, len(parts))  # type: ignore[arg-type]
+        lengths = np.fromiter(map(len, parts), np.int32, len(parts))  # type: ignore[arg-type]  # None raises
     except TypeError:  # one of them is None
-        array = pa.array(parts, pa.binary())
-        return array, int(array.nbytes)
+        return pa.array(parts, pa.binary()), sum(map(len, filter(None, parts)))
     ends = np.zeros(len(parts) + 1, np.int32)
     np.cumsum(lengths, out=ends[1:])
-    data = b"".join(parts)  # type: ignore[arg-type]
+    data = b"".join(parts)  # type: ignore[arg-type]  # none is None
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
     return pa.Array.from_buffers(pa.binary(), len(parts), buffers), len(data)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
-    """``batches`` of one partition, which follow each other, as one."""
+    """``batches``, one behind the other, as one."""
     if len(batches) == 1:
         return batches[0]
     first = batches[0]
