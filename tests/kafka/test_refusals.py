@@ -166,7 +166,8 @@ def test_a_client_that_speaks_another_protocol(
     assert "properties.security.protocol" in error.hint
     secure = Kit(guarded.bootstrap).source(topic, COLUMN, properties_security_protocol="SSL")
     error = raised(lambda: Run(secure).epoch())
-    assert "SSL handshake failed" in error.detail
+    # The client's last word names the handshake or, of one cut short, the connection only.
+    assert "SSL connection closed by peer" in error.detail
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
