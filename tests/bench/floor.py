@@ -63,6 +63,7 @@ def _run(engine: Engine, kit: Kit, source: str, base: Path) -> float:
     lines: list[tuple[float, str]] = []
     done = run(
         engine.command(case), engine.environment(), kit.bootstrap, target, home / "log",
+        writes=False,
         on_output=lambda at, line: lines.append((at, line)),
     )  # fmt: skip
     if engine.name == "native":

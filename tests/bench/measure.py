@@ -52,9 +52,13 @@ def run(
     log: Path,
     *,
     ends: bool = True,
+    writes: bool = True,
     on_output: Callable[[float, str], None] = lambda _at, _line: None,
 ) -> Run:
-    """Runs ``command`` until it ends, or, unless it ``ends``, is silent. SystemExit if it fails."""
+    """Runs ``command`` until it ends, or, unless it ``ends``, is silent.
+
+    Raises SystemExit when it fails, or has no output although it ``writes``.
+    """
     clock = SystemClock()
     load = os.getloadavg()[0]
     began = clock.monotonic_s()
@@ -93,9 +97,10 @@ def run(
         if ends and process.returncode:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
             raise SystemExit(f"{' '.join(command)} failed with {process.returncode}:\n{tail}")
-    if not growth:
+    if not growth and writes:
         raise SystemExit(f"{' '.join(command)} wrote nothing; see {log}")
-    return Run(growth[-1].seconds, usage.cpu_s, usage.peak_bytes, load, growth, lines)
+    ended = growth[-1].seconds if growth else clock.monotonic_s() - began
+    return Run(ended, usage.cpu_s, usage.peak_bytes, load, growth, lines)
 
 
 class Ends:
