@@ -14,11 +14,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,8 +27,9 @@ import numpy as np
 from confluent_kafka import Consumer, TopicPartition
 
 from bench.data import DELAY_S, PARTITIONS
-from bench.engines import ENGINES, Case, Engine
+from bench.engines import ENGINES, Engine
 from bench.report import machine
+from bench.running import running
 from kafka.broker import Cluster
 from kafka.kit import Kit
 
@@ -69,36 +66,17 @@ def main() -> None:
 
 def measure(engine: Engine, kit: Kit, base: Path, rate: int, seconds: int) -> dict[str, Any]:
     """One engine, for ``seconds``."""
-    source = kit.topic(f"live-{engine.name}", partitions=PARTITIONS)
-    target = kit.topic(f"closed-{engine.name}", partitions=PARTITIONS)
-    home = Path(tempfile.mkdtemp(dir=base))
-    case = Case(
-        "windows", kit.bootstrap, source, target, home, bounded=False, window_s=WINDOW_S,
-        settings=_SETTINGS.get(engine.name, {}), epoch_rows=10_000_000,
-    )  # fmt: skip
-    ticks = home / "ticks"
-    live = [sys.executable, "-m", "bench.live", kit.bootstrap, source, str(rate), str(seconds)]
-    with (home / "log").open("wb") as log:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **engine.environment()}
-        with (
-            subprocess.Popen(engine.command(case), stdout=log, stderr=log, env=environment) as job,
-            subprocess.Popen([*live, str(ticks)]) as orders,
-            _Arrivals(kit.bootstrap, target) as arrivals,
-        ):
-            try:
-                if orders.wait(seconds + 120):
-                    raise SystemExit(f"the orders ended with {orders.returncode}")
-                time.sleep(_LAST_S)
-                if job.poll() is not None:
-                    raise SystemExit((home / "log").read_text(errors="replace")[-3000:])
-            finally:
-                orders.kill()
-                job.send_signal(signal.SIGTERM)
-                try:
-                    job.wait(60)
-                except subprocess.TimeoutExpired:
-                    job.kill()
-    return summary(arrivals.rows, [json.loads(line) for line in ticks.read_text().splitlines()])
+    with (
+        running(engine, kit, base, WINDOW_S, _SETTINGS.get(engine.name, {})) as job,
+        _Arrivals(kit.bootstrap, job.target) as arrivals,
+    ):
+        with job.orders(rate, seconds) as orders:
+            while orders.poll() is None:
+                job.check()
+                time.sleep(1)
+        time.sleep(_LAST_S)
+        job.check()
+    return summary(arrivals.rows, job.ticks())
 
 
 @dataclass

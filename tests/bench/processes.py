@@ -54,7 +54,7 @@ class Usage:
             ticks = _cpu_ticks(pid)
             if ticks:
                 self._ticks[pid] = ticks
-        self.peak_bytes = max(self.peak_bytes, sum(map(_pss, pids)))
+        self.peak_bytes = max(self.peak_bytes, sum(map(memory, pids)))
 
 
 def tree(root: int) -> list[int]:
@@ -86,7 +86,8 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _pss(pid: int) -> int:
+def memory(pid: int) -> int:
+    """The proportional set size of a process, in bytes; 0 if it is gone."""
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
