@@ -49,7 +49,7 @@ def new_checkpoint(directory: Path) -> Checkpoint:
 
 def job_in(directory: Path, rows_max: int | None = None, **options: Any) -> WireJob:
     """The job as workers get it."""
-    checkpoint = str(new_checkpoint(directory).path)
+    checkpoint = new_checkpoint(directory).uri
     return WireJob(plan_in(directory, **options), checkpoint, rows_max, 2, False)
 
 

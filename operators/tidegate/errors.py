@@ -8,6 +8,7 @@
     ├── OptionsError    2    a setting or a command line option is wrong
     ├── RunError        1    the job failed while running
     │   ├── SinkError        an output cannot be written
+    │   ├── StoreError       what keeps the checkpoint does not do its work
     │   └── InvariantError   an operator broke its contract: a bug of ours, never the user's
     ├── LeaseHeldError  3    another driver holds the checkpoint
     └── TrustError      4    input or checkpoint cannot be trusted (corrupt, changed, lost)
@@ -111,6 +112,10 @@ class RunError(TidegateError):
 
 class SinkError(RunError):
     """An output cannot be written."""
+
+
+class StoreError(RunError):
+    """A store of checkpoints refuses, or does not answer."""
 
 
 class InvariantError(RunError):

@@ -30,7 +30,7 @@ class Run:
         checkpoint = Checkpoint(str(directory))
         checkpoint.create()
         plan = cut(compile_sql(text, "job.sql", {}), vnodes=2)
-        self.job = WireJob(plan, str(checkpoint.path), rows_max, 2, False)
+        self.job = WireJob(plan, checkpoint.uri, rows_max, 2, False)
         self.topic = topic
         self.clock = ManualClock(1_700_000_000_000_000)
         self.planner = Planner(self.job, self.clock)

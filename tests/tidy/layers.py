@@ -20,11 +20,12 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "phases": ("clock",),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
+    "store": (*_VALUES, "store"),
     # The engine and the ports of connectors lie below both executor and connectors.
     "executor.engine": _VALUES,
     "connectors.base": _VALUES,
     "executor": (*_GROUND, "plan", "connectors.base", "executor"),
-    "connectors": (*_GROUND, "plan.nodes", "executor.engine", "connectors"),
+    "connectors": (*_GROUND, "plan.nodes", "executor.engine", "store", "connectors"),
     "settings": (*_VALUES, "connectors.durations"),
     "frontend": (
         *_VALUES,
@@ -37,7 +38,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         "settings",
         "frontend",
     ),
-    "spark": (*_GROUND, "plan", "executor", "connectors", "settings", "spark"),
+    "spark": (*_GROUND, "plan", "executor", "connectors", "store", "settings", "spark"),
     "simulator": (
         *_GROUND,
         "plan",
@@ -61,6 +62,7 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "pyspark": ("spark",),
     "py4j": ("spark",),
     "confluent_kafka": ("connectors",),
+    "obstore": ("store",),
     "prometheus_client": ("spark",),
     "typer": ("cli",),
     "rich": ("cli", "progress", "show"),

@@ -138,8 +138,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     told(call("check", tmp_path / "empty.sql"), 2, "empty.sql")
 
 
-def test_a_checkpoint_must_be_local(job: Path) -> None:
-    told(call("run", job, "--checkpoint", "s3://bucket/x"), 2, "only local directories", "hint:")
+def test_a_checkpoint_is_a_directory_or_a_bucket(job: Path) -> None:
+    told(call("run", job, "--checkpoint", "hdfs://bucket/x"), 2, "hdfs:// is no place", "hint:")
 
 
 def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:
 def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
     checkpoint.write_job({"job": "j"})
-    empty = json.loads(call("ledger", checkpoint.path, "--json").stdout)
+    empty = json.loads(call("ledger", checkpoint.uri, "--json").stdout)
     assert empty["counts"] == dict.fromkeys(COUNTS, 0)
     checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": COUNTS}}))
-    document = json.loads(call("ledger", checkpoint.path, "--json").stdout)
+    document = json.loads(call("ledger", checkpoint.uri, "--json").stdout)
     assert document == {"rows": [], "counts": COUNTS, "splits": {"a": COUNTS}}
-    text = call("ledger", checkpoint.path)
+    text = call("ledger", checkpoint.uri)
     assert text.exit_code == 0
     assert text.stdout == "read 2  used 1  filtered 1  late 0  quarantined 0\n"
 
@@ -181,9 +181,9 @@ def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> Non
         pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), LEDGER_SCHEMA, strict=True)
     ]
     table = pa.table(arrays, schema=LEDGER_SCHEMA)
-    pq.write_table(table, checkpoint.path / "ledger" / "part-0001-0000000001-0000.parquet")
+    pq.write_table(table, Path(checkpoint.uri) / "ledger" / "part-0001-0000000001-0000.parquet")
     checkpoint.write_entry(Entry(1, 0))
-    first, second, account = call("ledger", checkpoint.path).stdout.splitlines()
+    first, second, account = call("ledger", checkpoint.uri).stdout.splitlines()
     assert first.startswith("late        o b@7  1970-01-01 00:00:05  2.5 s late  \\x1b[2J[red]xxx")
     assert second.rstrip() == "late        o c@8  5  2 late"
     assert account.startswith("read 0")
@@ -193,9 +193,9 @@ def test_a_corrupt_entry_is_not_trusted(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
     checkpoint.write_job({"job": "j"})
     checkpoint.write_entry(Entry(1, 1))
-    (path,) = (checkpoint.path / "epochs").glob("*.json")
+    (path,) = (Path(checkpoint.uri) / "epochs").glob("*.json")
     path.write_text("{")
-    told(call("ledger", checkpoint.path), 4, str(path), "corrupt", "hint:")
+    told(call("ledger", checkpoint.uri), 4, str(path), "corrupt", "hint:")
 
 
 def test_an_error_that_is_nobodys_says_what_to_do(

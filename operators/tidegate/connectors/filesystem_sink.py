@@ -25,6 +25,8 @@ from tidegate.connectors.staging import (
     create_new,
     delete_below,
     is_file,
+    make_directory,
+    move,
     sink_errors,
     sync,
     unique_token,
@@ -112,7 +114,7 @@ class FilesystemWriter:
             content = b"".join(self._pieces)
         path = f"{self._staging}/{self._name}-{self._token()}.{self._table.format}"
         with sink_errors("write to", self._path):
-            self._filesystem.create_dir(self._staging, recursive=True)
+            make_directory(self._filesystem, self._staging)
             write_durable(self._filesystem, path, content)
             sync(self._filesystem, self._staging)
         order = write_order(self._writer, len(self._staged))
@@ -139,7 +141,7 @@ class FilesystemCommitter:
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         with sink_errors("write to", self._path):
-            self._filesystem.create_dir(self._staging, recursive=True)
+            make_directory(self._filesystem, self._staging)
             probe = f"{self._staging}/probe-{self._token()}"
             write_durable(self._filesystem, probe, b"probe")
             self._filesystem.delete_file(probe)
@@ -168,13 +170,14 @@ class FilesystemCommitter:
         return f"{self._root}/{name}"
 
     def _publish_one(self, staged: str, final: str) -> None:
-        if is_file(self._filesystem, staged):
-            self._filesystem.move(staged, final)
-        elif not is_file(self._filesystem, final):
-            raise TrustError(
-                f"a staged file of the output '{self._path}' is lost: '{staged}'",
-                hint="something removed it: start the job again with a new checkpoint",
-            )
+        try:
+            move(self._filesystem, staged, final)
+        except FileNotFoundError:
+            if not is_file(self._filesystem, final):
+                raise TrustError(
+                    f"a staged file of the output '{self._path}' is lost: '{staged}'",
+                    hint="something removed it: start the job again with a new checkpoint",
+                ) from None
 
     def _claim(self) -> int:
         """A generation of our own, above all that are there or claimed by others."""
@@ -185,7 +188,7 @@ class FilesystemCommitter:
         return generation
 
     def _numbers(self, directory: str, pattern: re.Pattern[str]) -> list[int]:
-        selector = fs.FileSelector(directory, recursive=False)
+        selector = fs.FileSelector(directory, recursive=False, allow_not_found=True)
         names: list[Any] = [
             pattern.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
         ]

@@ -18,6 +18,7 @@ from tidegate.connectors.json_encode import encode
 from tidegate.connectors.staging import (
     delete_below,
     is_file,
+    make_directory,
     sink_errors,
     unique_token,
     write_durable,
@@ -56,7 +57,7 @@ class PrintWriter:
             return []
         content = b"".join(self._pieces)
         with sink_errors("write to", self._directory):
-            self._filesystem.create_dir(self._directory, recursive=True)
+            make_directory(self._filesystem, self._directory)
             write_durable(self._filesystem, self._path, content)
         return [StagedFile(self._path, write_order(self._writer, 0), self._rows, len(content))]
 
@@ -83,7 +84,7 @@ class PrintCommitter:
     def prepare(self, fresh: bool) -> dict[str, str]:
         del fresh
         with sink_errors("write to", self._directory):
-            self._filesystem.create_dir(self._directory, recursive=True)
+            make_directory(self._filesystem, self._directory)
         return {}
 
     def bind(self, remembered: Mapping[str, str]) -> None:

@@ -7,12 +7,17 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from pyarrow import fs
 
 from tidegate.errors import SinkError
+from tidegate.store.base import Store
+from tidegate.store.local import LocalStore
+
+if TYPE_CHECKING:
+    from tidegate.store.s3 import S3Store
 
 _FILES_MAX: Final = 1_000_000
 
@@ -46,10 +51,30 @@ def sink_errors(action: str, path: str) -> Iterator[None]:
 
 
 def write_durable(filesystem: Any, path: str, data: bytes) -> None:
-    """Writes ``data``; once this returns it survives a crash of the machine (local files)."""
+    """Writes ``data``; once this returns it survives a crash of the machine."""
+    if _is_s3(filesystem):
+        store, name = _on_s3(path)
+        store.write(name, data)  # one request, where a stream is an upload of parts
+        return
     with filesystem.open_output_stream(path) as stream:
         stream.write(data)
     sync(filesystem, path)
+
+
+def move(filesystem: Any, source: str, target: str) -> None:
+    """Renames a file of one directory or a directory below it. Raises FileNotFoundError."""
+    if _is_s3(filesystem):
+        store, name = _on_s3(target)
+        place = store.uri.removeprefix("s3://") + "/"
+        store.rename(source.removeprefix(place), name)
+    else:
+        filesystem.move(source, target)
+
+
+def make_directory(filesystem: Any, path: str) -> None:
+    """Makes a directory and those above it; S3 has none."""
+    if not _is_s3(filesystem):
+        filesystem.create_dir(path, recursive=True)
 
 
 def sync(filesystem: Any, path: str) -> None:
@@ -64,16 +89,22 @@ def sync(filesystem: Any, path: str) -> None:
 
 
 def create_new(filesystem: Any, path: str) -> bool:
-    """Creates an empty file; False when it exists. Exclusive on local disks only."""
+    """Creates a file; False when it exists. Exclusive on local disks and on S3."""
+    store: Store
     if isinstance(filesystem, fs.LocalFileSystem):
-        try:
-            Path(path).touch(exist_ok=False)
-        except FileExistsError:
-            return False
-        return True
-    if is_file(filesystem, path):
+        store, name = LocalStore(parent(path)), Path(path).name
+    elif _is_s3(filesystem):
+        store, name = _on_s3(path)
+    elif is_file(filesystem, path):
         return False
-    write_durable(filesystem, path, b"")
+    else:
+        write_durable(filesystem, path, b"")
+        return True
+    try:
+        # What two write at once must differ; see the port.
+        store.create(name, unique_token().encode())
+    except FileExistsError:
+        return False
     return True
 
 
@@ -89,3 +120,16 @@ def delete_below(filesystem: Any, directory: str) -> None:
 
 def parent(path: str) -> str:
     return str(Path(path).parent)
+
+
+def _is_s3(filesystem: Any) -> bool:
+    return bool(filesystem.type_name == "s3")
+
+
+def _on_s3(path: str) -> tuple[S3Store, str]:
+    """The directory of a file in pyarrow's file system of S3, and the file's name."""
+    directory, _, name = path.rpartition("/")
+    bucket, _, prefix = directory.partition("/")
+    from tidegate.store.s3 import S3Store
+
+    return S3Store(bucket, prefix), name

@@ -28,6 +28,9 @@ from tidegate.types import Counts, Status
 
 ENTRIES_KEPT = 200
 """Entries older than this many epochs are removed: far more than the offsets that Spark keeps."""
+TIDIED_EVERY = 50
+"""After so many epochs old entries, and what dead attempts of tasks staged, are removed: each of
+them costs requests where the checkpoint is not local, and none of them is in anybody's way."""
 
 
 class Committer:
@@ -51,7 +54,7 @@ class Committer:
             if isinstance(committer, FencingCommitter)
         }
         self._clock = clock
-        self._written: Mapping[str, Mapping[str, int]] = {}
+        self._last: Entry | None = None  # the newest, once it is known
 
     def fence(self, writers: int) -> dict[int, dict[str, str]]:
         """On start: takes the sinks that publish in tasks over from an earlier driver.
@@ -71,7 +74,8 @@ class Committer:
         """
         for committer in self._fencing.values():
             committer.renew(epoch - 1)
-        return {int(target): dict(writers) for target, writers in self._written.items()}
+        written = self._last.written if self._last else {}
+        return {int(target): dict(writers) for target, writers in written.items()}
 
     def _progress(self, target: int) -> Progress:
         last = self._checkpoint.last_epoch()
@@ -86,7 +90,9 @@ class Committer:
         epoch = _epoch_of(reports)
         hit("after-staging", epoch)
         self.check_lease()
-        entry = self._checkpoint.entry(epoch)
+        # Behind the newest there is none, unless another driver writes it: then ours is refused.
+        is_new = self._last is not None and epoch > self._last.epoch
+        entry = None if is_new else self._checkpoint.entry(epoch)
         if entry is None:
             entry = self._new_entry(epoch, reports, staged)
             try:
@@ -95,12 +101,13 @@ class Committer:
                 raise LeaseHeldError(
                     f"another driver has written epoch {epoch}; this one stops without committing"
                 ) from error
-        self._written = entry.written
+        self._last = entry
         hit("after-entry", epoch)
         self._publish(entry)
-        self._discard_unknown()
         hit("after-publish", epoch)
-        self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
+        if epoch % TIDIED_EVERY == 0:
+            self._discard_unknown()
+            self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
         return entry
 
     def check_lease(self) -> None:
@@ -115,7 +122,7 @@ class Committer:
         """
         last = self._checkpoint.entry(self._checkpoint.last_epoch())
         assert last is not None
-        self._written = last.written
+        self._last = last
         if not self._checkpoint.is_committed(last.epoch):
             self._publish(last)
         self._discard_unknown()
@@ -146,7 +153,9 @@ class Committer:
     def _new_entry(
         self, epoch: int, reports: list[dict[str, Any]], staged: dict[int, list[StagedFile]]
     ) -> Entry:
-        before = self._checkpoint.entry(epoch - 1)
+        before = self._last
+        if before is None or before.epoch != epoch - 1:
+            before = self._checkpoint.entry(epoch - 1)
         if before is None:
             raise InvariantError(f"epoch {epoch} follows no entry of the epoch log")
         entry = Entry(

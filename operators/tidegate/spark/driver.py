@@ -31,9 +31,11 @@ from tidegate.spark.lease import Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
+from tidegate.spark.s3a import settings_for
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import targets
+from tidegate.store.local import LocalStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,16 @@ def run_job(
     if options.checkpoint is None:
         log(f"checkpoint: {directory} (temporary; keep one with --checkpoint)")
     checkpoint.create()
-    lease = Lease(checkpoint.path / "lease", clock)
+    lease = Lease(checkpoint.store.below("lease"), clock)
     note = lease.acquire(options.takeover)
     if note:
         log(note)
     try:
-        return _run(plan, options, checkpoint, lease, clock, log, listener, stop or Stop())
+        with tempfile.TemporaryDirectory(prefix="tidegate-run-") as scratch:
+            mark = str(Path(scratch) / "stop")
+            return _run(
+                plan, options, checkpoint, lease, clock, log, listener, stop or Stop(), mark
+            )
     finally:
         lease.release()
 
@@ -90,6 +96,7 @@ def _run(
     log: Log,
     listener: Listener,
     stop: Stop,
+    stop_mark: str,
 ) -> Entry:
     committers = _committers(plan, checkpoint)
     fresh = not checkpoint.exists
@@ -104,14 +111,13 @@ def _run(
         return last
     if not fresh:
         _list_sources(plan, options, begun=last.epoch > 0)
-    checkpoint.plan_on()
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
     fenced = committer.fence(manifest["parallelism"])
     remembered = {int(t): {**k, **fenced.get(int(t), {})} for t, k in manifest["sinks"].items()}
     job = WireJob(
         plan,
-        str(checkpoint.path),
+        checkpoint.uri,
         options.rows_max,
         manifest["parallelism"],
         options.available_now,
@@ -119,24 +125,28 @@ def _run(
         tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
         options.bytes_max,
         options.duration_us,
+        stop_mark,
     )
     state = RunState(last=last)
-    metrics = MetricsFile(plan, checkpoint.metrics, state.profile)
+    metrics = MetricsFile(plan, checkpoint.store, state.profile, clock)
     losses = _Losses(last, log)
     state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
     spark = start_spark(
         plan.job.name,
         options.master,
         manifest["parallelism"],
-        dict(options.spark),
-        None if options.debug else checkpoint.path / "log" / "spark.log",
+        {**settings_for(checkpoint.store), **dict(options.spark)},
+        None if options.debug else _spark_log(checkpoint, log),
     )
     with stopped_after(spark):
         if stop.requested:
             return last
         stop.reinstall()  # PySpark has taken SIGINT
         log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
-        run_query(spark, job, committer, state, options.interval_s, stop, log)
+        try:
+            run_query(spark, job, committer, state, options.interval_s, stop, log)
+        finally:
+            metrics.flush()
     assert state.last is not None
     if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
         raise RunError(
@@ -144,6 +154,15 @@ def _run(
             hint="run it again: it goes on from the checkpoint",
         )
     return state.last
+
+
+def _spark_log(checkpoint: Checkpoint, log: Log) -> Path:
+    """Where the JVM's output goes."""
+    if isinstance(checkpoint.store, LocalStore):
+        return checkpoint.store.path / "log" / "spark.log"
+    path = Path(tempfile.mkdtemp(prefix="tidegate-log-")) / "spark.log"
+    log(f"Spark's own words are in {path}")
+    return path
 
 
 class _Losses:
@@ -200,8 +219,8 @@ def _open_manifest(
         "hash": hash_probe(Engine()),
     }
     if fresh:
-        if any((checkpoint.path / "epochs").iterdir()):
-            raise TrustError(f"{checkpoint.path} has epochs but no job.json")
+        if checkpoint.last_epoch():
+            raise TrustError(f"{checkpoint.uri} has epochs but no job.json")
         manifest: dict[str, Any] = {
             **identity,
             "job": plan.job.name,
@@ -214,10 +233,10 @@ def _open_manifest(
     else:
         manifest = checkpoint.read_job()
         if not manifest.keys() >= {*identity, "parallelism", "sinks"}:
-            raise TrustError(f"{checkpoint.path / 'job.json'} does not describe a job")
+            raise TrustError(f"{checkpoint.store.where('job.json')} does not describe a job")
         if manifest.get("fingerprint") != identity["fingerprint"]:
             raise OptionsError(
-                f"the checkpoint {checkpoint.path} belongs to another job",
+                f"the checkpoint {checkpoint.uri} belongs to another job",
                 detail=f"it was made by '{manifest.get('job')}'; tables or queries differ",
                 hint="give this job a checkpoint of its own, or run the SQL that made this one; if"
                 " it has relative paths, in the directory in which it was run",
@@ -287,9 +306,8 @@ def _canonical(value: Any) -> Any:
 
 
 def _say_finished(plan: Plan, checkpoint: Checkpoint, last: Entry, log: Log) -> None:
-    path = Path(checkpoint.spark) / "offsets" / str(last.epoch - 1)
-    offset = Offset.from_json(json.loads(path.read_text().splitlines()[2]))
-    log(f"the job has finished: {checkpoint.path} is at the end of all its tables")
+    offset = Offset.from_json(json.loads(checkpoint.spark_offset(last.epoch)))
+    log(f"the job has finished: {checkpoint.uri} is at the end of all its tables")
     for table in plan.tables:
         try:
             unread = source_planner(table, True).unread(offset.positions(table.name))

@@ -16,10 +16,11 @@ import threading
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from tidegate.clock import Clock
-from tidegate.errors import LeaseHeldError, TrustError
-from tidegate.spark.checkpoint import write_new
+from tidegate.errors import LeaseHeldError, StoreError, TrustError
+from tidegate.store.base import Store
 
 EXPIRY_S = 15.0
 RENEWAL_S = 3.0
@@ -68,12 +69,13 @@ def _process_start(pid: int) -> str:
 
 
 class Lease:
-    """Held from `acquire` to `release`, renewed by a thread of its own."""
+    """Held from `acquire` to `release`, renewed by a thread of its own. ``store`` has its files."""
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
-        self._directory = directory
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
         self._clock = clock
         self._term = 0
+        self._document = b""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -82,12 +84,15 @@ class Lease:
 
         Raises LeaseHeldError while another driver holds it.
         """
-        self._directory.mkdir(parents=True, exist_ok=True)
+        self._store.prepare()
         term, note = self._last_term(), ""
         if term:
             note = self._judge(term, takeover)
-        try:
-            self._write(term + 1)
+        # The token tells this lease from one that a thread of this process tries to take.
+        document = {**asdict(Holder.me()), "token": uuid4().hex}
+        self._document = json.dumps(document, sort_keys=True).encode()
+        try:  # whole at once: nobody reads half of it
+            self._store.create(_name(term + 1), self._document)
         except FileExistsError as error:
             raise LeaseHeldError(
                 "another driver took the checkpoint's lease at the same moment"
@@ -99,7 +104,8 @@ class Lease:
 
     def check(self) -> None:
         """Raises LeaseHeldError when another driver has taken over."""
-        if self._last_term() > self._term:
+        # Nobody skips a term: one question answers it, where a listing would be a dear one.
+        if self._store.exists(_name(self._term + 1)):
             raise LeaseHeldError(
                 "another driver has taken over this checkpoint; this one stops without committing"
             )
@@ -109,13 +115,14 @@ class Lease:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        if self._term and self._last_term() == self._term:
-            self._path(self._term).write_text("{}")
+        with suppress(StoreError):  # then it expires
+            if self._term and self._last_term() == self._term:
+                self._store.write(_name(self._term), b"{}")
 
     def _judge(self, term: int, takeover: bool) -> str:
-        path = self._path(term)
+        where = self._store.where(_name(term))
         try:
-            document = json.loads(path.read_text())
+            document = json.loads(self._store.read(_name(term)))
         except ValueError:
             document = {}  # cut short by the death of its writer
         if not document:
@@ -123,13 +130,13 @@ class Lease:
         try:
             holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
         except (KeyError, TypeError) as error:
-            raise TrustError(f"{path} names no holder of the checkpoint") from error
-        age = self._clock.now_us() / 1e6 - path.stat().st_mtime
+            raise TrustError(f"{where} names no holder of the checkpoint") from error
         who = f"process {holder.pid} on {holder.host}"
         if holder.is_dead:
             return f"taking over the checkpoint from {who}, which is dead"
         if takeover:
             return f"taking over the checkpoint from {who}, as --takeover says"
+        age = self._store.age_s(_name(term), self._clock.now_us())
         if age >= EXPIRY_S:
             return f"taking over the checkpoint from {who}, silent for {age:.0f} s"
         raise LeaseHeldError(
@@ -138,17 +145,16 @@ class Lease:
             hint=f"stop it, wait {EXPIRY_S:.0f} s after its end, or force it with --takeover",
         )
 
-    def _write(self, term: int) -> None:
-        write_new(self._path(term), asdict(Holder.me()))  # whole at once: nobody reads half of it
-
     def _renew(self) -> None:
         while not self._stop.wait(RENEWAL_S):
-            with suppress(OSError):  # gone with its checkpoint: the next commit says so
-                os.utime(self._path(self._term))
+            # Gone with its checkpoint, or not to be reached: the next commit says so.
+            with suppress(OSError, StoreError):
+                self._store.touch(_name(self._term), self._document)
 
     def _last_term(self) -> int:
-        stems = (path.stem for path in self._directory.glob("*.json"))
+        stems = (name.partition(".")[0] for name in self._store.names(""))
         return max((int(stem) for stem in stems if stem.isdigit()), default=0)
 
-    def _path(self, term: int) -> Path:
-        return self._directory / f"{term:06d}.json"
+
+def _name(term: int) -> str:
+    return f"{term:06d}.json"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidegate.connectors.files import open_location
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.spark.checkpoint import Checkpoint
@@ -47,36 +47,45 @@ def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     # The entry counts rows from the moment when it is written, and what it lists is published
     # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
     # is read twice, so the last word has the row's place, of which there is one in an account.
-    staged = [Path(file[0]) for file in entry.staged.get(str(TO_LEDGER), [])]
-    rows = {_place(row): row for path in staged for row in _read(path)}
+    filesystem, _ = open_location(checkpoint.ledger)
+    staged = [file[0] for file in entry.staged.get(str(TO_LEDGER), [])]
+    rows = {_place(row): row for path in staged for row in _read(filesystem, path)}
     # What a running job publishes after that belongs to an entry with other counts.
-    for path in (checkpoint.path / "ledger").glob("part-*.parquet"):
-        epoch = part_epoch(path)
-        if epoch is not None and epoch <= entry.epoch:
-            rows.update((_place(row), row) for row in _read(path))
+    for path in ledger_files(checkpoint, 0, entry.epoch):
+        rows.update((_place(row), row) for row in _read(filesystem, path))
     ordered = [_row(rows[place]) for place in sorted(rows)]
     return {"rows": ordered, **counts_document(entry.counts)}
 
 
-def part_epoch(path: Path) -> int | None:
-    """The epoch whose rows a file of the ledger holds; None for another file."""
-    part = _PART.fullmatch(path.name)
-    return int(part[1]) if part else None
+def ledger_files(checkpoint: Checkpoint, first: int, last: int) -> list[str]:
+    """The published files of the epochs from ``first`` to ``last``: paths in `open_location`'s
+    file system, in the order of the epochs."""
+    _, root = open_location(checkpoint.ledger)
+    parts = [_PART.fullmatch(name) for name in checkpoint.store.names("ledger")]
+    return [f"{root}/{part[0]}" for part in parts if part and first <= int(part[1]) <= last]
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file of the ledger; none if it has been moved away."""
+def read_parquet(filesystem: Any, path: str) -> pa.Table:
+    """A file of the ledger. Raises FileNotFoundError, and TrustError when it is corrupt."""
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-        return rows
+        return pq.read_table(path, filesystem=filesystem)
     except FileNotFoundError:
-        return []
+        raise
     except (pa.ArrowException, OSError) as error:
         raise TrustError(
             f"the ledger is corrupt: {path} cannot be read",
             detail=str(error).splitlines()[0],
             hint="restore the checkpoint from a backup",
         ) from error
+
+
+def _read(filesystem: Any, path: str) -> list[dict[str, Any]]:
+    """The rows of a file of the ledger; none if it has been moved away."""
+    try:
+        rows: list[dict[str, Any]] = read_parquet(filesystem, path).to_pylist()
+    except FileNotFoundError:
+        return []
+    return rows
 
 
 def _place(row: dict[str, Any]) -> tuple[str, str, str, int]:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
+from typing import Final
 
-from prometheus_client import CollectorRegistry, write_to_textfile
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
 from tidegate import metrics
+from tidegate.clock import Clock
+from tidegate.errors import StoreError
 from tidegate.metrics import Metric
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.profile import Profile
+from tidegate.store.base import Store
 from tidegate.types import Status, column_named, decimal_scale
 
 Family = CounterMetricFamily | GaugeMetricFamily
@@ -25,20 +28,41 @@ Sample = tuple[tuple[str, ...], float]
 _FATES = ("used", "filtered", "late", "quarantined")
 
 
-class MetricsFile:
-    """Writes ``path`` anew, whole, for each epoch; ``profile`` is that of the run."""
+NAME: Final = "metrics.prom"
+AWAY_S: Final = 10.0
+"""How often it is written into a store that is not local: nobody looks more often."""
 
-    def __init__(self, plan: Plan, path: Path, profile: Profile) -> None:
+
+class MetricsFile:
+    """Writes the file anew, whole: for each epoch, or every `AWAY_S` and at the end of the run.
+
+    ``profile`` is that of the run.
+    """
+
+    def __init__(self, plan: Plan, store: Store, profile: Profile, clock: Clock) -> None:
         self._plan = plan
-        self._path = path
+        self._store = store
         self._profile = profile
+        self._clock = clock
+        self._written_s = -AWAY_S
+        self._waiting: Entry | None = None
 
     def on_epoch(self, entry: Entry) -> None:
-        """An epoch was committed. A disk that takes no file does not end the job."""
+        """An epoch was committed."""
+        self._waiting = entry
+        if self._store.is_local or self._clock.monotonic_s() >= self._written_s + AWAY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what has not been written. A store that takes no file does not end the job."""
+        if self._waiting is None:
+            return
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Epoch(self._plan, entry, self._profile))
-        with suppress(OSError):
-            write_to_textfile(str(self._path), registry)
+        registry.register(_Epoch(self._plan, self._waiting, self._profile))
+        self._waiting = None
+        self._written_s = self._clock.monotonic_s()
+        with suppress(OSError, StoreError):
+            self._store.write(NAME, generate_latest(registry))
 
 
 class _Epoch:

@@ -9,6 +9,7 @@ planners of separate sources in separate processes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tidegate.clock import AwakeClock, Clock, ManualClock
@@ -83,6 +84,7 @@ class Planner:
         self._paces = {
             table: Pace(job.rows_max, job.bytes_max, job.duration_us) for table in self._sources
         }
+        self._log: Entry | None = None  # the one that was asked for last
         self._ends: dict[int, dict[str, dict[str, int]]] = {}  # by epoch, of this run
         # What waits for the clock waits for epochs, rows or not; a run that ends has its last one.
         live = not (job.available_now or all(self._bounded.values()))
@@ -90,12 +92,12 @@ class Planner:
 
     def next_offset(self, start: Offset) -> Offset:
         """The end of the next epoch; ``start`` itself when there is nothing to do."""
-        if self._checkpoint.stopping:
+        if self._job.stop_mark and Path(self._job.stop_mark).exists():
             return start
         # A clock that was set back must not take the recorded time with it.
         end = Offset(start.epoch + 1, max(self._clock.now_us(), start.time_us + 1))
         # Only for pace and alignment, which may do without; the tasks insist on it.
-        log = self._checkpoint.entry(start.epoch) or Entry(start.epoch, 0)
+        log = self._entry(start.epoch) or Entry(start.epoch, 0)
         positions = {table: self._positions(table, start) for table in self._sources}
         held = self._held(start, log, positions)
         self._ends[end.epoch] = {}
@@ -113,6 +115,12 @@ class Planner:
             changed = changed or end.tables[table] != start.tables.get(table)
         self._ends = {epoch: ends for epoch, ends in self._ends.items() if epoch >= start.epoch}
         return end if changed or self._ticks else start
+
+    def _entry(self, epoch: int) -> Entry | None:
+        """An entry of the epoch log. It never changes: a planner that waits asks for it once."""
+        if self._log is None or self._log.epoch != epoch:
+            self._log = self._checkpoint.entry(epoch)
+        return self._log
 
     def _positions(self, table: str, start: Offset) -> dict[str, Position]:
         """Where each split that exists now stands."""
@@ -194,7 +202,7 @@ class Planner:
 
     def tasks(self, start: Offset, end: Offset) -> list[ReaderTask]:
         """The reader tasks of the epoch from ``start`` to ``end``."""
-        log = self._checkpoint.entry(start.epoch)
+        log = self._entry(start.epoch)
         if log is None:
             raise TrustError(
                 f"the epoch log has no entry for epoch {start.epoch}, which Spark has committed",

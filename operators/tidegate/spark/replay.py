@@ -21,29 +21,30 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tidegate.clock import Clock
 from tidegate.connectors import csv_format, json_format, lines
 from tidegate.connectors.base import FencingCommitter, Progress
+from tidegate.connectors.files import open_location
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, sink_committer, sink_writer
-from tidegate.errors import OptionsError, TrustError
+from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.ledger import NAMES, ledger_sql
 from tidegate.plan.nodes import Table, quoted
 from tidegate.spark.about import tables_of
-from tidegate.spark.checkpoint import Checkpoint, write_new
+from tidegate.spark.checkpoint import Checkpoint, encoded
 from tidegate.spark.lease import Lease
-from tidegate.spark.ledger import part_epoch
+from tidegate.spark.ledger import ledger_files, read_parquet
+from tidegate.store.base import Store
 from tidegate.types import LEDGER_SCHEMA, Column
 
+_TARGET: Final = "target.json"
 _TEXTS: Final = ("event_time", "watermark", "record")
 
 
@@ -86,10 +87,9 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
         target = _bytes_table(target)
     elif not choice.query:
         _refuse_keys(target, about, choice.tables or sources)
-    home = checkpoint.path / "replays" / _key(target, choice)
-    (home / "staging").mkdir(parents=True, exist_ok=True)
-    lease = Lease(home / "lease", clock)
-    (home / "lease").mkdir(exist_ok=True)
+    home = checkpoint.store.below(f"replays/{_key(target, choice)}")
+    home.prepare()
+    lease = Lease(home.below("lease"), clock)
     lease.acquire(False)
     try:
         return _replay(checkpoint, target, choice, sources, home)
@@ -98,14 +98,15 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
 
 
 def _replay(
-    checkpoint: Checkpoint, target: Table, choice: Choice, sources: dict[str, Table], home: Path
+    checkpoint: Checkpoint, target: Table, choice: Choice, sources: dict[str, Table], home: Store
 ) -> Replayed:
-    committer = sink_committer(target, str(home / "staging"))
-    if not (home / "target.json").exists():
-        write_new(home / "target.json", committer.prepare(True))
+    staging = home.where("staging")
+    committer = sink_committer(target, staging)
+    if not home.exists(_TARGET):
+        home.create(_TARGET, encoded(committer.prepare(True)))
     else:
         committer.prepare(False)
-    remembered: dict[str, str] = json.loads((home / "target.json").read_bytes())
+    remembered: dict[str, str] = json.loads(home.read(_TARGET))
     committer.bind(remembered)
     if isinstance(committer, FencingCommitter):
         remembered |= committer.fence(1, lambda: _progress(home))
@@ -114,7 +115,7 @@ def _replay(
         return Replayed(0, 0, last)
     engine = Engine()
     rows = skipped = 0
-    stage = Stage(str(home / "staging"), number, "0", tuple(sorted(remembered.items())))
+    stage = Stage(staging, number, "0", tuple(sorted(remembered.items())))
     writer = sink_writer(target, stage)
     try:
         for ledger in _ledger(checkpoint, first, last):
@@ -128,42 +129,53 @@ def _replay(
         raise
     committer.publish(number, staged)
     committer.discard_unknown()
-    (home / f"{number:06d}.done").touch()
+    home.write(_done(number), b"")
     return Replayed(rows, skipped, last)
 
 
-def _progress(home: Path) -> Progress:
+def _progress(home: Store) -> Progress:
     """Of the runs: the last one that is done, and the last one that has its bounds."""
-    numbers = [int(path.stem) for path in home.glob("*.done")]
-    planned = [int(path.stem) for path in home.glob("*.json") if path.stem.isdigit()]
-    done = max(numbers, default=0)
+    planned, finished = _runs(home)
+    done = max(finished, default=0)
     return Progress(done, max(planned, default=0), {"0": done} if done else {})
 
 
-def _next_run(checkpoint: Checkpoint, home: Path) -> tuple[int, int, int]:
+def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
     """Its number, and the epochs from and to which it goes; one that died has its own still."""
-    runs = sorted(path for path in home.glob("*.json") if path.stem.isdigit())
-    number, first = len(runs) + 1, 1
-    if runs:
-        bounds = json.loads(runs[-1].read_bytes())
-        if not runs[-1].with_suffix(".done").exists():
-            return len(runs), bounds["from"], bounds["to"]
+    planned, finished = _runs(home)
+    number, first = len(planned) + 1, 1
+    if planned:
+        bounds = json.loads(home.read(_bounds(planned[-1])))
+        if planned[-1] not in finished:
+            return len(planned), bounds["from"], bounds["to"]
         first = bounds["to"] + 1
     last = checkpoint.last_epoch()
     if first <= last:
-        write_new(home / f"{number:06d}.json", {"from": first, "to": last})
+        home.create(_bounds(number), encoded({"from": first, "to": last}))
     return number, first, last
+
+
+def _runs(home: Store) -> tuple[list[int], set[int]]:
+    """The runs that have their bounds, in order; and those that are done."""
+    names = [name.partition(".") for name in home.names("")]
+    numbers = {end: [int(stem) for stem, _, e in names if e == end and stem.isdigit()]
+               for end in ("json", "done")}  # fmt: skip
+    return sorted(numbers["json"]), set(numbers["done"])
+
+
+def _bounds(number: int) -> str:
+    return f"{number:06d}.json"
+
+
+def _done(number: int) -> str:
+    return f"{number:06d}.done"
 
 
 def _ledger(checkpoint: Checkpoint, first: int, last: int) -> Iterator[pa.Table]:
     """The ledger's rows of some epochs, file by file."""
-    for path in sorted((checkpoint.path / "ledger").glob("part-*.parquet")):
-        epoch = part_epoch(path)
-        if epoch is not None and first <= epoch <= last:
-            try:
-                yield pq.read_table(path).cast(LEDGER_SCHEMA)
-            except (pa.ArrowException, OSError) as error:
-                raise TrustError(f"the ledger is corrupt: {path} cannot be read") from error
+    filesystem, _ = open_location(checkpoint.ledger)
+    for path in ledger_files(checkpoint, first, last):
+        yield read_parquet(filesystem, path).cast(LEDGER_SCHEMA)
 
 
 def _chosen(ledger: pa.Table, choice: Choice, engine: Engine) -> pa.Table:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
@@ -76,7 +77,7 @@ def run_query(
             if stop.requested and not told:
                 told = True
                 log("stopping behind the epoch in progress (a second signal stops at once)")
-                Checkpoint(job.checkpoint).plan_no_more()
+                Path(job.stop_mark).touch()
             elif told and not query.status["isTriggerActive"]:
                 break  # whatever trigger comes now finds nothing planned
     except StreamingQueryException as error:

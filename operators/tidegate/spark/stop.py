@@ -1,9 +1,9 @@
 """Stopping a run from outside: SIGINT or SIGTERM ends it between two epochs.
 
-The first signal lets the epoch in progress finish: the driver leaves a mark in the checkpoint, and
-the planner, which lives in another process, plans no epoch behind it. The second stops at once; the
-epoch in progress is then not committed, and is run again by the next start. Behind that the signals
-have their usual effect, so a third ends even a process that hangs.
+The first signal lets the epoch in progress finish: the driver leaves a mark on its machine, and the
+planner, which lives there in another process, plans no epoch behind it. The second stops at once;
+the epoch in progress is then not committed, and is run again by the next start. Behind that the
+signals have their usual effect, so a third ends even a process that hangs.
 """
 
 from __future__ import annotations

@@ -16,7 +16,9 @@ class WireJob:
     """Everything that a process of the job knows. What bounds an epoch is per table: ``rows_max``
     and ``bytes_max`` (None: no limit), ``duration_us`` (0: none).
 
-    ``remembered`` is what each sink's committer keeps in the checkpoint, by target as in `wire`.
+    ``stop_mark`` is a file that is there while the driver wants no further epoch planned: the
+    planner lives on the driver's machine. ``remembered`` is what each sink's committer keeps in the
+    checkpoint, by target as in `wire`.
     """
 
     plan: Plan
@@ -28,6 +30,7 @@ class WireJob:
     remembered: tuple[tuple[int, tuple[tuple[str, str], ...]], ...] = ()
     bytes_max: int | None = None
     duration_us: int = 0
+    stop_mark: str = ""
 
     def encode(self) -> str:
         """As text, for an option of the data source. It holds no secrets."""

@@ -16,25 +16,6 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     return checkpoint
 
 
-@pytest.mark.parametrize("scheme", ["s3://bucket/x", "hdfs:///x", "s3a://b"])
-def test_only_local_directories_so_far(scheme: str) -> None:
-    with pytest.raises(OptionsError, match="only local directories"):
-        Checkpoint(scheme)
-
-
-def test_a_file_uri_is_a_path(tmp_path: Path) -> None:
-    assert Checkpoint(f"file://{tmp_path}/c").path == tmp_path / "c"
-    assert Checkpoint(f"file://{tmp_path}/a%20b%23c").path == tmp_path / "a b#c"
-    assert Checkpoint("relative").path == Path.cwd() / "relative"
-    assert Checkpoint("a%20b:c").path == Path.cwd() / "a%20b:c"
-
-
-@pytest.mark.parametrize("uri", ["file://tmp/c", "file:///tmp/c#1", "file:///tmp/c?d"])
-def test_a_uri_that_means_no_path(uri: str) -> None:
-    with pytest.raises(OptionsError, match="is file:/// and its path"):
-        Checkpoint(uri)
-
-
 def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OptionsError, match="cannot be written"):
@@ -50,7 +31,7 @@ def test_the_description_is_written_once(checkpoint: Checkpoint) -> None:
     with pytest.raises(FileExistsError):
         checkpoint.write_job({"job": "two"})
     assert checkpoint.read_job() == {"job": "one"}
-    assert [p.name for p in checkpoint.path.iterdir() if p.is_file()] == ["job.json"]
+    assert [p.name for p in Path(checkpoint.uri).iterdir() if p.is_file()] == ["job.json"]
 
 
 def test_entries_are_written_once_and_come_back_equal(checkpoint: Checkpoint) -> None:
@@ -79,7 +60,7 @@ def test_entries_are_written_once_and_come_back_equal(checkpoint: Checkpoint) ->
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"epoch": 3, "time_us": 1, "unknown": 1}'])
 def test_a_corrupt_entry_is_not_trusted(checkpoint: Checkpoint, text: str) -> None:
     checkpoint.write_entry(Entry(3, 17))
-    (path,) = (checkpoint.path / "epochs").iterdir()
+    (path,) = (Path(checkpoint.uri) / "epochs").iterdir()
     path.write_text(text)
     with pytest.raises(TrustError, match=path.name):
         checkpoint.entry(3)
@@ -96,17 +77,8 @@ def test_old_entries_are_forgotten(checkpoint: Checkpoint) -> None:
     assert checkpoint.last_epoch() == 5
 
 
-def test_the_planner_is_told_to_stop_and_to_go_on(checkpoint: Checkpoint) -> None:
-    assert not checkpoint.stopping
-    checkpoint.plan_no_more()
-    assert Checkpoint(str(checkpoint.path)).stopping
-    checkpoint.plan_on()
-    checkpoint.plan_on()
-    assert not checkpoint.stopping
-
-
 def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path:
-    path = checkpoint.path / "spark" / name / str(number)
+    path = Path(checkpoint.uri) / "spark" / name / str(number)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
@@ -167,6 +139,6 @@ def test_spark_and_the_epoch_log_must_agree(
 
 def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
     checkpoint.write_job({"job": "one"})
-    (checkpoint.path / "job.json").write_text(json.dumps({"job": "one"})[:-2])
+    (Path(checkpoint.uri) / "job.json").write_text(json.dumps({"job": "one"})[:-2])
     with pytest.raises(TrustError, match=r"job\.json"):
         checkpoint.read_job()

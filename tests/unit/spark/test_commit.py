@@ -13,7 +13,7 @@ from tidegate.clock import ManualClock
 from tidegate.connectors.base import StagedFile
 from tidegate.errors import InvariantError, LeaseHeldError
 from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.commit import Committer, is_finished
+from tidegate.spark.commit import TIDIED_EVERY, Committer, is_finished
 from tidegate.spark.lease import Lease
 from tidegate.spark.wire import TO_LEDGER, TO_SINK
 from tidegate.types import Status
@@ -46,7 +46,7 @@ class World:
         self.plan = plan_in(directory)
         self.checkpoint: Checkpoint = new_checkpoint(directory)
         self.sink, self.ledger = Recorded(), Recorded()
-        self.lease = Lease(self.checkpoint.path / "lease", ManualClock())
+        self.lease = Lease(self.checkpoint.store.below("lease"), ManualClock())
         committers = {TO_SINK: self.sink, TO_LEDGER: self.ledger}
         self.committer = Committer(
             self.plan, self.checkpoint, self.lease, dict(committers), ManualClock(7)
@@ -102,8 +102,23 @@ def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
     assert entry.time_us == 1001
     assert entry.ledger_rows == 3
     assert entry.phases == {"source": {"read": 0.25, "decode": 0.5}}
-    assert world.sink.calls == [(1, ["s"]), "discard"]
-    assert world.ledger.calls == [(1, ["l"]), "discard"]
+    assert world.sink.calls == [(1, ["s"])]
+    assert world.ledger.calls == [(1, ["l"])]
+
+
+def test_what_dead_attempts_left_is_removed_now_and_then(world: World) -> None:
+    for epoch in range(1, TIDIED_EVERY + 2):
+        world.committer.commit([source_report(epoch, 1, used=1)])
+        assert world.sink.calls.count("discard") == (epoch >= TIDIED_EVERY)
+
+
+def test_an_entry_that_another_driver_wrote_meanwhile_is_not_written_over(world: World) -> None:
+    world.committer.recover()
+    theirs = World(Path(world.checkpoint.uri).parent)
+    theirs.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "theirs")])
+    with pytest.raises(LeaseHeldError, match="another driver has written epoch 1"):
+        world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "ours")])
+    assert world.sink.calls == ["discard"]
 
 
 def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> None:
@@ -116,24 +131,24 @@ def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> 
 
 def test_an_epoch_that_is_run_again_publishes_what_its_entry_says(world: World) -> None:
     first = world.committer.commit([source_report(1, 10, used=10), staged(TO_SINK, "first")])
-    again = World(world.checkpoint.path.parent)
+    again = World(Path(world.checkpoint.uri).parent)
     result = again.committer.commit([source_report(1, 10, used=10), staged(TO_SINK, "second")])
     assert result == first
-    assert again.sink.calls == [(1, ["first"]), "discard"]
+    assert again.sink.calls == [(1, ["first"])]
 
 
 def test_recovery_publishes_the_last_entry(world: World) -> None:
     assert world.committer.recover() == Entry(0, 0)
     assert world.sink.calls == ["discard"]
     world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "one")])
-    again = World(world.checkpoint.path.parent)
+    again = World(Path(world.checkpoint.uri).parent)
     assert again.committer.recover().epoch == 1
     assert again.sink.calls == [(1, ["one"]), "discard"]
 
 
 def test_a_driver_that_lost_its_lease_commits_nothing(world: World) -> None:
     world.lease.acquire()
-    Lease(world.checkpoint.path / "lease", ManualClock()).acquire(takeover=True)
+    Lease(world.checkpoint.store.below("lease"), ManualClock()).acquire(takeover=True)
     with pytest.raises(LeaseHeldError):
         world.committer.check_lease()
     with pytest.raises(LeaseHeldError):

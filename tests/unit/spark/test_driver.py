@@ -23,6 +23,7 @@ from tidegate.spark import driver
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.driver import RunOptions, fingerprint, run_job
 from tidegate.spark.lease import Lease
+from tidegate.store.local import LocalStore
 from tidegate.types import Status
 
 
@@ -152,7 +153,7 @@ def test_epochs_without_a_description_are_not_trusted(job: Path) -> None:
 
 
 def test_a_held_checkpoint_is_refused_and_the_lease_given_back(job: Path) -> None:
-    lease = Lease(job / "checkpoint/lease", SystemClock())
+    lease = Lease(LocalStore(job / "checkpoint/lease"), SystemClock())
     assert lease.acquire() == ""  # the run before gave it back, though it failed
     refused(job, LeaseHeldError, "another driver holds")
     lease.release()

@@ -14,12 +14,13 @@ import pytest
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.errors import LeaseHeldError, TrustError
 from tidegate.spark.lease import EXPIRY_S, Holder, Lease
+from tidegate.store.local import LocalStore
 
 
 @pytest.fixture
 def held(tmp_path: Path) -> Iterator[Lease]:
     """A lease that this process holds."""
-    lease = Lease(tmp_path, SystemClock())
+    lease = Lease(LocalStore(tmp_path), SystemClock())
     assert lease.acquire() == ""
     yield lease
     lease.release()
@@ -33,14 +34,14 @@ def rewrite(directory: Path, term: int, **holder: object) -> None:
 
 def test_a_second_driver_is_refused(held: Lease, tmp_path: Path) -> None:
     with pytest.raises(LeaseHeldError, match=f"process {os.getpid()} on") as caught:
-        Lease(tmp_path, SystemClock()).acquire()
+        Lease(LocalStore(tmp_path), SystemClock()).acquire()
     assert "--takeover" in caught.value.hint
     held.check()
 
 
 def test_a_lease_that_was_given_back_is_taken_silently(held: Lease, tmp_path: Path) -> None:
     held.release()
-    other = Lease(tmp_path, SystemClock())
+    other = Lease(LocalStore(tmp_path), SystemClock())
     assert other.acquire() == ""
     other.check()
     with pytest.raises(LeaseHeldError, match="has taken over"):
@@ -48,7 +49,7 @@ def test_a_lease_that_was_given_back_is_taken_silently(held: Lease, tmp_path: Pa
     held.release()  # gives nothing back that is not its own
     other.check()
     with pytest.raises(LeaseHeldError):
-        Lease(tmp_path, SystemClock()).acquire()
+        Lease(LocalStore(tmp_path), SystemClock()).acquire()
     other.release()
 
 
@@ -60,14 +61,14 @@ def test_a_dead_process_of_this_host_is_followed_at_once(held: Lease, tmp_path: 
         check=True,
     )
     rewrite(tmp_path, 1, pid=int(done.stdout), started="12345")
-    other = Lease(tmp_path, SystemClock())
+    other = Lease(LocalStore(tmp_path), SystemClock())
     assert f"process {done.stdout.strip()} on" in other.acquire()
     other.release()
 
 
 def test_a_later_process_with_the_same_pid_is_another(held: Lease, tmp_path: Path) -> None:
     rewrite(tmp_path, 1, started="1")
-    other = Lease(tmp_path, SystemClock())
+    other = Lease(LocalStore(tmp_path), SystemClock())
     assert "which is dead" in other.acquire()
     other.release()
 
@@ -79,16 +80,16 @@ def test_a_driver_on_another_host_is_waited_for(
     rewrite(tmp_path, 1, pid=1, **other)
     host = other.get("host", socket.gethostname())
     with pytest.raises(LeaseHeldError, match=f"process 1 on {host}"):
-        Lease(tmp_path, SystemClock()).acquire()
+        Lease(LocalStore(tmp_path), SystemClock()).acquire()
     touched = (tmp_path / "000001.json").stat().st_mtime
     clock = ManualClock(int((touched + EXPIRY_S + 2) * 1e6))
-    follower = Lease(tmp_path, clock)
+    follower = Lease(LocalStore(tmp_path), clock)
     assert f"{host}, silent for 17 s" in follower.acquire()
     follower.release()
 
 
 def test_takeover_forces_it(held: Lease, tmp_path: Path) -> None:
-    other = Lease(tmp_path, SystemClock())
+    other = Lease(LocalStore(tmp_path), SystemClock())
     assert "as --takeover says" in other.acquire(takeover=True)
     with pytest.raises(LeaseHeldError, match="has taken over"):
         held.check()
@@ -97,7 +98,7 @@ def test_takeover_forces_it(held: Lease, tmp_path: Path) -> None:
 
 def test_a_lease_cut_short_by_the_death_of_its_writer_is_free(tmp_path: Path) -> None:
     (tmp_path / "000004.json").write_text('{"ho')
-    lease = Lease(tmp_path, SystemClock())
+    lease = Lease(LocalStore(tmp_path), SystemClock())
     assert lease.acquire() == ""
     assert (tmp_path / "000005.json").exists()
     lease.release()
@@ -106,11 +107,11 @@ def test_a_lease_cut_short_by_the_death_of_its_writer_is_free(tmp_path: Path) ->
 def test_a_lease_that_names_nobody_is_not_trusted(tmp_path: Path) -> None:
     (tmp_path / "000004.json").write_text('{"pid": 1}')
     with pytest.raises(TrustError, match=r"000004\.json"):
-        Lease(tmp_path, SystemClock()).acquire()
+        Lease(LocalStore(tmp_path), SystemClock()).acquire()
 
 
 def test_of_many_at_once_one_wins(tmp_path: Path) -> None:
-    leases = [Lease(tmp_path, SystemClock()) for _ in range(16)]
+    leases = [Lease(LocalStore(tmp_path), SystemClock()) for _ in range(16)]
     won: list[Lease] = []
     start = threading.Barrier(len(leases))
 

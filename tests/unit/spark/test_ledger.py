@@ -61,7 +61,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert document["counts"] == {name: 2 * count for name, count in COUNTS.items()}
     assert document["splits"] == {"a": COUNTS, "b": COUNTS}
 
-    (published,) = (checkpoint.path / "ledger").glob("part-*")
+    (published,) = (Path(checkpoint.uri) / "ledger").glob("part-*")
     later = pq.read_table(published).set_column(3, "offset", pa.array([7, 8]))
     pq.write_table(later, str(published).replace("-0000000001-", "-0000000002-"))
     assert read_ledger(checkpoint) == document, "an epoch published since is not in its counts"
@@ -69,7 +69,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
-    broken = checkpoint.path / "ledger" / "part-0001-0000000001-0000.parquet"
+    broken = Path(checkpoint.uri) / "ledger" / "part-0001-0000000001-0000.parquet"
     broken.write_bytes(b"PAR1 and no more")
     checkpoint.write_entry(Entry(1, 0))
     with pytest.raises(TrustError, match="part-0001"):

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from spark_kit import plan_in
+from tidegate.clock import ManualClock
 from tidegate.frontend import compile as compile_sql
 from tidegate.metrics import METRICS
 from tidegate.plan.fragments import Plan, cut
 from tidegate.spark.checkpoint import Entry
-from tidegate.spark.metrics_file import MetricsFile
+from tidegate.spark.metrics_file import AWAY_S, NAME, MetricsFile
 from tidegate.spark.profile import Profile
+from tidegate.store.local import LocalStore
 from tidegate.types import Status
 
 COUNTS = {"read": 7, "used": 4, "filtered": 0, "late": 2, "quarantined": 1}
@@ -20,14 +23,14 @@ HOSTILE = 'a"\\\n{}'
 
 def written(plan: Plan, entry: Entry, directory: Path) -> dict[tuple[str, ...], float]:
     """Name and label values to value, as Prometheus reads the file."""
-    path = directory / "metrics.prom"
     profile = Profile()
     profile.on_epoch(entry)
-    MetricsFile(plan, path, profile).on_epoch(entry)
+    MetricsFile(plan, LocalStore(directory), profile, ManualClock()).on_epoch(entry)
+    text = (directory / NAME).read_text()
     labels = {metric.name: metric.labels for metric in METRICS}
     return {
         (sample.name, *(sample.labels[label] for label in labels[sample.name])): sample.value
-        for family in text_string_to_metric_families(path.read_text())
+        for family in text_string_to_metric_families(text)
         for sample in family.samples
     }
 
@@ -84,6 +87,29 @@ def test_watermarks_in_the_unit_of_their_column(
 
 def test_a_disk_that_takes_no_file_ends_no_job(tmp_path: Path) -> None:
     plan = plan_in(tmp_path)
-    path = tmp_path / "none" / "metrics.prom"
-    MetricsFile(plan, path, Profile()).on_epoch(entry_of(plan, 1))
+    store = LocalStore(tmp_path / "none")
+    MetricsFile(plan, store, Profile(), ManualClock()).on_epoch(entry_of(plan, 1))
     assert list(tmp_path.glob("**/*.prom*")) == []
+
+
+def test_a_store_elsewhere_is_written_now_and_then_and_at_the_end(tmp_path: Path) -> None:
+    class Elsewhere(LocalStore):
+        is_local = False
+
+    plan, clock = plan_in(tmp_path), ManualClock()
+    file = MetricsFile(plan, Elsewhere(tmp_path), Profile(), clock)
+
+    def epoch_there() -> float:
+        lines = (tmp_path / NAME).read_text().splitlines()
+        return float(next(line for line in lines if line.startswith("tidegate_epoch ")).split()[1])
+
+    file.on_epoch(replace(entry_of(plan, 1), epoch=1))
+    file.on_epoch(replace(entry_of(plan, 1), epoch=2))
+    assert epoch_there() == 1
+    clock.sleep(AWAY_S)
+    file.on_epoch(replace(entry_of(plan, 1), epoch=3))
+    file.on_epoch(replace(entry_of(plan, 1), epoch=4))
+    assert epoch_there() == 3
+    file.flush()
+    assert epoch_there() == 4
+    file.flush()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,11 +46,11 @@ def test_a_clock_that_was_set_back_does_not_take_time_with_it(tmp_path: Path) ->
 
 def test_nothing_is_planned_while_the_driver_stops(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 1))
-    planner = Planner(job_in(tmp_path), ManualClock(1))
-    checkpoint = new_checkpoint(tmp_path)
-    checkpoint.plan_no_more()
+    mark = tmp_path / "stop"
+    planner = Planner(replace(job_in(tmp_path), stop_mark=str(mark)), ManualClock(1))
+    mark.touch()
     assert planner.next_offset(Offset()) == Offset()
-    checkpoint.plan_on()
+    mark.unlink()
     assert planner.next_offset(Offset()).epoch == 1
 
 

@@ -18,6 +18,7 @@ from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.lease import Lease
 from tidegate.spark.ledger import ledger_table
 from tidegate.spark.replay import Choice, Replayed, replay
+from tidegate.store.local import LocalStore
 from tidegate.types import LEDGER_SCHEMA
 
 LATE: dict[str, Any] = {
@@ -129,7 +130,7 @@ def test_rows_corrected_by_a_query(world: World) -> None:
 def test_a_replay_that_died_is_done_again_with_its_own_bounds(world: World) -> None:
     table = world.table("id BIGINT")
     world.replay(table)
-    (done,) = (world.checkpoint.path / "replays").glob("*/*.done")
+    (done,) = (Path(world.checkpoint.uri) / "replays").glob("*/*.done")
     done.unlink()  # as if it had died when all was written
     world.add({**LATE, "offset": 5, "record": b'{"id": 5}'})
     assert world.replay(table).epoch == 1
@@ -141,8 +142,8 @@ def test_a_replay_that_died_is_done_again_with_its_own_bounds(world: World) -> N
 def test_two_at_once(world: World) -> None:
     table = world.table("id BIGINT")
     world.replay(table)
-    (lease,) = (world.checkpoint.path / "replays").glob("*/lease")
-    held = Lease(lease, ManualClock())
+    (lease,) = (Path(world.checkpoint.uri) / "replays").glob("*/lease")
+    held = Lease(LocalStore(lease), ManualClock())
     held.acquire(False)
     with pytest.raises(LeaseHeldError):
         world.replay(table)

@@ -1,0 +1,85 @@
+"""A directory of this machine, or one that is mounted."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class LocalStore:
+    """Implements `tidegate.store.base.Store`."""
+
+    is_local = True
+
+    def __init__(self, directory: Path | str) -> None:
+        self.path = Path(directory).absolute()
+
+    @property
+    def uri(self) -> str:
+        return str(self.path)
+
+    def below(self, name: str) -> LocalStore:
+        return LocalStore(self.path / name)
+
+    def where(self, name: str) -> str:
+        return str(self.path / name)
+
+    def prepare(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def read(self, name: str) -> bytes:
+        try:
+            return (self.path / name).read_bytes()
+        except NotADirectoryError as error:
+            raise FileNotFoundError(*error.args) from error
+
+    def exists(self, name: str) -> bool:
+        return (self.path / name).exists()
+
+    def names(self, folder: str) -> list[str]:
+        found = (self.path / folder).glob("*")
+        return sorted(path.name for path in found if not path.name.startswith("."))
+
+    def create(self, name: str, data: bytes) -> None:
+        target = self.path / name
+        draft = self._draft(target, data)
+        try:
+            os.link(draft, target)  # fails when it exists, where a rename would replace
+        finally:
+            draft.unlink()
+        _sync(target.parent)
+
+    def write(self, name: str, data: bytes) -> None:
+        target = self.path / name
+        self._draft(target, data).replace(target)
+        _sync(target.parent)
+
+    def touch(self, name: str, data: bytes) -> None:
+        del data
+        os.utime(self.path / name)
+
+    def age_s(self, name: str, now_us: int) -> float:
+        return now_us / 1e6 - (self.path / name).stat().st_mtime
+
+    def delete(self, names: Iterable[str]) -> None:
+        for name in names:
+            (self.path / name).unlink(missing_ok=True)
+
+    @staticmethod
+    def _draft(target: Path, data: bytes) -> Path:
+        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return draft
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

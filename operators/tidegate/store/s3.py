@@ -1,0 +1,165 @@
+"""A bucket of S3, or of what speaks like it (MinIO).
+
+Endpoint, region and credentials come from the environment, as AWS' own tools read it:
+``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, or the
+role of the machine or of the service account. None of them is ever written or said.
+
+A call is one request when nothing goes wrong (`S3Store.age_s` three, `S3Store.rename` two). A file
+is created by a conditional PUT (``If-None-Match: *``): of two drivers that write the same epoch,
+the store lets in one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import S3Store as Bucket
+
+from tidegate.errors import StoreError
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config
+
+_PATIENCE: Final = timedelta(seconds=60)
+"""A store that is restarted is there again within half a minute."""
+_CODE: Final = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]*)</Message>")
+_NOW: Final = "now"
+
+
+class S3Store:
+    """Implements `tidegate.store.base.Store`. ``prefix`` has no slash at its ends."""
+
+    is_local = False
+
+    def __init__(self, bucket: str, prefix: str, client: Any = None) -> None:
+        self._bucket = bucket
+        self._prefix = prefix
+        self._client = client or _client(bucket, endpoint(), region())
+
+    @property
+    def uri(self) -> str:
+        return f"s3://{self._bucket}/{self._prefix}".rstrip("/")
+
+    def below(self, name: str) -> S3Store:
+        return S3Store(self._bucket, self._key(name), self._client)
+
+    def where(self, name: str) -> str:
+        return f"{self.uri}/{name}"
+
+    def prepare(self) -> None:
+        """Looks whether it may be read: there are no directories to make."""
+        self.names("")
+
+    def read(self, name: str) -> bytes:
+        with self._told("read", name):
+            return bytes(obstore.get(self._client, self._key(name)).bytes())
+
+    def exists(self, name: str) -> bool:
+        try:
+            with self._told("look for", name):
+                obstore.head(self._client, self._key(name))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def names(self, folder: str) -> list[str]:
+        with self._told("list", folder):
+            found = obstore.list_with_delimiter(self._client, self._key(folder) or None)
+            names = [str(each["path"]).rpartition("/")[2] for each in found["objects"]]
+        return sorted(name for name in names if not name.startswith("."))
+
+    def create(self, name: str, data: bytes) -> None:
+        try:
+            with self._told("write", name):
+                obstore.put(self._client, self._key(name), data, mode="create")
+        except AlreadyExistsError as error:
+            # An answer that is lost makes the client ask again, and find what it has written.
+            if self.read(name) != data:
+                raise FileExistsError(self.where(name)) from error
+
+    def write(self, name: str, data: bytes) -> None:
+        with self._told("write", name):
+            obstore.put(self._client, self._key(name), data)
+
+    def touch(self, name: str, data: bytes) -> None:
+        self.write(name, data)
+
+    def age_s(self, name: str, now_us: int) -> float:
+        """By the store's own clock, which need not be that of this machine."""
+        del now_us
+        self.write(_NOW, b"")
+        with self._told("look for", name):
+            now, then = (
+                obstore.head(self._client, self._key(each))["last_modified"]
+                for each in (_NOW, name)
+            )
+        return float((now - then).total_seconds())
+
+    def delete(self, names: Iterable[str]) -> None:
+        keys = [self._key(name) for name in names]
+        if keys:
+            with self._told("remove files of", ""):
+                obstore.delete(self._client, keys)
+
+    def rename(self, source: str, target: str) -> None:
+        """Moves a file, over what is there: a copy and a removal. Raises FileNotFoundError."""
+        with self._told("move to", target):
+            obstore.rename(self._client, self._key(source), self._key(target))
+
+    def _key(self, name: str) -> str:
+        return "/".join(step for step in (self._prefix, name) if step)
+
+    @contextmanager
+    def _told(self, action: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (AlreadyExistsError, FileNotFoundError):
+            raise
+        except BaseError as error:
+            raise StoreError(
+                f"cannot {action} {self.where(name)}",
+                detail=_reason(str(error)),
+                hint="check the bucket, AWS_ENDPOINT_URL, AWS_REGION, and that the credentials"
+                " (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a role) may read and write it",
+            ) from None
+
+
+def endpoint() -> str:
+    """Where S3 is, if it is not Amazon's."""
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+
+
+def region() -> str:
+    """The region, one that every store takes where none is given."""
+    found = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    return found or ("us-east-1" if endpoint() else "")
+
+
+@cache
+def _client(bucket: str, at: str, region_name: str) -> Any:
+    """One for all stores of a bucket in this process: it keeps its connections."""
+    config: S3Config = {}
+    if at:
+        config["endpoint"] = at
+    if region_name:
+        config["region"] = region_name
+    return Bucket(
+        bucket,
+        config=config,
+        client_options={"allow_http": at.startswith("http://")},
+        retry_config={"retry_timeout": _PATIENCE},
+    )
+
+
+def _reason(text: str) -> str:
+    """What the store says, else the first line of what the client says."""
+    found = _CODE.search(text)
+    return f"{found[1]}: {found[2]}" if found else text.splitlines()[0][:300]
