@@ -10,6 +10,9 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SEEDS ?= 5000
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation kafka spark tidy))
+# A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
+GO := $(shell command -v go)
+S3_TESTS := $(if $(GO),$(wildcard tests/s3))
 SOURCES := $(wildcard operators tests jobs)
 
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
@@ -75,7 +78,9 @@ demo: $(STAMP) ## Run jobs/orders.sql on Spark over disordered orders and check 
 
 .PHONY: test
 test: $(STAMP) ## Run all tests that need no more than Python and Java
-	@$(FIND_JAVA); $(PYTHON) -m pytest $(PYTEST_ARGS) $(TESTS) || { \
+	@$(FIND_JAVA); \
+	if [ -z "$(GO)" ]; then echo "make: no Go to build MinIO with, so tests/s3 is left out"; fi; \
+	$(PYTHON) -m pytest $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) || { \
 	    code=$$?; \
 	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
 	    exit $$code; \
@@ -98,6 +103,10 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 .PHONY: sim
 sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
 	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS)
+
+.PHONY: s3-jars
+s3-jars: $(STAMP) ## Fetch Spark's client of S3, for checkpoints in a bucket
+	@$(FIND_JAVA); $(VENV)/bin/tidegate-s3-jars
 
 .PHONY: kafka
 kafka: $(STAMP) ## Run a real Kafka on localhost:9092 until Ctrl-C, to try things out

@@ -149,7 +149,7 @@ def outputs_of(spec: JobSpec, directory: Path) -> dict[str, list[dict[str, Any]]
     return {sink: read_parts(directory / "out" / sink) for sink in sinks}
 
 
-def ledger_of(checkpoint: Path) -> dict[str, Any]:
+def ledger_of(checkpoint: Path | str) -> dict[str, Any]:
     """What ``tidegate ledger --json`` prints."""
     result = CliRunner().invoke(app, ["ledger", str(checkpoint), "--json"])
     assert result.exit_code == 0, result.output
@@ -157,7 +157,9 @@ def ledger_of(checkpoint: Path) -> dict[str, Any]:
     return document
 
 
-def problems_of(spec: JobSpec, wanted: Expected, directory: Path, checkpoint: Path) -> list[str]:
+def problems_of(
+    spec: JobSpec, wanted: Expected, directory: Path, checkpoint: Path | str
+) -> list[str]:
     """What is wrong with the job in ``directory`` whose checkpoint is ``checkpoint``."""
     ledger = ledger_of(checkpoint)
     problems = [diff_job(wanted, outputs_of(spec, directory), ledger["rows"], ledger["counts"])]

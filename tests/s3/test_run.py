@@ -1,0 +1,106 @@
+"""Jobs whose checkpoint is on a real MinIO: killed, cut off from it, counted."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from oracle.jobs import expected, write
+from s3.minio import Minio, Request
+from spark.orders import order_lines, orders_job, problems_of
+from spark.processes import Commands
+from tidegate.spark.s3a_jars import fetch, home
+
+SPLITS = {"a": [order_lines(21, 900)], "b": [order_lines(22, 1700)]}
+"""2,600 rows: 26 epochs of at most 100."""
+ROWS = "tidegate.epoch.rows.max=100"
+PARTITIONS = 2
+NOT_FOUND = 404
+STAGES = 2
+"""Windows and customers, then all in one order."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def jars() -> None:
+    """Spark's client of S3, as ``tidegate-s3-jars`` fetches it."""
+    fetch(home())
+
+
+def test_killed_and_cut_off(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
+    spec = orders_job(SPLITS)
+    place = f"{lone_minio.bucket('jobs')}/orders"
+    args = ["run", write(spec, tmp_path), "--checkpoint", place, "--json", "--set", ROWS]
+    for point in ("after-entry:3", "after-staging:8"):
+        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=point)
+        ended = command.wait()
+        assert ended.code == -signal.SIGKILL, f"not killed {point}: {ended.err}"
+        command.wait_for_family(30)
+    command = tidegate.start(*args)
+    command.wait_for_line('"epoch": 12')
+    lone_minio.stop(signal.SIGKILL)
+    lone_minio.start()
+    ended = command.wait()
+    assert ended.code == 0, ended.err
+    assert "taking over the checkpoint" in ended.err
+    assert problems_of(spec, expected(spec), tmp_path, place) == []
+    again = tidegate.run(*args)
+    assert again.code == 0, again.err
+    assert f"the job has finished: {place} is at the end" in again.err
+    secret = lone_minio.environment["AWS_SECRET_ACCESS_KEY"]
+    assert not [r for r in lone_minio.requests() if secret in r.key]
+    assert secret not in "".join((ended.out, ended.err, again.out, again.err))
+
+
+def test_requests_of_an_epoch(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
+    """The formula of docs/performance.md; what goes by the clock is not in it."""
+    spec = orders_job(SPLITS)
+    place = f"{lone_minio.bucket('jobs')}/orders"
+    ended = tidegate.run("run", write(spec, tmp_path), "--checkpoint", place, "--set", ROWS)
+    assert ended.code == 0, ended.err
+    epochs = by_epoch(lone_minio.requests())
+    steady = [epochs[number] for number in range(8, 24)]
+    for found in steady:
+        files = found["CopyObject ledger"]
+        assert found == Counter(
+            {
+                "PutObject epochs": 1,
+                "GetObject epochs": 1,
+                "PutObject offsets": 1,
+                "PutObject commits": 1,
+                "PutObject state": STAGES * PARTITIONS,
+                # Spark looks whether a file is there: by its name, then as a directory, by a list.
+                "HeadObject offsets": 3,
+                "HeadObject commits": 3,
+                "HeadObject state": STAGES * PARTITIONS,
+                "PutObject ledger": files,
+                "CopyObject ledger": files,
+                "DeleteMultipleObjects ledger": files,
+            }
+        )
+
+
+_KINDS = re.compile(
+    r"orders/(?:(epochs)/|spark/(offsets|commits)/|(ledger)/.*?(?:part-\d+-|/)|"
+    r"spark/(state)/.*/(?=\d+\.changelog))"
+    r"(\d+)(?:$|-|\.json|\.changelog)"
+)
+
+
+def by_epoch(requests: list[Request]) -> dict[int, Counter[str]]:
+    """What was written, or read, of each epoch."""
+    found: dict[int, Counter[str]] = {}
+    for request in requests:
+        kind = _KINDS.search(request.key)
+        if kind is None or request.api == "DeleteObject":
+            continue
+        if request.api == "HeadObject" and request.status != NOT_FOUND:
+            continue  # before it is removed, many epochs later
+        name = next(group for group in kind.groups() if group)
+        # Spark counts its batches from 0, and versions of its state from 1.
+        epoch = int(kind[5]) + (name in ("offsets", "commits"))
+        found.setdefault(epoch, Counter())[f"{request.api} {name}"] += 1
+    return found

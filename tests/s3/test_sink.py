@@ -1,0 +1,68 @@
+"""The filesystem sink in a bucket: staged, published, claimed; and its rows read back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import fs
+
+from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.errors import TrustError
+from tidegate.plan.nodes import Table
+from tidegate.types import Column
+
+
+@pytest.fixture
+def table(bucket: str) -> Table:
+    options = (("format", "json"), ("path", f"{bucket}/out"))
+    return Table("t", (Column("a", "BIGINT"),), "filesystem", "json", options)
+
+
+def listed(table: Table) -> dict[str, list[Any]]:
+    """The visible files and their rows."""
+    filesystem, root = fs.FileSystem.from_uri(str(table.option("path")))
+    infos = filesystem.get_file_info(fs.FileSelector(root, allow_not_found=True))
+    found = {}
+    for info in infos:
+        if info.type == fs.FileType.File:
+            with filesystem.open_input_file(info.path) as file:
+                found[info.base_name] = [json.loads(x)["a"] for x in file.read().splitlines()]
+    return found
+
+
+def write(table: Table, epoch: int, *values: int) -> Any:
+    writer = FilesystemWriter(table, epoch, "0", "scope")
+    writer.write(pa.table({"a": values}))
+    return writer.close()
+
+
+def test_files_are_hidden_until_they_are_published_once(table: Table) -> None:
+    committer = FilesystemCommitter(table, "scope")
+    assert committer.prepare(True) == {"generation": "1"}
+    staged = write(table, 1, 1, 2)
+    assert listed(table) == {}
+    committer.publish(1, staged)
+    there = {"part-0001-0000000001-0000.json": [1, 2]}
+    assert listed(table) == there
+    committer.publish(1, staged)
+    assert listed(table) == there
+    write(table, 2, 3)
+    committer.discard_unknown()
+    assert listed(table) == there
+    lost = write(table, 3, 4)
+    committer.discard_unknown()
+    with pytest.raises(TrustError, match="is lost"):
+        committer.publish(3, lost)
+
+
+def test_generations_are_claimed_by_one_each(table: Table) -> None:
+    first = FilesystemCommitter(table, "one").prepare(True)
+    second = FilesystemCommitter(table, "two").prepare(True)
+    assert [first, second] == [{"generation": "1"}, {"generation": "2"}]
+    again = FilesystemCommitter(table, "one")
+    again.bind(first)
+    again.publish(1, write(table, 1, 1))
+    assert FilesystemCommitter(table, "three").prepare(True) == {"generation": "3"}
