@@ -18,12 +18,11 @@ DISORDER_S: Final = 4
 """How far rows lie behind their turn, at most, if they are not late."""
 DELAY_S: Final = 5
 """The watermark's delay, in all engines."""
-_STEP_US: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """A topic of orders: one a millisecond in each of eight partitions, JSON of about 90 bytes.
+    """A topic of orders: one for each ``step_us`` in each of eight partitions, JSON of 90 bytes.
 
     ``padding`` makes each row so many bytes longer, in a column of text.
     """
@@ -32,10 +31,12 @@ class Orders:
     customers: int = 10_000
     late_share: float = 0.0
     padding: int = 0
+    step_us: int = 1_000
 
     @property
     def name(self) -> str:
-        return f"orders-{self.rows}-{self.customers}-{self.late_share:g}-{self.padding}"
+        parts = (self.rows, self.customers, f"{self.late_share:g}", self.padding, self.step_us)
+        return "-".join(("orders", *map(str, parts)))
 
 
 class Topics:
@@ -57,12 +58,12 @@ class Topics:
 
     def windows(self, orders: Orders) -> Windows:
         """The windows of a topic that was filled."""
-        return Windows(self._directory / orders.name)
+        return Windows(self._directory / orders.name, orders.late_share > 0)
 
     def _write(self, orders: Orders) -> None:
         write_orders(
             self._directory / orders.name, PARTITIONS, orders.rows, seed=1,
-            disorder_us=DISORDER_S * 1_000_000, late_share=orders.late_share, step_us=_STEP_US,
+            disorder_us=DISORDER_S * 1_000_000, late_share=orders.late_share, step_us=orders.step_us,
             customers=orders.customers, files_per_split=1,
         )  # fmt: skip
 
@@ -92,9 +93,13 @@ def _lines(split: Path, padding: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Minutes by customer: what every engine must say of them."""
+    """Minutes by customer: what every engine must say of them.
+
+    ``late``: some rows are, by a watermark for each partition, row by row (S2): few engines agree.
+    """
 
     directory: Path
+    late: bool
 
     def differ(self, found: Path) -> str:
         """How the rows of a file of JSON lines differ from what they must be; "" if they don't.
@@ -103,7 +108,8 @@ class Windows:
         stream that has not ended must be there: whether the others are is the engine's choice.
         """
         with duckdb.connect(config={"threads": 2}) as engine:
-            engine.execute(_WANTED.format(source=self.directory / "*" / "*.json"))
+            files = self.directory / "*" / "*.json"
+            engine.execute(_WANTED.format(source=files, punctual=_PUNCTUAL if self.late else ""))
             engine.execute(_FOUND.format(source=found))
             wrong, twice, missing, rows = engine.execute(_VERDICT).fetchone() or (0, 0, 0, 0)
         told = [
@@ -118,12 +124,21 @@ _WANTED: Final = f"""
 CREATE TABLE wanted AS
 SELECT time_bucket(INTERVAL 1 MINUTE, order_time) AS w, customer_id AS c, count(*) AS n,
   sum(price) AS s
-FROM read_json('{{source}}', columns = {{{{order_time: 'TIMESTAMP', price: 'DECIMAL(10,2)',
-  customer_id: 'BIGINT'}}}})
+FROM (
+  FROM (
+    SELECT *, row_number() OVER () AS number
+    FROM read_json('{{source}}', filename = true, columns = {{{{order_time: 'TIMESTAMP',
+      price: 'DECIMAL(10,2)', customer_id: 'BIGINT'}}}})
+  ) {{punctual}})
 GROUP BY ALL;
 CREATE TABLE closed AS
 SELECT max(order_time) - INTERVAL {DELAY_S + DISORDER_S} SECOND AS until
 FROM read_json('{{source}}', columns = {{{{order_time: 'TIMESTAMP'}}}});
+"""
+_PUNCTUAL: Final = f"""
+SELECT * QUALIFY order_time >= coalesce(max(order_time) OVER (
+  PARTITION BY filename ORDER BY number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+) - INTERVAL {DELAY_S} SECOND, order_time)
 """
 _FOUND: Final = """
 CREATE TABLE found AS

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from bench.queries import sql_of
 from kafka.broker import cache, locked, resolved_jars
+from tidegate.spark.s3a import settings_for
+from tidegate.store.place import open_store
 
 CORES: Final = 2
 _JOBS: Final = Path(__file__).parent / "jobs"
@@ -28,7 +30,7 @@ _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run that is asked of an engine."""
+    """One run that is asked of an engine. ``bucket``: a URI for its checkpoint, if not in ``home``."""
 
     query: str
     servers: str
@@ -40,6 +42,11 @@ class Case:
     bounded: bool = True
     window_s: int = 60
     settings: Mapping[str, str] = field(default_factory=dict)  # of Tidegate
+    bucket: str = ""
+
+    @property
+    def checkpoint(self) -> str:
+        return self.bucket or str(self.home / "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,10 @@ class Engine:
             told["jar"] = jar.as_uri()
         if self.name == "native":
             told["spark"] = {**told["spark"], "spark.jars": ",".join(_spark_jars())}
+            told["checkpoint"] = case.checkpoint
+            if case.bucket:  # the same client of S3, with the same settings, as ours has
+                told["spark"] |= settings_for(open_store(case.bucket))
+                told["checkpoint"] = case.bucket.replace("s3://", "s3a://")
         places = [case.query, case.servers, case.source, case.target, str(case.home)]
         return [python, str(_JOBS / self.script), *places, json.dumps(told)]
 
@@ -119,7 +130,7 @@ def _tidegate(engine: Engine, case: Case) -> list[str]:
         )
     )  # fmt: skip
     command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
-    command += ["--checkpoint", str(case.home / "checkpoint"), "--master", f"local[{CORES}]"]
+    command += ["--checkpoint", case.checkpoint, "--master", f"local[{CORES}]"]
     settings = {**engine.settings, **case.settings}
     rows = case.epoch_rows or engine.epoch_rows
     if rows:

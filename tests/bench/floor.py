@@ -1,18 +1,22 @@
 """``python -m bench.floor``: what an epoch of one row takes, ours and Spark's own, in turn.
 
-    python -m bench.floor [--epochs 80] [--rounds 3] [--out DIR]
+    python -m bench.floor [--epochs 150] [--rounds 3] [--s3] [--out DIR]
 
 Each epoch has one order of a topic. Spark tells how long its epochs took; ours is the time from one
 epoch's line to the next, which is all of it. The first third of a run's epochs are left out: the
-JVM is still warming up.
+JVM is still warming up. With ``--s3`` both have their checkpoints on a MinIO of this machine, through
+the same client with the same settings.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -24,13 +28,16 @@ from bench.measure import run
 from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
+from s3.minio import Minio
+from tidegate.spark.s3a_jars import fetch, home
 
 
 def main() -> None:
     """Measures, prints and writes; see the module."""
     parser = argparse.ArgumentParser(prog="python -m bench.floor", description=__doc__)
-    parser.add_argument("--epochs", type=int, default=80)
+    parser.add_argument("--epochs", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--s3", action="store_true")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
@@ -38,12 +45,12 @@ def main() -> None:
     found: dict[str, list[float]] = {engine.name: [] for engine in engines}
     base = Path(tempfile.mkdtemp(prefix="tidegate-floor-"))
     try:
-        with Cluster(base / "kafka") as cluster:
+        with Cluster(base / "kafka") as cluster, _bucket(base, given.s3) as bucket:
             kit = Kit(cluster.bootstrap)
             source = Topics(kit, base / "orders").filled(Orders(given.epochs))
             for number in range(given.rounds):
                 for engine in engines if number % 2 == 0 else reversed(engines):
-                    took_ms = _run(engine, kit, source, base)
+                    took_ms = _run(engine, kit, source, base, bucket)
                     found[engine.name].append(took_ms)
                     print(f"round {number + 1}, {engine.name}: {took_ms:.0f} ms", flush=True)
     finally:
@@ -51,18 +58,32 @@ def main() -> None:
     medians = {name: median(values) for name, values in found.items()}
     results: dict[str, Any] = {"machine": machine(), "rounds_ms": found, "median_ms": medians}
     results["difference_ms"] = medians["tidegate"] - medians["native"]
-    (given.out / "floor.json").write_text(json.dumps(results, indent=2))
+    name = "floor-s3.json" if given.s3 else "floor.json"
+    (given.out / name).write_text(json.dumps(results, indent=2))
     print(json.dumps(results["median_ms"]), f"difference {results['difference_ms']:.0f} ms")
 
 
-def _run(engine: Engine, kit: Kit, source: str, base: Path) -> float:
+@contextmanager
+def _bucket(base: Path, wanted: bool) -> Iterator[str]:
+    """A bucket of a MinIO that all processes of ours find; "" if none is wanted."""
+    if not wanted:
+        yield ""
+        return
+    fetch(home())
+    with Minio(base / "minio") as minio:
+        os.environ.update(minio.environment)
+        yield minio.bucket("floor")
+
+
+def _run(engine: Engine, kit: Kit, source: str, base: Path, bucket: str) -> float:
     """The median of a run's epochs, in milliseconds."""
     target = kit.topic(f"floor-{engine.name}", partitions=PARTITIONS)
-    home = Path(tempfile.mkdtemp(dir=base))
-    case = Case("windows", kit.bootstrap, source, target, home, epoch_rows=1)
+    folder = Path(tempfile.mkdtemp(dir=base))
+    place = f"{bucket}/{folder.name}" if bucket else ""
+    case = Case("windows", kit.bootstrap, source, target, folder, epoch_rows=1, bucket=place)
     lines: list[tuple[float, str]] = []
     done = run(
-        engine.command(case), engine.environment(), kit.bootstrap, target, home / "log",
+        engine.command(case), engine.environment(), kit.bootstrap, target, folder / "log",
         writes=False,
         on_output=lambda at, line: lines.append((at, line)),
     )  # fmt: skip

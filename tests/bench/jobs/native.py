@@ -48,7 +48,7 @@ def main(
         .writeStream.format("kafka")
         .option("kafka.bootstrap.servers", servers)
         .option("topic", target)
-        .option("checkpointLocation", f"{directory}/checkpoint")
+        .option("checkpointLocation", settings["checkpoint"])
         .outputMode("append")
     )
     if settings["bounded"]:
