@@ -63,8 +63,8 @@ class Topics:
     def _write(self, orders: Orders) -> None:
         write_orders(
             self._directory / orders.name, PARTITIONS, orders.rows, seed=1,
-            disorder_us=DISORDER_S * 1_000_000, late_share=orders.late_share, step_us=orders.step_us,
-            customers=orders.customers, files_per_split=1,
+            disorder_us=DISORDER_S * 1_000_000, late_share=orders.late_share,
+            step_us=orders.step_us, customers=orders.customers, files_per_split=1,
         )  # fmt: skip
 
     def _produce(self, orders: Orders, topic: str) -> None:

@@ -30,7 +30,7 @@ _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run that is asked of an engine. ``bucket``: a URI for its checkpoint, if not in ``home``."""
+    """One run that is asked of an engine. ``bucket``: where its checkpoint is, if not at home."""
 
     query: str
     servers: str

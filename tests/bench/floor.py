@@ -4,8 +4,8 @@
 
 Each epoch has one order of a topic. Spark tells how long its epochs took; ours is the time from one
 epoch's line to the next, which is all of it. The first third of a run's epochs are left out: the
-JVM is still warming up. With ``--s3`` both have their checkpoints on a MinIO of this machine, through
-the same client with the same settings.
+JVM is still warming up. With ``--s3`` both have their checkpoints on a MinIO of this machine,
+through the same client with the same settings.
 """
 
 from __future__ import annotations
