@@ -13,12 +13,14 @@ from oracle.jobs import expected, write
 from s3.minio import Minio, Request
 from spark.orders import order_lines, orders_job, problems_of
 from spark.processes import Commands
+from tidegate.clock import SystemClock
 from tidegate.spark.s3a_jars import fetch, home
 
 SPLITS = {"a": [order_lines(21, 900)], "b": [order_lines(22, 1700)]}
 """2,600 rows: 26 epochs of at most 100."""
 ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2
+AWAY_S = 25.0
 NOT_FOUND = 404
 STAGES = 2
 """Windows and customers, then all in one order."""
@@ -42,6 +44,7 @@ def test_killed_and_cut_off(tidegate: Commands, lone_minio: Minio, tmp_path: Pat
     command = tidegate.start(*args)
     command.wait_for_line('"epoch": 12')
     lone_minio.stop(signal.SIGKILL)
+    SystemClock().sleep(AWAY_S)
     lone_minio.start()
     ended = command.wait()
     assert ended.code == 0, ended.err

@@ -49,13 +49,14 @@ def test_files_are_hidden_until_they_are_published_once(table: Table) -> None:
     assert listed(table) == there
     committer.publish(1, staged)
     assert listed(table) == there
-    write(table, 2, 3)
-    committer.discard_unknown()
-    assert listed(table) == there
+    later = write(table, 3, 3)
+    committer.discard_unknown(2)
+    committer.publish(3, later)
+    assert listed(table) == {**there, "part-0001-0000000003-0000.json": [3]}
     lost = write(table, 3, 4)
-    committer.discard_unknown()
+    committer.discard_unknown(3)
     with pytest.raises(TrustError, match="is lost"):
-        committer.publish(3, lost)
+        committer.publish(4, lost)
 
 
 def test_generations_are_claimed_by_one_each(table: Table) -> None:

@@ -115,10 +115,20 @@ def test_a_store_that_is_away_is_told(lone_minio: Minio, monkeypatch: pytest.Mon
     place = lone_minio.bucket("away")
     store = open_store(f"{place}/x")
     store.write("a", b"1")
-    monkeypatch.setattr("tidegate.store.s3._PATIENCE", timedelta(seconds=1))
+    monkeypatch.setattr("tidegate.store.s3.PATIENCE", timedelta(seconds=1))
     monkeypatch.setenv("AWS_REGION", "eu-west-2")
     lone_minio.stop()
     with pytest.raises(StoreError, match=f"cannot read {place}/x/a"):
         open_store(f"{place}/x").read("a")
     lone_minio.start()
     assert store.read("a") == b"1"
+
+
+def test_a_bucket_that_was_removed_is_no_missing_file(bucket: str) -> None:
+    store = open_store(f"{bucket}-gone/x")
+    for ask in (store.read, store.names):
+        with pytest.raises(StoreError, match="cannot"):
+            ask("a")
+    for put in (store.create, store.write):
+        with pytest.raises(StoreError, match="cannot write"):
+            put("a", b"1")

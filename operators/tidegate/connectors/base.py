@@ -151,8 +151,11 @@ class SinkCommitter(Protocol):
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         """Makes the staged files of ``epoch`` visible, in their order. Idempotent."""
 
-    def discard_unknown(self) -> None:
-        """Removes staged leftovers of dead attempts. Called when no writer is running."""
+    def discard_unknown(self, epoch: int) -> None:
+        """Removes what is still staged of the epochs up to ``epoch``, all of which are published.
+
+        What is staged of later ones may be in an entry that a driver before this one is writing.
+        """
 
 
 @dataclass(frozen=True, slots=True)

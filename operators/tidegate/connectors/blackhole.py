@@ -40,5 +40,6 @@ class BlackholeCommitter:
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch, staged
 
-    def discard_unknown(self) -> None:
+    def discard_unknown(self, epoch: int) -> None:
         """Nothing is ever staged."""
+        del epoch

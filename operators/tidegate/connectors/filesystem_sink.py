@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from tidegate.connectors.files import open_location
 from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
 from tidegate.connectors.staging import (
     create_new,
-    delete_below,
+    delete_staged,
     is_file,
     make_directory,
     move,
@@ -92,8 +93,9 @@ class FilesystemWriter:
 
     def abort(self) -> None:
         for staged in self._staged:
-            if is_file(self._filesystem, staged.path):
-                self._filesystem.delete_file(staged.path)
+            with suppress(OSError):  # what went wrong before says more
+                if is_file(self._filesystem, staged.path):
+                    self._filesystem.delete_file(staged.path)
         self._staged.clear()
         self._start_file()
 
@@ -160,10 +162,9 @@ class FilesystemCommitter:
             if ordered:
                 sync(self._filesystem, self._root)
 
-    def discard_unknown(self) -> None:
-        """Call it after every epoch that the epoch log holds is published, not before."""
+    def discard_unknown(self, epoch: int) -> None:
         with sink_errors("clean", self._path):
-            delete_below(self._filesystem, self._staging)
+            delete_staged(self._filesystem, self._staging, epoch)
 
     def _final(self, epoch: int, index: int) -> str:
         name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 import pyarrow as pa
 
@@ -16,7 +17,7 @@ from tidegate.connectors.base import StagedFile
 from tidegate.connectors.files import open_location
 from tidegate.connectors.json_encode import encode
 from tidegate.connectors.staging import (
-    delete_below,
+    delete_staged,
     is_file,
     make_directory,
     sink_errors,
@@ -64,8 +65,9 @@ class PrintWriter:
     def abort(self) -> None:
         self._pieces.clear()
         self._rows = 0
-        if is_file(self._filesystem, self._path):
-            self._filesystem.delete_file(self._path)
+        with suppress(OSError):  # what went wrong before says more
+            if is_file(self._filesystem, self._path):
+                self._filesystem.delete_file(self._path)
 
 
 class PrintCommitter:
@@ -93,17 +95,19 @@ class PrintCommitter:
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch
         for file in sorted(staged, key=lambda file: (file.order, file.path)):
-            if not is_file(self._filesystem, file.path):
-                continue  # printed before the crash
-            with self._filesystem.open_input_file(file.path) as source:
-                text = source.read().decode()
+            with sink_errors("print from", self._directory):
+                if not is_file(self._filesystem, file.path):
+                    continue  # printed before the crash
+                with self._filesystem.open_input_file(file.path) as source:
+                    text = source.read().decode()
             lines = text.split("\n")[:-1]
             self._output("".join(f"{self._identifier}> {line}\n" for line in lines))
-            self._filesystem.delete_file(file.path)
+            with sink_errors("print from", self._directory):
+                self._filesystem.delete_file(file.path)
 
-    def discard_unknown(self) -> None:
+    def discard_unknown(self, epoch: int) -> None:
         with sink_errors("clean", self._directory):
-            delete_below(self._filesystem, self._directory)
+            delete_staged(self._filesystem, self._directory, epoch)
 
 
 def _to_stdout(text: str) -> None:

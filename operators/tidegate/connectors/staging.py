@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 from pyarrow import fs
 
 from tidegate.errors import SinkError
-from tidegate.store.base import Store
-from tidegate.store.local import LocalStore
-
-if TYPE_CHECKING:
-    from tidegate.store.s3 import S3Store
+from tidegate.store.s3 import S3Store, endpoint
 
 _FILES_MAX: Final = 1_000_000
+_STAGED: Final = re.compile(r"(?:print-)?(\d+)-|probe-")
+_CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 
 
 def unique_token() -> str:
@@ -52,7 +51,7 @@ def sink_errors(action: str, path: str) -> Iterator[None]:
 
 def write_durable(filesystem: Any, path: str, data: bytes) -> None:
     """Writes ``data``; once this returns it survives a crash of the machine."""
-    if _is_s3(filesystem):
+    if _is_s3(filesystem, path):
         store, name = _on_s3(path)
         store.write(name, data)  # one request, where a stream is an upload of parts
         return
@@ -63,7 +62,7 @@ def write_durable(filesystem: Any, path: str, data: bytes) -> None:
 
 def move(filesystem: Any, source: str, target: str) -> None:
     """Renames a file of one directory or a directory below it. Raises FileNotFoundError."""
-    if _is_s3(filesystem):
+    if _is_s3(filesystem, target):
         store, name = _on_s3(target)
         place = store.uri.removeprefix("s3://") + "/"
         store.rename(source.removeprefix(place), name)
@@ -73,7 +72,7 @@ def move(filesystem: Any, source: str, target: str) -> None:
 
 def make_directory(filesystem: Any, path: str) -> None:
     """Makes a directory and those above it; S3 has none."""
-    if not _is_s3(filesystem):
+    if filesystem.type_name != "s3":
         filesystem.create_dir(path, recursive=True)
 
 
@@ -90,19 +89,17 @@ def sync(filesystem: Any, path: str) -> None:
 
 def create_new(filesystem: Any, path: str) -> bool:
     """Creates a file; False when it exists. Exclusive on local disks and on S3."""
-    store: Store
-    if isinstance(filesystem, fs.LocalFileSystem):
-        store, name = LocalStore(parent(path)), Path(path).name
-    elif _is_s3(filesystem):
-        store, name = _on_s3(path)
-    elif is_file(filesystem, path):
-        return False
-    else:
-        write_durable(filesystem, path, b"")
-        return True
     try:
-        # What two write at once must differ; see the port.
-        store.create(name, unique_token().encode())
+        if isinstance(filesystem, fs.LocalFileSystem):
+            Path(path).touch(exist_ok=False)
+        elif _is_s3(filesystem, path):
+            store, name = _on_s3(path)
+            # What two write at once must differ; see the port.
+            store.create(name, unique_token().encode())
+        elif is_file(filesystem, path):
+            return False
+        else:
+            write_durable(filesystem, path, b"")
     except FileExistsError:
         return False
     return True
@@ -112,24 +109,43 @@ def is_file(filesystem: Any, path: str) -> bool:
     return bool(filesystem.get_file_info(path).type == fs.FileType.File)
 
 
-def delete_below(filesystem: Any, directory: str) -> None:
-    """Removes what is in ``directory``, which may be missing."""
-    if filesystem.get_file_info(directory).type == fs.FileType.Directory:
-        filesystem.delete_dir_contents(directory)
+def delete_staged(filesystem: Any, directory: str, epoch: int) -> None:
+    """Removes what writers staged in ``directory`` in epochs up to ``epoch``, and probes.
+
+    The directory may be missing.
+    """
+    selector = fs.FileSelector(directory, recursive=False, allow_not_found=True)
+    for info in filesystem.get_file_info(selector):
+        found = _STAGED.match(info.base_name)
+        if found and (not found[1] or int(found[1]) <= epoch):
+            with suppress(FileNotFoundError):  # a driver before this one published it just now
+                filesystem.delete_file(info.path)
 
 
 def parent(path: str) -> str:
     return str(Path(path).parent)
 
 
-def _is_s3(filesystem: Any) -> bool:
-    return bool(filesystem.type_name == "s3")
+def _is_s3(filesystem: Any, path: str) -> bool:
+    """Whether it is the S3 of the environment, which `tidegate.store.s3` knows too.
+
+    A URI may name another endpoint or other credentials; and pyarrow knows places of credentials
+    (``~/.aws``) that the store does not look at.
+    """
+    if filesystem.type_name != "s3" or not any(name in os.environ for name in _CREDENTIALS):
+        return False
+    return bool(filesystem.equals(_s3_of_environment(path.partition("/")[0], endpoint())))
+
+
+@cache
+def _s3_of_environment(bucket: str, at: str) -> Any:
+    del at  # another endpoint is another file system
+    filesystem, _ = fs.FileSystem.from_uri(f"s3://{bucket}")
+    return filesystem
 
 
 def _on_s3(path: str) -> tuple[S3Store, str]:
     """The directory of a file in pyarrow's file system of S3, and the file's name."""
     directory, _, name = path.rpartition("/")
     bucket, _, prefix = directory.partition("/")
-    from tidegate.store.s3 import S3Store
-
     return S3Store(bucket, prefix), name

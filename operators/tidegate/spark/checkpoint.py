@@ -164,8 +164,8 @@ class Checkpoint:
         return self.store.read(f"spark/offsets/{epoch - 1}").decode().splitlines()[2]
 
     def _epochs(self) -> list[int]:
-        stems = (name.partition(".")[0] for name in self.store.names("epochs"))
-        return [int(stem) for stem in stems if stem.isdigit()]
+        parts = (name.partition(".") for name in self.store.names("epochs"))
+        return [int(stem) for stem, _, kind in parts if stem.isdigit() and kind == "json"]
 
     def check_spark_log(self) -> None:
         """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
@@ -180,6 +180,20 @@ class Checkpoint:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: the epoch log ends with epoch {last}, "
                 f"Spark has planned {planned} and committed {committed}",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
+        if last - 1 in logs["offsets"]:
+            self._check_same_epoch(last)
+
+    def _check_same_epoch(self, epoch: int) -> None:
+        """On S3 a driver that lost its lease can still write over an offset of Spark's."""
+        text, entry = self.spark_offset(epoch), self.entry(epoch)
+        offset = {} if text == "-" else self._json_of(f"spark/offsets/{epoch - 1}", text)
+        time_us = offset.get("time_us") if isinstance(offset, dict) else None
+        if entry is not None and time_us not in (None, entry.time_us):
+            raise TrustError(
+                f"the checkpoint {self.uri} is not whole: epoch {epoch} began at {entry.time_us} by"
+                f" the epoch log, and at {time_us} by Spark's",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
 
@@ -212,7 +226,7 @@ class Checkpoint:
             raise self._corrupt(name)
         return document
 
-    def _json_of(self, name: str, data: bytes) -> Any:
+    def _json_of(self, name: str, data: bytes | str) -> Any:
         try:
             return json.loads(data)
         except ValueError as error:

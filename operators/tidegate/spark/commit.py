@@ -72,6 +72,7 @@ class Committer:
 
         Only of sinks that publish in tasks; by the epoch log.
         """
+        self.check_lease()  # the tasks of a driver that has lost it would write over state
         for committer in self._fencing.values():
             committer.renew(epoch - 1)
         written = self._last.written if self._last else {}
@@ -97,17 +98,33 @@ class Committer:
             entry = self._new_entry(epoch, reports, staged)
             try:
                 self._checkpoint.write_entry(entry)
-            except FileExistsError as error:
-                raise LeaseHeldError(
-                    f"another driver has written epoch {epoch}; this one stops without committing"
-                ) from error
+            except FileExistsError:
+                entry = self._adopted(epoch)
         self._last = entry
         hit("after-entry", epoch)
         self._publish(entry)
         hit("after-publish", epoch)
         if epoch % TIDIED_EVERY == 0:
-            self._discard_unknown()
+            self.tidy()
             self._checkpoint.forget_entries(epoch - ENTRIES_KEPT)
+        return entry
+
+    def tidy(self) -> None:
+        """Removes what dead attempts staged, in epochs that are published."""
+        if self._last is not None:
+            for committer in self._committers.values():
+                committer.discard_unknown(self._last.epoch)
+
+    def _adopted(self, epoch: int) -> Entry:
+        """The entry of the driver before this one, whose last write came in behind the takeover.
+
+        It is the same epoch, of the same rows: its offsets were in Spark's log. What it lists as
+        staged is still there, since `tidy` leaves later epochs than the newest alone.
+        """
+        self.check_lease()
+        entry = self._checkpoint.entry(epoch)
+        if entry is None:
+            raise LeaseHeldError(f"another driver has written epoch {epoch}, and removed it")
         return entry
 
     def check_lease(self) -> None:
@@ -125,18 +142,13 @@ class Committer:
         self._last = last
         if not self._checkpoint.is_committed(last.epoch):
             self._publish(last)
-        self._discard_unknown()
+        self.tidy()
         return last
 
     def _publish(self, entry: Entry) -> None:
         for target, files in entry.staged.items():
             committer = self._committers[int(target)]
             committer.publish(entry.epoch, [StagedFile(*file) for file in files])
-
-    def _discard_unknown(self) -> None:
-        """Removes what dead attempts staged."""
-        for committer in self._committers.values():
-            committer.discard_unknown()
 
     def _merge_filters(self, entry: Entry) -> None:
         """The merged watermark of each filter: what a split that joins later starts from (S6)."""

@@ -31,7 +31,7 @@ from tidegate.spark.lease import Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
-from tidegate.spark.s3a import settings_for
+from tidegate.spark.s3a import joined, settings_for
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import targets
@@ -131,11 +131,12 @@ def _run(
     metrics = MetricsFile(plan, checkpoint.store, state.profile, clock)
     losses = _Losses(last, log)
     state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
+    state.ticks.append(metrics.on_tick)
     spark = start_spark(
         plan.job.name,
         options.master,
         manifest["parallelism"],
-        {**settings_for(checkpoint.store), **dict(options.spark)},
+        joined(settings_for(checkpoint.store), dict(options.spark)),
         None if options.debug else _spark_log(checkpoint, log),
     )
     with stopped_after(spark):
@@ -147,6 +148,7 @@ def _run(
             run_query(spark, job, committer, state, options.interval_s, stop, log)
         finally:
             metrics.flush()
+        committer.tidy()
     assert state.last is not None
     if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
         raise RunError(

@@ -115,7 +115,7 @@ class Lease:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        with suppress(StoreError):  # then it expires
+        with suppress(OSError, StoreError):  # then it expires
             if self._term and self._last_term() == self._term:
                 self._store.write(_name(self._term), b"{}")
 

@@ -47,42 +47,45 @@ def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     # The entry counts rows from the moment when it is written, and what it lists is published
     # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
     # is read twice, so the last word has the row's place, of which there is one in an account.
-    filesystem, _ = open_location(checkpoint.ledger)
-    staged = [file[0] for file in entry.staged.get(str(TO_LEDGER), [])]
-    rows = {_place(row): row for path in staged for row in _read(filesystem, path)}
+    staged = [_name_of(checkpoint, file[0]) for file in entry.staged.get(str(TO_LEDGER), [])]
+    rows = {_place(row): row for name in staged for row in _read(checkpoint, name)}
     # What a running job publishes after that belongs to an entry with other counts.
-    for path in ledger_files(checkpoint, 0, entry.epoch):
-        rows.update((_place(row), row) for row in _read(filesystem, path))
+    for name in ledger_files(checkpoint, 0, entry.epoch):
+        rows.update((_place(row), row) for row in _read(checkpoint, name))
     ordered = [_row(rows[place]) for place in sorted(rows)]
     return {"rows": ordered, **counts_document(entry.counts)}
 
 
 def ledger_files(checkpoint: Checkpoint, first: int, last: int) -> list[str]:
-    """The published files of the epochs from ``first`` to ``last``: paths in `open_location`'s
-    file system, in the order of the epochs."""
-    _, root = open_location(checkpoint.ledger)
+    """The published files of the epochs from ``first`` to ``last``, by name in the checkpoint's
+    store, in the order of the epochs."""
     parts = [_PART.fullmatch(name) for name in checkpoint.store.names("ledger")]
-    return [f"{root}/{part[0]}" for part in parts if part and first <= int(part[1]) <= last]
+    return [f"ledger/{part[0]}" for part in parts if part and first <= int(part[1]) <= last]
 
 
-def read_parquet(filesystem: Any, path: str) -> pa.Table:
+def read_parquet(checkpoint: Checkpoint, name: str) -> pa.Table:
     """A file of the ledger. Raises FileNotFoundError, and TrustError when it is corrupt."""
+    data = checkpoint.store.read(name)
     try:
-        return pq.read_table(path, filesystem=filesystem)
-    except FileNotFoundError:
-        raise
+        return pq.read_table(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         raise TrustError(
-            f"the ledger is corrupt: {path} cannot be read",
+            f"the ledger is corrupt: {checkpoint.store.where(name)} cannot be read",
             detail=str(error).splitlines()[0],
             hint="restore the checkpoint from a backup",
         ) from error
 
 
-def _read(filesystem: Any, path: str) -> list[dict[str, Any]]:
+def _name_of(checkpoint: Checkpoint, path: str) -> str:
+    """A staged file's name in the checkpoint's store."""
+    _, root = open_location(checkpoint.ledger)
+    return "ledger" + path.removeprefix(root)
+
+
+def _read(checkpoint: Checkpoint, name: str) -> list[dict[str, Any]]:
     """The rows of a file of the ledger; none if it has been moved away."""
     try:
-        rows: list[dict[str, Any]] = read_parquet(filesystem, path).to_pylist()
+        rows: list[dict[str, Any]] = read_parquet(checkpoint, name).to_pylist()
     except FileNotFoundError:
         return []
     return rows

@@ -50,6 +50,10 @@ class MetricsFile:
     def on_epoch(self, entry: Entry) -> None:
         """An epoch was committed."""
         self._waiting = entry
+        self.on_tick()
+
+    def on_tick(self) -> None:
+        """Time has passed."""
         if self._store.is_local or self._clock.monotonic_s() >= self._written_s + AWAY_S:
             self.flush()
 

@@ -30,7 +30,6 @@ import pyarrow.compute as pc
 from tidegate.clock import Clock
 from tidegate.connectors import csv_format, json_format, lines
 from tidegate.connectors.base import FencingCommitter, Progress
-from tidegate.connectors.files import open_location
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, sink_committer, sink_writer
 from tidegate.errors import OptionsError
@@ -128,7 +127,7 @@ def _replay(
         writer.abort()
         raise
     committer.publish(number, staged)
-    committer.discard_unknown()
+    committer.discard_unknown(number)
     home.write(_done(number), b"")
     return Replayed(rows, skipped, last)
 
@@ -173,9 +172,8 @@ def _done(number: int) -> str:
 
 def _ledger(checkpoint: Checkpoint, first: int, last: int) -> Iterator[pa.Table]:
     """The ledger's rows of some epochs, file by file."""
-    filesystem, _ = open_location(checkpoint.ledger)
-    for path in ledger_files(checkpoint, first, last):
-        yield read_parquet(filesystem, path).cast(LEDGER_SCHEMA)
+    for name in ledger_files(checkpoint, first, last):
+        yield read_parquet(checkpoint, name).cast(LEDGER_SCHEMA)
 
 
 def _chosen(ledger: pa.Table, choice: Choice, engine: Engine) -> pa.Table:

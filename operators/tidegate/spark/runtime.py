@@ -6,7 +6,7 @@ source (all tables) ─► group by route ─► stage 1 ─► … ─► stage
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.clock import SystemClock
 from tidegate.connectors.registry import is_bounded
-from tidegate.errors import TidegateError
+from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.columns import SPARK_SCHEMA
@@ -42,6 +42,7 @@ class RunState:
     epochs: int = 0
     last: Entry | None = None
     listeners: list[Callable[[Entry], None]] = field(default_factory=list)
+    ticks: list[Callable[[], None]] = field(default_factory=list)  # about once a second
     profile: Profile = field(default_factory=Profile)
 
 
@@ -70,7 +71,12 @@ def run_query(
             progress = query.lastProgress
             if progress is not None:
                 state.profile.on_batch(progress.batchId, progress.durationMs)
-            committer.check_lease()  # found out now, not when an epoch has been run in vain
+            # Found out now, not when an epoch has been run in vain; a store that is away just now
+            # is asked again when it matters.
+            with suppress(StoreError):
+                committer.check_lease()
+            for tick in state.ticks:
+                tick()
             if stop.at_once:
                 log("stopping at once: the epoch in progress will be run again")
                 break

@@ -5,12 +5,17 @@ never when a job starts: `tidegate.spark.s3a_jars`.
 
 Spark's own logs and state go through `AbortableStreamBasedCheckpointFileManager`: a file of S3 is
 there when its upload ends, so it needs neither a rename, which S3 does by copying, nor the look
-before it. What S3A would ask before each write, to behave like a file system, is left out: nobody
-else writes where Spark writes, and Spark never writes a file over a directory.
+before it. What S3A would ask before each write, to behave like a file system, is left out: Spark
+never writes a file over a directory.
+
+Nothing keeps a driver that has lost its lease from writing over a file of Spark's. So it asks for
+the lease before each epoch's tasks, and an offset that was planned in vain is found out on the next
+start (`tidegate.spark.checkpoint.Checkpoint.check_spark_log`).
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyspark
@@ -21,6 +26,10 @@ from tidegate.store.base import Store
 from tidegate.store.s3 import endpoint, region
 
 _S3A = "spark.hadoop.fs.s3a"
+_PROVIDERS = (
+    "software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider",
+    "software.amazon.awssdk.auth.credentials.WebIdentityTokenFileCredentialsProvider",
+)
 _FIXED = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
@@ -54,7 +63,19 @@ def settings_for(store: Store) -> dict[str, str]:
         found[f"{_S3A}.connection.ssl.enabled"] = str(endpoint().startswith("https://")).lower()
     if region():
         found[f"{_S3A}.endpoint.region"] = region()
+    if os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE"):  # S3A's own list is without it
+        found[f"{_S3A}.aws.credentials.provider"] = ",".join(_PROVIDERS)
     return found
+
+
+def joined(ours: dict[str, str], users: dict[str, str]) -> dict[str, str]:
+    """Settings together: the user's win, but class paths add up."""
+    both = {
+        name: f"{users[name]}:{path}"
+        for name, path in ours.items()
+        if name.endswith(".extraClassPath") and name in users
+    }
+    return {**ours, **users, **both}
 
 
 def _has_s3a(jars: Path) -> bool:

@@ -58,7 +58,9 @@ def fetch(target: Path) -> None:
             for path in jars.glob(f"{pattern}.jar"):
                 if not path.name.startswith("netty-nio-client"):
                     path.unlink()
-        shutil.copytree(jars, target, dirs_exist_ok=True)
+        if target.exists():
+            shutil.rmtree(target)  # what is left of an attempt
+        jars.rename(target)
 
 
 def _resolve(draft: Path) -> None:

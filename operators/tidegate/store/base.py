@@ -9,8 +9,8 @@ from typing import Protocol
 class Store(Protocol):
     """Files below one place, by name; names have "/" between their steps.
 
-    Whatever keeps them, a file is seen whole or not at all, at once by everybody, and outlives a
-    crash once it is written. Raises OSError (local) or StoreError (elsewhere) beside what is said.
+    Whatever keeps them, a file is seen whole or not at all, at once by everybody. Raises OSError
+    (local) or StoreError (elsewhere) beside what is said.
     """
 
     @property
@@ -37,11 +37,15 @@ class Store(Protocol):
         """Whether there is such a file."""
 
     def names(self, folder: str) -> list[str]:
-        """The files directly in ``folder``, sorted, without hidden ones; none if it is missing."""
+        """What is directly in ``folder``, sorted, without hidden ones; none if it is missing.
+
+        Folders are there in a directory, and in a bucket only if somebody has marked them.
+        """
 
     def create(self, name: str, data: bytes) -> None:
         """Writes a file that must not exist yet. Raises FileExistsError: of many, one creates it.
 
+        It outlives a crash of the machine.
         What is written elsewhere by two at once must differ, or both have created it.
         """
 

@@ -44,7 +44,7 @@ class LocalStore:
 
     def create(self, name: str, data: bytes) -> None:
         target = self.path / name
-        draft = self._draft(target, data)
+        draft = self._draft(target, data, durably=True)
         try:
             os.link(draft, target)  # fails when it exists, where a rename would replace
         finally:
@@ -54,7 +54,6 @@ class LocalStore:
     def write(self, name: str, data: bytes) -> None:
         target = self.path / name
         self._draft(target, data).replace(target)
-        _sync(target.parent)
 
     def touch(self, name: str, data: bytes) -> None:
         del data
@@ -68,12 +67,17 @@ class LocalStore:
             (self.path / name).unlink(missing_ok=True)
 
     @staticmethod
-    def _draft(target: Path, data: bytes) -> Path:
+    def _draft(target: Path, data: bytes, *, durably: bool = False) -> Path:
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with draft.open("wb") as file:
+                file.write(data)
+                if durably:
+                    file.flush()
+                    os.fsync(file.fileno())
+        except OSError:
+            draft.unlink(missing_ok=True)
+            raise
         return draft
 
 

@@ -12,6 +12,7 @@ from tidegate.store.base import Store
 from tidegate.store.local import LocalStore
 
 S3_SCHEMES: Final = ("s3", "s3a", "s3n")
+_USER: Final = re.compile(r"://.*@")
 _S3: Final = re.compile(r"(?:s3|s3a|s3n)://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([\w./=+@,-]*))?")
 
 
@@ -34,7 +35,7 @@ def open_store(uri: str) -> Store:
     steps = (found[2] or "").strip("/").split("/") if found else ["."]
     if found is None or any(step in (".", "..") for step in steps):
         raise OptionsError(
-            f"'{uri}' is no place in a bucket",
+            f"'{_USER.sub('://***@', uri)}' is no place in a bucket",
             hint="it is s3://BUCKET/PATH, of letters, digits and the signs . _ / = + @ , -",
         )
     # Only who keeps something there loads the client.

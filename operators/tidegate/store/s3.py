@@ -1,8 +1,8 @@
 """A bucket of S3, or of what speaks like it (MinIO).
 
-Endpoint, region and credentials come from the environment, as AWS' own tools read it:
-``AWS_ENDPOINT_URL``, ``AWS_REGION``, ``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, or the
-role of the machine or of the service account. None of them is ever written or said.
+Endpoint, region and credentials come from the environment: ``AWS_ENDPOINT_URL``, ``AWS_REGION``,
+``AWS_ACCESS_KEY_ID`` and ``AWS_SECRET_ACCESS_KEY``, or the role of the machine or of the service
+account. None of them is ever written or said.
 
 A call is one request when nothing goes wrong (`S3Store.age_s` three, `S3Store.rename` two). A file
 is created by a conditional PUT (``If-None-Match: *``): of two drivers that write the same epoch,
@@ -18,18 +18,26 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlparse
+from uuid import uuid4
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store as Bucket
 
-from tidegate.errors import StoreError
+from tidegate.errors import OptionsError, StoreError
 
 if TYPE_CHECKING:
-    from obstore.store import S3Config
+    from obstore.store import BackoffConfig, S3Config
 
-_PATIENCE: Final = timedelta(seconds=60)
+PATIENCE: Final = timedelta(seconds=90)
 """A store that is restarted is there again within half a minute."""
+FIRST_PATIENCE: Final = timedelta(seconds=5)
+"""One that was never reached is more likely not there."""
+_BACKOFF: Final[BackoffConfig] = {
+    "init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2,
+}  # fmt: skip
+_REGION: Final = re.compile(r"[A-Za-z0-9-]+")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]*)</Message>")
 _NOW: Final = "now"
 
@@ -42,7 +50,7 @@ class S3Store:
     def __init__(self, bucket: str, prefix: str, client: Any = None) -> None:
         self._bucket = bucket
         self._prefix = prefix
-        self._client = client or _client(bucket, endpoint(), region())
+        self._client = client or _client(bucket, endpoint(), region(), PATIENCE)
 
     @property
     def uri(self) -> str:
@@ -55,8 +63,22 @@ class S3Store:
         return f"{self.uri}/{name}"
 
     def prepare(self) -> None:
-        """Looks whether it may be read: there are no directories to make."""
-        self.names("")
+        """Looks whether it may be written, and whether the store knows conditional writes: without
+        them two drivers would both be let in. There are no directories to make."""
+        first = _client(self._bucket, endpoint(), region(), FIRST_PATIENCE)
+        quick = S3Store(self._bucket, self._prefix, first)
+        name = f"probe-{uuid4().hex}"
+        quick.create(name, b"1")
+        try:
+            quick.create(name, b"2")
+        except FileExistsError:
+            quick.delete([name])
+        else:
+            raise OptionsError(
+                f"{self.uri}: the store writes over what must not be written over",
+                detail="it ignores If-None-Match, by which of two drivers one is let in",
+                hint="keep the checkpoint on Amazon's S3, MinIO, or another store that knows it",
+            )
 
     def read(self, name: str) -> bytes:
         with self._told("read", name):
@@ -121,9 +143,11 @@ class S3Store:
     def _told(self, action: str, name: str) -> Iterator[None]:
         try:
             yield
-        except (AlreadyExistsError, FileNotFoundError):
+        except AlreadyExistsError:
             raise
-        except BaseError as error:
+        except (BaseError, FileNotFoundError) as error:
+            if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error):
+                raise
             raise StoreError(
                 f"cannot {action} {self.where(name)}",
                 detail=_reason(str(error)),
@@ -133,18 +157,32 @@ class S3Store:
 
 
 def endpoint() -> str:
-    """Where S3 is, if it is not Amazon's."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+    """Where S3 is, if it is not Amazon's. Raises OptionsError when that is no URL."""
+    found = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+    try:
+        parsed = urlparse(found)
+        good = parsed.scheme in ("http", "https") and bool(parsed.hostname)
+        good = good and parsed.username is None and (parsed.port or 1) > 0
+    except ValueError:
+        good = False
+    if found and not good:
+        raise OptionsError(
+            "AWS_ENDPOINT_URL is no address of a store",
+            hint="it is http://HOST:PORT or https://HOST, without a user",
+        )
+    return found.replace(found[: len(parsed.scheme)], parsed.scheme, 1) if found else ""
 
 
 def region() -> str:
     """The region, one that every store takes where none is given."""
-    found = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    found = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "")
+    if found and not _REGION.fullmatch(found):
+        raise OptionsError("AWS_REGION is no name of a region", hint="it is like us-east-1")
     return found or ("us-east-1" if endpoint() else "")
 
 
 @cache
-def _client(bucket: str, at: str, region_name: str) -> Any:
+def _client(bucket: str, at: str, region_name: str, patience: timedelta) -> Any:
     """One for all stores of a bucket in this process: it keeps its connections."""
     config: S3Config = {}
     if at:
@@ -155,7 +193,8 @@ def _client(bucket: str, at: str, region_name: str) -> Any:
         bucket,
         config=config,
         client_options={"allow_http": at.startswith("http://")},
-        retry_config={"retry_timeout": _PATIENCE},
+        # The time decides, not the number.
+        retry_config={"max_retries": 1000, "retry_timeout": patience, "backoff": _BACKOFF},
     )
 
 

@@ -22,4 +22,4 @@ def test_nothing_is_published() -> None:
     committer = BlackholeCommitter()
     committer.bind(committer.prepare(fresh=True))
     committer.publish(0, [])
-    committer.discard_unknown()
+    committer.discard_unknown(1)

@@ -50,8 +50,8 @@ def test_nothing_is_left(tmp_path: Path) -> None:
     made.close()
     made.abort()
     assert list(tmp_path.iterdir()) == []
-    (tmp_path / "left").write_text("x")
-    PrintCommitter(TABLE, str(tmp_path)).discard_unknown()
+    (tmp_path / "print-1-0-left.json").write_text("x")
+    PrintCommitter(TABLE, str(tmp_path)).discard_unknown(1)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,7 +46,7 @@ def test_roles(tmp_path: Path) -> None:
         staged = writer.close()
         assert [file.rows for file in staged] == [2]
         committer.publish(0, staged)
-        committer.discard_unknown()
+        committer.discard_unknown(1)
 
 
 def test_wrong_roles() -> None:

@@ -8,7 +8,7 @@ import pytest
 from pyarrow import fs
 
 from tidegate.connectors.staging import (
-    delete_below,
+    delete_staged,
     is_file,
     sink_errors,
     unique_token,
@@ -26,13 +26,13 @@ def test_writers_are_ordered_by_number() -> None:
     assert write_order("only", 3) == 3
 
 
-def test_files_come_and_go(tmp_path: Path) -> None:
-    path = str(tmp_path / "x")
-    write_durable(LOCAL, path, b"abc")
-    assert is_file(LOCAL, path)
-    delete_below(LOCAL, str(tmp_path))
-    assert not is_file(LOCAL, path)
-    delete_below(LOCAL, str(tmp_path / "missing"))
+def test_staged_files_go_with_their_epochs(tmp_path: Path) -> None:
+    for name in ("3-0-a.json", "print-12-0-b.json", "13-0-c.json", "probe-d", "claim-0001"):
+        write_durable(LOCAL, str(tmp_path / name), b"abc")
+    delete_staged(LOCAL, str(tmp_path), 12)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["13-0-c.json", "claim-0001"]
+    assert is_file(LOCAL, str(tmp_path / "13-0-c.json"))
+    delete_staged(LOCAL, str(tmp_path / "missing"), 1)
 
 
 def test_errors_name_path_and_reason() -> None:

@@ -137,6 +137,21 @@ def test_spark_and_the_epoch_log_must_agree(
             checkpoint.check_spark_log()
 
 
+def test_an_offset_that_a_driver_without_the_lease_wrote_over(checkpoint: Checkpoint) -> None:
+    checkpoint.write_entry(Entry(1, 17))
+    write_log(checkpoint, "offsets", 0, GOOD.replace('"epoch": 1', '"epoch": 1, "time_us": 17'))
+    checkpoint.check_spark_log()
+    write_log(checkpoint, "offsets", 0, GOOD.replace('"epoch": 1', '"epoch": 1, "time_us": 18'))
+    with pytest.raises(TrustError, match=r"began at 17 by the epoch log, and at 18 by Spark's"):
+        checkpoint.check_spark_log()
+
+
+def test_what_is_no_entry_is_not_taken_for_one(checkpoint: Checkpoint) -> None:
+    checkpoint.write_entry(Entry(1, 17))
+    checkpoint.store.write("epochs/0000000007.json.bak", b"")
+    assert checkpoint.last_epoch() == 1
+
+
 def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
     checkpoint.write_job({"job": "one"})
     (Path(checkpoint.uri) / "job.json").write_text(json.dumps({"job": "one"})[:-2])

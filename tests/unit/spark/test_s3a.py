@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.errors import OptionsError
-from tidegate.spark.s3a import settings_for
+from tidegate.spark.s3a import joined, settings_for
 from tidegate.store.local import LocalStore
 from tidegate.store.place import open_store
 
@@ -56,3 +56,16 @@ def test_jars_that_are_missing(jars: Path) -> None:
     with pytest.raises(OptionsError, match="client of S3 is missing") as caught:
         settings_for(open_store("s3://bucket/x"))
     assert "tidegate-s3-jars" in caught.value.hint
+
+
+def test_a_service_accounts_role(jars: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(jars / "token"))
+    found = settings_for(open_store("s3://bucket/x"))
+    assert "WebIdentityToken" in found["spark.hadoop.fs.s3a.aws.credentials.provider"]
+
+
+def test_class_paths_add_up_and_users_settings_win() -> None:
+    path, other = "spark.driver.extraClassPath", "spark.hadoop.fs.s3a.path.style.access"
+    ours = {path: "/s3/*", other: "true"}
+    users = {path: "/mine/*", other: "false", "a": "b"}
+    assert joined(ours, users) == {path: "/mine/*:/s3/*", other: "false", "a": "b"}

@@ -7,7 +7,7 @@ import pytest
 from tidegate.errors import OptionsError
 from tidegate.store.local import LocalStore
 from tidegate.store.place import open_store
-from tidegate.store.s3 import S3Store
+from tidegate.store.s3 import S3Store, endpoint, region
 
 
 def path_of(uri: str) -> Path:
@@ -59,3 +59,28 @@ def test_what_is_no_place_in_a_bucket(uri: str) -> None:
 def test_other_schemes_are_refused() -> None:
     with pytest.raises(OptionsError, match="hdfs:// is no place"):
         open_store("hdfs:///x")
+
+
+def test_credentials_in_a_uri_are_not_repeated() -> None:
+    with pytest.raises(OptionsError) as caught:
+        open_store("s3://somebody:open-sesame@bucket/x")
+    assert "open-sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["127.0.0.1:9000", "localhost", "http://[bad", "ftp://h", "http://u:pw@h", "http://h:x"],
+)
+def test_an_endpoint_that_is_none(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", value)
+    with pytest.raises(OptionsError, match="AWS_ENDPOINT_URL") as caught:
+        open_store("s3://bucket/x")
+    assert "pw" not in str(caught.value)
+
+
+def test_an_endpoint_and_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "HTTP://Store:9000")
+    assert endpoint() == "http://Store:9000"
+    monkeypatch.setenv("AWS_REGION", "here\n")
+    with pytest.raises(OptionsError, match="AWS_REGION"):
+        region()

@@ -203,8 +203,9 @@ class KafkaCommitter:
             if (name := writer_of(file.order)) in self._marked_us:
                 self._marked_us[name] = self._clock.now_us()
 
-    def discard_unknown(self) -> None:
+    def discard_unknown(self, epoch: int) -> None:
         """What a dead attempt began is undone by the fence of the next, or by its timeout."""
+        del epoch
 
     def _claimed(self, name: str, progress: Callable[[], Progress]) -> str:
         self._transactions(name).claim(progress)
