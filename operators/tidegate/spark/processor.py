@@ -13,6 +13,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from tidegate.phases import PHASES
 from tidegate.spark.errors import carried
+from tidegate.spark.heap import HEAP
 
 
 class StageProcessor(StatefulProcessor):
@@ -24,6 +25,7 @@ class StageProcessor(StatefulProcessor):
 
     def init(self, handle: Any) -> None:
         PHASES.start()
+        HEAP.on_task()
         self._index = handle.getValueState("index", "document binary")
         self._runs = handle.getMapState("runs", "number bigint", "run binary")
 

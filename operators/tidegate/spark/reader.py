@@ -11,6 +11,7 @@ from tidegate.connectors.registry import offset_at, source_reader
 from tidegate.executor.actor import NO_SPLIT, Actor
 from tidegate.executor.engine import Engine
 from tidegate.phases import PHASES
+from tidegate.spark.heap import HEAP
 from tidegate.spark.outbox import Outbox
 from tidegate.spark.planner import FragmentTask, ReaderTask
 from tidegate.spark.wire import Row
@@ -22,6 +23,7 @@ from tidegate.types import RECORD, Barrier, SplitStatus, Status
 def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
     """Reads the task's splits through their fragments; gives all that goes on from there."""
     PHASES.start()
+    HEAP.on_task()
     engine = worker_engine(job.time_zone)
     engine.set_epoch_time(task.time_us)
     for fragment_task in task.fragments:

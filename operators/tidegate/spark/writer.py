@@ -19,6 +19,7 @@ from tidegate.phases import PHASES
 from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
+from tidegate.spark.heap import HEAP
 from tidegate.spark.ledger import ledger_table
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
 from tidegate.spark.wirejob import decode_job, worker_engine
@@ -56,6 +57,7 @@ def _write(
     written: Mapping[int, Mapping[str, int]],
 ) -> Iterator[pa.RecordBatch]:
     PHASES.start()
+    HEAP.on_task()
     job = decode_job(job_text)
     checkpoint = Checkpoint(job.checkpoint)
     writers: dict[int, SinkWriter] = {}
