@@ -73,6 +73,14 @@ def tree(root: int) -> list[int]:
     return found
 
 
+def name_of(pid: int) -> str:
+    """The name of a process' program; "" if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def _cpu_ticks(pid: int) -> int:
     fields = _stat(pid)
     return int(fields[11]) + int(fields[12]) if fields else 0

@@ -1,9 +1,9 @@
 """``python -m bench.soak``: whether memory, state and files stay flat while a job runs for long.
 
-    python -m bench.soak [--rate ROWS_PER_S] [--minutes M] [--out DIR]
+    python -m bench.soak [--rate ROWS_PER_S] [--minutes M] [--interval T] [--out DIR]
 
 Orders come live, windows of five seconds by customer close all the time. Every quarter of a minute
-the job's memory (of all its processes), its state, its checkpoint and its epochs are looked at. The
+the job's memory (by kind of process), its state, its checkpoint and its epochs are looked at. The
 topics keep ten minutes. What grows shows as the ratio of the last third of the run to the second.
 """
 
@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any, Final
 
 from bench.engines import ENGINES
-from bench.processes import memory, tree
+from bench.processes import memory, name_of, tree
 from bench.report import machine
 from bench.running import Live, running
 from kafka.broker import Cluster
@@ -29,7 +29,10 @@ from kafka.kit import Kit
 
 EVERY_S: Final = 15.0
 _KEPT: Final = {"retention.ms": "600000", "segment.ms": "60000", "segment.bytes": "67108864"}
-_FLAT: Final = ("memory_mb", "state_kb", "state_files", "checkpoint_kb", "checkpoint_files")
+_FLAT: Final = (
+    "memory_mb", "jvm_mb", "driver_mb", "workers_mb",
+    "state_kb", "state_files", "checkpoint_kb", "checkpoint_files",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -37,16 +40,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
     parser.add_argument("--rate", type=int, default=50_000)
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--interval", default="1 s", help="tidegate.epoch.interval")
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     base = Path(tempfile.mkdtemp(prefix="tidegate-soak-"))
     (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
+    settings = {"tidegate.epoch.interval": given.interval}
     samples: list[dict[str, float]] = []
     try:
         with (
             Cluster(base / "kafka") as cluster,
-            running(engine, Kit(cluster.bootstrap), base, 5, {}, _KEPT) as job,
+            running(engine, Kit(cluster.bootstrap), base, 5, settings, _KEPT) as job,
             job.orders(given.rate, 60 * given.minutes) as orders,
         ):
             began = time.monotonic()
@@ -82,12 +87,22 @@ def _look(job: Live) -> dict[str, float]:
     epochs = [int(path.stem) for path in (home / "epochs").glob("[0-9]*.json")]
     return {
         "epoch": max(epochs, default=0),
-        "memory_mb": round(sum(map(memory, tree(job.process.pid))) / 1e6),
+        **_memory(job.process.pid),
         "state_kb": round(state_size / 1e3),
         "state_files": state_files,
         "checkpoint_kb": round(size / 1e3),
         "checkpoint_files": files,
     }
+
+
+def _memory(root: int) -> dict[str, float]:
+    """Megabytes of a job's processes, by kind."""
+    found = dict.fromkeys(("memory_mb", "jvm_mb", "driver_mb", "workers_mb"), 0)
+    for pid in tree(root):
+        kind = "driver_mb" if pid == root else "jvm_mb" if name_of(pid) == "java" else "workers_mb"
+        for name in (kind, "memory_mb"):
+            found[name] += memory(pid)
+    return {name: round(size / 1e6) for name, size in found.items()}
 
 
 def _size(directory: Path) -> tuple[int, int]:
