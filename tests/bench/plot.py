@@ -1,0 +1,109 @@
+"""``python -m bench.plot [RESULTS] [PICTURES]``: the pictures of docs/performance.md.
+
+Needs ``pip install -e '.[plots]'``. Draws what is there of ``results.json`` (orders, keys) and
+``soak.json`` in RESULTS (out/bench) into PICTURES (docs), as SVG.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from bench.engines import ENGINES
+
+_LABELS: Final = {engine.name: engine.label for engine in ENGINES}
+_COLOURS: Final = {"tidegate": "#0b7285", "native": "#e8590c", "flink": "#ae3ec9"}
+_GREY: Final = "#868e96"
+
+
+def main() -> None:
+    """Draws; says what it has drawn."""
+    results, pictures = (
+        Path(sys.argv[place]) if len(sys.argv) > place else Path(default)
+        for place, default in ((1, "out/bench"), (2, "docs"))
+    )
+    for file, name, draw in _PICTURES:
+        path = results / file
+        if not path.exists():
+            continue
+        found = json.loads(path.read_text())
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(8, 3.2), layout="constrained")
+        if draw(figure, found):
+            figure.savefig(pictures / f"{name}.svg", metadata={"Date": None})
+            sys.stdout.write(f"{pictures / name}.svg\n")
+
+
+def orders(figure: Any, found: Mapping[str, Any]) -> bool:
+    """Rows a second of each engine that answered right: medians, and from least to most."""
+    if "orders" not in found["workloads"]:
+        return False
+    speeds = {
+        name: [run["rows_per_s"] / 1e3 for run in runs]
+        for name, runs in found["workloads"]["orders"]["runs"].items()
+        if not any(run["wrong"] for run in runs)
+    }
+    names = sorted(speeds, key=lambda name: median(speeds[name]))
+    middles = [median(speeds[name]) for name in names]
+    spans = [
+        [middle - min(speeds[name]) for name, middle in zip(names, middles, strict=True)],
+        [max(speeds[name]) - middle for name, middle in zip(names, middles, strict=True)],
+    ]
+    axes = figure.subplots()
+    axes.barh(
+        [_LABELS[name] for name in names], middles, xerr=spans, capsize=3,
+        color=[_COLOURS.get(name, _GREY) for name in names],
+    )  # fmt: skip
+    axes.set_xlabel("thousand rows a second (median, least to most)")
+    return True
+
+
+def keys(figure: Any, found: Mapping[str, Any]) -> bool:
+    """Rows a second over the number of customers."""
+    if "keys" not in found["workloads"]:
+        return False
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for name, runs in found["workloads"]["keys"]["runs"].items():
+        engine, _, count = name.partition(" ")
+        speed = median(run["rows_per_s"] for run in runs) / 1e3
+        lines.setdefault(engine, []).append((int(count.replace(",", "")), speed))
+    axes = figure.subplots()
+    for engine, points in lines.items():
+        axes.plot(*zip(*sorted(points), strict=True), "o-", label=_LABELS[engine],
+                  color=_COLOURS.get(engine, _GREY))  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("customers")
+    axes.set_ylabel("thousand rows a second")
+    axes.legend()
+    return True
+
+
+def soak(figure: Any, found: Mapping[str, Any]) -> bool:
+    """Memory, state and files over time."""
+    samples: Sequence[Mapping[str, float]] = found["samples"]
+    minutes = [sample["s"] / 60 for sample in samples]
+    shown = {"memory, MB": "memory_mb", "state, MB": "state_kb", "files": "checkpoint_files"}
+    for axes, (label, name) in zip(figure.subplots(1, 3), shown.items(), strict=True):
+        scale = 1e3 if name == "state_kb" else 1
+        axes.plot(minutes, [sample[name] / scale for sample in samples], color="#0b7285")
+        axes.set_ylim(bottom=0)
+        axes.set_title(label)
+        axes.set_xlabel("minutes")
+    return True
+
+
+_PICTURES: Final[Sequence[tuple[str, str, Callable[[Any, Mapping[str, Any]], bool]]]] = (
+    ("results.json", "speed", orders),
+    ("results.json", "keys", keys),
+    ("soak.json", "soak", soak),
+)
+
+
+if __name__ == "__main__":
+    main()
