@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from pyarrow import fs
 
 from tidegate.errors import SinkError
-from tidegate.store.s3 import S3Store, endpoint
+
+if TYPE_CHECKING:
+    from tidegate.store.s3 import S3Store
 
 _FILES_MAX: Final = 1_000_000
 _STAGED: Final = re.compile(r"(?:print-)?(\d+)-|probe-")
@@ -51,8 +53,9 @@ def sink_errors(action: str, path: str) -> Iterator[None]:
 
 def write_durable(filesystem: Any, path: str, data: bytes) -> None:
     """Writes ``data``; once this returns it survives a crash of the machine."""
-    if _is_s3(filesystem, path):
-        store, name = _on_s3(path)
+    found = _on_s3(filesystem, path)
+    if found is not None:
+        store, name = found
         store.write(name, data)  # one request, where a stream is an upload of parts
         return
     with filesystem.open_output_stream(path) as stream:
@@ -62,12 +65,12 @@ def write_durable(filesystem: Any, path: str, data: bytes) -> None:
 
 def move(filesystem: Any, source: str, target: str) -> None:
     """Renames a file of one directory or a directory below it. Raises FileNotFoundError."""
-    if _is_s3(filesystem, target):
-        store, name = _on_s3(target)
-        place = store.uri.removeprefix("s3://") + "/"
-        store.rename(source.removeprefix(place), name)
-    else:
+    found = _on_s3(filesystem, target)
+    if found is None:
         filesystem.move(source, target)
+        return
+    store, name = found
+    store.rename(source.removeprefix(store.uri.removeprefix("s3://") + "/"), name)
 
 
 def make_directory(filesystem: Any, path: str) -> None:
@@ -89,11 +92,12 @@ def sync(filesystem: Any, path: str) -> None:
 
 def create_new(filesystem: Any, path: str) -> bool:
     """Creates a file; False when it exists. Exclusive on local disks and on S3."""
+    found = _on_s3(filesystem, path)
     try:
         if isinstance(filesystem, fs.LocalFileSystem):
             Path(path).touch(exist_ok=False)
-        elif _is_s3(filesystem, path):
-            store, name = _on_s3(path)
+        elif found is not None:
+            store, name = found
             # What two write at once must differ; see the port.
             store.create(name, unique_token().encode())
         elif is_file(filesystem, path):
@@ -126,15 +130,22 @@ def parent(path: str) -> str:
     return str(Path(path).parent)
 
 
-def _is_s3(filesystem: Any, path: str) -> bool:
-    """Whether it is the S3 of the environment, which `tidegate.store.s3` knows too.
+def _on_s3(filesystem: Any, path: str) -> tuple[S3Store, str] | None:
+    """The store of a file's directory and its name, if it is on S3 as the environment has it.
 
     A URI may name another endpoint or other credentials; and pyarrow knows places of credentials
     (``~/.aws``) that the store does not look at.
     """
     if filesystem.type_name != "s3" or not any(name in os.environ for name in _CREDENTIALS):
-        return False
-    return bool(filesystem.equals(_s3_of_environment(path.partition("/")[0], endpoint())))
+        return None
+    # Only who writes there loads the client.
+    from tidegate.store.s3 import S3Store, endpoint
+
+    directory, _, name = path.rpartition("/")
+    bucket, _, prefix = directory.partition("/")
+    if not filesystem.equals(_s3_of_environment(bucket, endpoint())):
+        return None
+    return S3Store(bucket, prefix), name
 
 
 @cache
@@ -142,10 +153,3 @@ def _s3_of_environment(bucket: str, at: str) -> Any:
     del at  # another endpoint is another file system
     filesystem, _ = fs.FileSystem.from_uri(f"s3://{bucket}")
     return filesystem
-
-
-def _on_s3(path: str) -> tuple[S3Store, str]:
-    """The directory of a file in pyarrow's file system of S3, and the file's name."""
-    directory, _, name = path.rpartition("/")
-    bucket, _, prefix = directory.partition("/")
-    return S3Store(bucket, prefix), name

@@ -23,7 +23,6 @@ import pyspark
 from tidegate.errors import OptionsError
 from tidegate.spark.s3a_jars import home
 from tidegate.store.base import Store
-from tidegate.store.s3 import endpoint, region
 
 _S3A = "spark.hadoop.fs.s3a"
 _PROVIDERS = (
@@ -47,6 +46,9 @@ def settings_for(store: Store) -> dict[str, str]:
     """
     if store.is_local:
         return {}
+    # Only who keeps something there loads the client.
+    from tidegate.store.s3 import endpoint, region
+
     found = dict(_FIXED)
     if not _has_s3a(Path(pyspark.__file__).parent / "jars"):
         jars = home()
