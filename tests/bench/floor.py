@@ -24,7 +24,7 @@ from typing import Any
 
 from bench.data import PARTITIONS, Orders, Topics
 from bench.engines import ENGINES, Case, Engine
-from bench.measure import run
+from bench.measure import progress, run
 from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
@@ -81,18 +81,11 @@ def _run(engine: Engine, kit: Kit, source: str, base: Path, bucket: str) -> floa
     folder = Path(tempfile.mkdtemp(dir=base))
     place = f"{bucket}/{folder.name}" if bucket else ""
     case = Case("windows", kit.bootstrap, source, target, folder, epoch_rows=1, bucket=place)
-    lines: list[tuple[float, str]] = []
     done = run(
         engine.command(case), engine.environment(), kit.bootstrap, target, folder / "log",
         writes=False,
-        on_output=lambda at, line: lines.append((at, line)),
     )  # fmt: skip
-    if engine.name == "native":
-        told = json.loads(next(line for line in done.lines if line.startswith("{")))
-        took = [epoch["ms"] for epoch in told["epochs"]]
-    else:
-        ends = [at for at, line in lines if line.startswith('{"event": "epoch"')]
-        took = [1000 * (end - begin) for begin, end in pairwise(ends)]
+    took = [1000 * (end - begin) for (begin, _), (end, _) in pairwise(progress(done))]
     return float(median(took[len(took) // 3 :]))
 
 

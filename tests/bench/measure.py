@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +42,7 @@ class Run:
     peak_bytes: int
     load: float
     growth: list[Growth] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
+    lines: list[tuple[float, str]] = field(default_factory=list)  # what it printed, and when
 
 
 def run(
@@ -53,7 +54,6 @@ def run(
     *,
     ends: bool = True,
     writes: bool = True,
-    on_output: Callable[[float, str], None] = lambda _at, _line: None,
 ) -> Run:
     """Runs ``command`` until it ends, or, unless it ``ends``, is silent.
 
@@ -62,7 +62,7 @@ def run(
     clock = SystemClock()
     load = os.getloadavg()[0]
     began = clock.monotonic_s()
-    lines: list[str] = []
+    lines: list[tuple[float, str]] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
@@ -71,8 +71,7 @@ def run(
         def listen() -> None:
             assert process.stdout is not None
             for line in process.stdout:
-                lines.append(line.rstrip())
-                on_output(clock.monotonic_s() - began, line.rstrip())
+                lines.append((clock.monotonic_s() - began, line.rstrip()))
 
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
@@ -158,6 +157,30 @@ class Steady:
 
     rows_per_s: float
     cpu_s_per_million: float
+
+
+def progress(found: Run) -> list[tuple[float, int]]:
+    """Seconds, and rows read by then, at the end of each epoch, as the engine itself tells."""
+    points: list[tuple[float, int]] = []
+    for at, line in found.lines:
+        told = json.loads(line) if line.startswith("{") else {}
+        if told.get("event") == "epoch":
+            points.append((at, told["counts"]["read"]))
+        for epoch in told.get("epochs", ()):
+            before = points[-1] if points else (0.0, 0)
+            points.append((before[0] + epoch["ms"] / 1e3, before[1] + epoch["rows"]))
+    return points
+
+
+def by_epochs(found: Run, rows: int) -> Steady:
+    """Like `steady`, from the engine's own progress: where windows are as large as epochs, the
+    output comes in too few pieces. CPU is that of the whole run."""
+    points = progress(found)
+    first = next(point for point in points if point[1] >= 0.25 * rows)
+    seconds = points[-1][0] - first[0]
+    if seconds <= 0:
+        return Steady(rows / found.seconds, 1e6 * found.cpu_s / rows)
+    return Steady((points[-1][1] - first[1]) / seconds, 1e6 * found.cpu_s / rows)
 
 
 def steady(found: Run, rows: int) -> Steady:
