@@ -22,6 +22,7 @@ def test_exit_codes_are_those_of_the_command_line() -> None:
         "OptionsError": 2,
         "RunError": 1,
         "SinkError": 1,
+        "StoreError": 1,
         "InvariantError": 1,
         "LeaseHeldError": 3,
         "TrustError": 4,
