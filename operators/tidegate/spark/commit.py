@@ -91,7 +91,7 @@ class Committer:
         epoch = _epoch_of(reports)
         hit("after-staging", epoch)
         self.check_lease()
-        # Behind the newest there is none, unless another driver writes it: then ours is refused.
+        # Behind the newest there is none, unless a driver before this one writes it just now.
         is_new = self._last is not None and epoch > self._last.epoch
         entry = None if is_new else self._checkpoint.entry(epoch)
         if entry is None:

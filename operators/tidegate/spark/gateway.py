@@ -1,7 +1,7 @@
 """Starts Spark for a job: settings that streaming state needs, a quiet terminal, our Python.
 
-The JVM's own output goes to a file: a user sees our lines and no log4j. Settings
-of the user win, save those without which the design does not hold.
+The JVM's own output goes to a file: a user sees our lines and no log4j. Settings of the user win,
+save those without which the design does not hold.
 """
 
 from __future__ import annotations

@@ -156,10 +156,10 @@ def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
 
 def _runs(home: Store) -> tuple[list[int], set[int]]:
     """The runs that have their bounds, in order; and those that are done."""
-    names = [name.partition(".") for name in home.names("")]
-    numbers = {end: [int(stem) for stem, _, e in names if e == end and stem.isdigit()]
-               for end in ("json", "done")}  # fmt: skip
-    return sorted(numbers["json"]), set(numbers["done"])
+    parts = [name.partition(".") for name in home.names("")]
+    runs = [(int(stem), kind) for stem, _, kind in parts if stem.isdigit()]
+    planned = sorted(number for number, kind in runs if kind == "json")
+    return planned, {number for number, kind in runs if kind == "done"}
 
 
 def _bounds(number: int) -> str:

@@ -11,7 +11,7 @@ from tidegate.errors import OptionsError
 from tidegate.store.base import Store
 from tidegate.store.local import LocalStore
 
-S3_SCHEMES: Final = ("s3", "s3a", "s3n")
+_S3_SCHEMES: Final = ("s3", "s3a", "s3n")
 _USER: Final = re.compile(r"://.*@")
 _S3: Final = re.compile(r"(?:s3|s3a|s3n)://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/([\w./=+@,-]*))?")
 
@@ -26,7 +26,7 @@ def open_store(uri: str) -> Store:
     scheme = urlparse(uri).scheme
     if scheme == "file":
         return LocalStore(_local(uri))
-    if scheme not in S3_SCHEMES:
+    if scheme not in _S3_SCHEMES:
         raise OptionsError(
             f"'{uri}': {scheme}:// is no place for files",
             hint="give a path, a file:/// URI, or s3://BUCKET/PATH",

@@ -170,7 +170,7 @@ def endpoint() -> str:
             "AWS_ENDPOINT_URL is no address of a store",
             hint="it is http://HOST:PORT or https://HOST, without a user",
         )
-    return found.replace(found[: len(parsed.scheme)], parsed.scheme, 1) if found else ""
+    return parsed.geturl() if found else ""
 
 
 def region() -> str:
