@@ -126,10 +126,6 @@ def delete_staged(filesystem: Any, directory: str, epoch: int) -> None:
                 filesystem.delete_file(info.path)
 
 
-def parent(path: str) -> str:
-    return str(Path(path).parent)
-
-
 def _on_s3(filesystem: Any, path: str) -> tuple[S3Store, str] | None:
     """The store of a file's directory and its name, if it is on S3 as the environment has it.
 
