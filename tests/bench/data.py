@@ -18,6 +18,7 @@ DISORDER_S: Final = 4
 """How far rows lie behind their turn, at most, if they are not late."""
 DELAY_S: Final = 5
 """The watermark's delay, in all engines."""
+_FLUSHED_ROWS: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +73,17 @@ class Topics:
             {
                 "bootstrap.servers": self._kit.bootstrap,
                 "enable.idempotence": True,
-                "queue.buffering.max.messages": 2_000_000,
+                "queue.buffering.max.messages": 2 * _FLUSHED_ROWS,
                 "queue.buffering.max.kbytes": 1 << 20,
                 "linger.ms": 20,
                 "log_level": 2,
             }
         )
         for partition, split in enumerate(sorted((self._directory / orders.name).iterdir())):
-            for line in _lines(split, orders.padding):
+            for number, line in enumerate(_lines(split, orders.padding), start=1):
                 producer.produce(topic, line, partition=partition)
+                if number % _FLUSHED_ROWS == 0:
+                    producer.flush()
             producer.flush()
 
 
