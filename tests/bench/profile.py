@@ -1,10 +1,10 @@
 """``make profile``: where the time of an epoch goes, as a table.
 
-    python -m bench.profile [--rows 10000000] [--query windows] [--epoch-rows N]
+    python -m bench.profile [WORKLOAD [CASE]] [--rows 10000000] [--epoch-rows N]
 
-Runs Tidegate on a topic of orders and shows what its metrics say: every job's ``metrics.prom`` has
-the same (``tidegate_phase_seconds_total``). Seconds of an epoch; those of tasks are summed over the
-tasks of a kind, which run side by side.
+Runs Tidegate on a workload of `bench.workloads` (orders; its first case) and shows what its metrics
+say: every job's ``metrics.prom`` has the same (``tidegate_phase_seconds_total``). Seconds of an
+epoch; those of tasks are summed over the tasks of a kind, which run side by side.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from bench.data import PARTITIONS, Orders, Topics
 from bench.engines import ENGINES, Case
 from bench.measure import run
-from bench.queries import NAMES
+from bench.workloads import workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
 
@@ -27,25 +27,35 @@ from kafka.kit import Kit
 def main() -> None:
     """Runs the job and prints the table."""
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
+    parser.add_argument("workload", nargs="?", default="orders")
+    parser.add_argument("case", nargs="?")
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--epoch-rows", type=int, default=1_000_000)
-    parser.add_argument("--query", choices=NAMES, default="windows")
+    parser.add_argument("--epoch-rows", type=int)
     given = parser.parse_args()
+    found = {workload.name: workload for workload in workloads(given.rows)}
+    if given.workload not in found:
+        parser.error(f"there is no workload {given.workload}, but {', '.join(found)}")
+    workload = found[given.workload]
+    case = next(iter(workload.cases)) if given.case is None else given.case
+    if case not in workload.cases:
+        parser.error(f"{workload.name} has no case {case}, but {', '.join(workload.cases)}")
     base = Path(tempfile.mkdtemp(prefix="tidegate-profile-"))
     try:
         with Cluster(base / "kafka") as cluster:
-            text = _metrics(base, Kit(cluster.bootstrap), given.rows, given.epoch_rows, given.query)
+            orders = workload.cases[case]
+            text = _metrics(base, Kit(cluster.bootstrap), workload.query, orders, given.epoch_rows)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     print(table(text))
 
 
-def _metrics(base: Path, kit: Kit, rows: int, epoch_rows: int, query: str) -> str:
-    source = Topics(kit, base / "orders").filled(Orders(rows))
+def _metrics(base: Path, kit: Kit, query: str, orders: Orders, epoch_rows: int | None) -> str:
+    source = Topics(kit, base / "orders").filled(orders)
     target = kit.topic("profile", partitions=PARTITIONS)
     home = base / "run"
     home.mkdir()
-    case = Case(query, kit.bootstrap, source, target, home, epoch_rows)
+    padded = orders.padding > 0
+    case = Case(query, kit.bootstrap, source, target, home, epoch_rows, padded=padded)
     (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
     run(engine.command(case), {}, kit.bootstrap, target, home / "log")
     return (home / "checkpoint" / "metrics.prom").read_text()

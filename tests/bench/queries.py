@@ -37,7 +37,6 @@ GROUP BY window_start, window_end, customer_id""",
 ORDER BY order_time EMIT ON WINDOW CLOSE""",
     ),
 }
-NAMES: Final = tuple(_QUERIES)
 
 
 def sql_of(
