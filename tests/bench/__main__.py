@@ -3,7 +3,7 @@
     python -m bench [WORKLOAD…] [--full] [--rounds N] [--rows N] [--engines NAME…] [--out DIR]
 
 First every output is compared with what it must be: a wrong answer has no speed. Then rows a second
-once the engine has started, from the growth of its output (`measure.steady`), and over the whole
+once the engine has started (`measure.steady`), and over the whole
 run with its start; CPU seconds per million rows; peak memory. The broker is not counted. In every
 round the engines take turns, in another order; the files of the topic are read before each run, so
 that no engine waits for a disk that another has not waited for.
@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from bench.data import PARTITIONS, Orders, Topics
 from bench.engines import ENGINES, Case, Engine
-from bench.measure import by_epochs, run, save_output, steady
+from bench.measure import progress, run, save_output, steady
 from bench.report import machine, table
 from bench.workloads import Workload, workloads
 from kafka.broker import Cluster
@@ -122,7 +122,7 @@ class _Bench:
             wrong = self._topics.windows(orders).differ(home / "output.json")
         elif written != orders.rows:
             wrong = f"{written} rows of {orders.rows}"
-        speed = (by_epochs if workload.by_epochs else steady)(found, orders.rows)
+        speed = steady(found, orders.rows)
         shutil.rmtree(home, ignore_errors=True)
         return {
             "rows": orders.rows,
@@ -130,6 +130,7 @@ class _Bench:
             "rows_per_s_with_start": round(orders.rows / found.seconds),
             "cpu_s_per_million": round(speed.cpu_s_per_million, 2),
             "seconds": round(found.seconds, 2),
+            "epochs": len(progress(found)),
             "peak_mb": found.peak_bytes >> 20,
             "load": round(found.load, 2),
             "written": written,

@@ -22,27 +22,32 @@ SILENCE_S: Final = 20.0
 """A process that would go on forever has done its work when nothing has come for so long."""
 _LOOK_S: Final = 0.1
 _START_S: Final = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """The output has grown: seconds since the start, offsets by then, CPU seconds by then."""
-
-    seconds: float
-    offsets: int
-    cpu_s: float
+_POINTS_MIN: Final = 3
+"""Of a run with fewer epochs only the whole tells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """``seconds``: from the start of the process to its last output in the topic."""
+    """``seconds``: from the start of the process to its last output in the topic.
 
+    The lists have such seconds, and what was then: offsets of the output, whenever they had grown;
+    CPU seconds used; what the process printed. ``began_s``: the start, since 1970.
+    """
+
+    began_s: float
     seconds: float
-    cpu_s: float
     peak_bytes: int
     load: float
-    growth: list[Growth] = field(default_factory=list)
-    lines: list[tuple[float, str]] = field(default_factory=list)  # what it printed, and when
+    growth: list[tuple[float, int]] = field(default_factory=list)
+    cpu: list[tuple[float, float]] = field(default_factory=list)
+    lines: list[tuple[float, str]] = field(default_factory=list)
+
+    def cpu_s(self, since: float = 0.0, until: float = float("inf")) -> float:
+        """CPU seconds used between two moments."""
+        return self._cpu_by(until) - self._cpu_by(since)
+
+    def _cpu_by(self, moment: float) -> float:
+        return max((spent for at, spent in self.cpu if at <= moment), default=0.0)
 
 
 def run(
@@ -61,7 +66,7 @@ def run(
     """
     clock = SystemClock()
     load = os.getloadavg()[0]
-    began = clock.monotonic_s()
+    began, began_s = clock.monotonic_s(), clock.now_us() / 1e6
     lines: list[tuple[float, str]] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=log.open("wb"), text=True,
@@ -75,14 +80,16 @@ def run(
 
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
-        growth: list[Growth] = []
+        growth: list[tuple[float, int]] = []
+        cpu: list[tuple[float, float]] = []
         with Usage(process.pid) as usage, Ends(bootstrap, topic) as output:
 
             def look() -> float:
                 now, offsets = clock.monotonic_s() - began, output.total()
-                if offsets > (growth[-1].offsets if growth else 0):
-                    growth.append(Growth(now, offsets, usage.cpu_s))
-                return now - (growth[-1].seconds if growth else _START_S)
+                cpu.append((now, usage.cpu_s))
+                if offsets > (growth[-1][1] if growth else 0):
+                    growth.append((now, offsets))
+                return now - (growth[-1][0] if growth else _START_S)
 
             while process.poll() is None:
                 if look() > SILENCE_S and not ends:
@@ -98,8 +105,8 @@ def run(
             raise SystemExit(f"{' '.join(command)} failed with {process.returncode}:\n{tail}")
     if not growth and writes:
         raise SystemExit(f"{' '.join(command)} wrote nothing; see {log}")
-    ended = growth[-1].seconds if growth else clock.monotonic_s() - began
-    return Run(ended, usage.cpu_s, usage.peak_bytes, load, growth, lines)
+    ended = growth[-1][0] if growth else clock.monotonic_s() - began
+    return Run(began_s, ended, usage.peak_bytes, load, growth, cpu, lines)
 
 
 class Ends:
@@ -153,10 +160,32 @@ def save_output(bootstrap: str, topic: str, target: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """A run between two moments, from a quarter of the output to nine tenths of it."""
+    """How fast a run was between two moments, once it had started."""
 
     rows_per_s: float
     cpu_s_per_million: float
+
+
+def steady(found: Run, rows: int) -> Steady:
+    """By the engine's own epochs, if it tells them; else by the growth of its output.
+
+    The output says little where windows or epochs are large: of an epoch of four million rows it
+    comes at once, and Spark's own has it an epoch later. Flink's comes all the time.
+
+    From a quarter of the rows on. The epoch that ends the input is left out: some engines close
+    what is open then, some do not. So is the last tenth of an output.
+    """
+    points = [point for point in progress(found) if point[1] < rows]
+    if not points:
+        total = found.growth[-1][1]
+        points = [(at, rows * offsets // total) for at, offsets in found.growth]
+        points = [point for point in points if point[1] <= 0.9 * rows]
+    begun = [point for point in points if point[1] >= 0.25 * rows]
+    if len(begun) < _POINTS_MIN:
+        return Steady(rows / found.seconds, 1e6 * found.cpu_s() / rows)
+    (since, first), (until, last) = begun[0], begun[-1]
+    spent = found.cpu_s(since, until)
+    return Steady((last - first) / (until - since), 1e6 * spent / (last - first))
 
 
 def progress(found: Run) -> list[tuple[float, int]]:
@@ -167,28 +196,6 @@ def progress(found: Run) -> list[tuple[float, int]]:
         if told.get("event") == "epoch":
             points.append((at, told["counts"]["read"]))
         for epoch in told.get("epochs", ()):
-            before = points[-1] if points else (0.0, 0)
-            points.append((before[0] + epoch["ms"] / 1e3, before[1] + epoch["rows"]))
+            before = points[-1][1] if points else 0
+            points.append((epoch["ended_s"] - found.began_s, before + epoch["rows"]))
     return points
-
-
-def by_epochs(found: Run, rows: int) -> Steady:
-    """Like `steady`, from the engine's own progress: where windows are as large as epochs, the
-    output comes in too few pieces. CPU is that of the whole run."""
-    points = progress(found)
-    first = next(point for point in points if point[1] >= 0.25 * rows)
-    seconds = points[-1][0] - first[0]
-    if seconds <= 0:
-        return Steady(rows / found.seconds, 1e6 * found.cpu_s / rows)
-    return Steady((points[-1][1] - first[1]) / seconds, 1e6 * found.cpu_s / rows)
-
-
-def steady(found: Run, rows: int) -> Steady:
-    """How fast the run was once it had started: its input is as far as its output tells."""
-    total = found.growth[-1].offsets
-    first = next(at for at in found.growth if at.offsets >= 0.25 * total)
-    last = next(at for at in found.growth if at.offsets >= 0.9 * total)
-    share = rows * (last.offsets - first.offsets) / total
-    if last.seconds <= first.seconds:  # all of it came at once
-        return Steady(rows / found.seconds, 1e6 * found.cpu_s / rows)
-    return Steady(share / (last.seconds - first.seconds), 1e6 * (last.cpu_s - first.cpu_s) / share)

@@ -63,17 +63,15 @@ def _metrics(base: Path, kit: Kit, query: str, orders: Orders, epoch_rows: int |
 
 def table(metrics: str) -> str:
     """The phases of ``metrics``, by kind of task, the longest first."""
-    samples = {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(metrics)
-        for sample in family.samples
-    }
-    epochs = int(samples["tidegate_epoch",])
+    samples = [
+        sample for family in text_string_to_metric_families(metrics) for sample in family.samples
+    ]
+    epochs = int(next(sample.value for sample in samples if sample.name == "tidegate_epoch"))
     phases: dict[str, list[tuple[float, str]]] = {}
-    for (name, *labels), seconds in samples.items():
-        if name == "tidegate_phase_seconds_total":
-            task, phase = labels
-            phases.setdefault(task, []).append((seconds / epochs, phase))
+    for sample in samples:
+        if sample.name == "tidegate_phase_seconds_total":
+            spent = (sample.value / epochs, sample.labels["phase"])
+            phases.setdefault(sample.labels["task"], []).append(spent)
     lines = [f"{epochs} epochs; seconds of each\n"]
     for task, found in sorted(phases.items()):
         lines.append(f"{task:<24}{sum(seconds for seconds, _ in found):8.3f}")

@@ -124,8 +124,9 @@ class FinalAggregate(Executor):
         data = self._merged(parts) if many else pa.concat_tables(parts)
         self._held = []
         buckets = self._buckets(data)
-        order = np.argsort(buckets, kind="stable")
-        data, buckets = data.take(pa.array(order)), buckets[order]
+        if (buckets[1:] < buckets[:-1]).any():
+            order = np.argsort(buckets, kind="stable")
+            data, buckets = data.take(pa.array(order)), buckets[order]
         steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
         bounds = [0, *steps.tolist(), len(buckets)]
         for start, stop in pairwise(bounds):

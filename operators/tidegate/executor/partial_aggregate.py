@@ -1,10 +1,12 @@
 """PartialAggregate: the first phase of an aggregation, in front of the exchange.
 
 Contract. Rows in, partials out (`aggregates.partial_schema`): one row per group and epoch, emitted
-as one chunk at the barrier, then the latest watermark of each key column, then the barrier. Rows
-are aggregated as soon as they are many; what is held is merged at the barrier, and before it when
-it has grown to `HELD_ROWS_MAX` rows. Groups that do not repeat would be merged again and again in
-vain, so the bound doubles with what a merge leaves.
+as one chunk at the barrier, then the latest watermark of each key column, then the barrier.
+
+Rows are aggregated as soon as they are many, and at the barrier what is held is merged. How many is
+many depends on the groups: where a call leaves most rows as they were, the next one gets twice as
+many, so that rows whose groups seldom repeat are looked at once and not again and again. What waits
+and what is held is bounded in bytes; the bound on what is held doubles with what a merge leaves.
 
 Watermarks wait for the barrier because the rows before them do (RFC, Prop 1.1: a watermark may be
 postponed). Those of columns that are no keys end here (S4). Nothing is kept between epochs.
@@ -13,6 +15,7 @@ postponed). Those of columns that are no keys end here (S4). Nothing is kept bet
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
@@ -22,9 +25,11 @@ from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
-HELD_ROWS_MAX = 200_000
-CALL_ROWS_MIN = 32_768
+CALL_ROWS_MIN: Final = 32_768
 """Rows that wait to be aggregated in one call: a call costs as much as some ten thousand."""
+CALL_ROWS_MAX: Final = 1 << 20
+BYTES_MAX: Final = 64 << 20
+"""Of rows that wait, and of partials that are held."""
 
 
 class PartialAggregate(Executor):
@@ -39,16 +44,20 @@ class PartialAggregate(Executor):
         self._merge = merge_sql(node, "rows_")
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
+        self._waiting_bytes = 0
+        self._call_rows = CALL_ROWS_MIN
         self._held: list[pa.Table] = []
-        self._rows = 0
-        self._rows_max = HELD_ROWS_MAX
+        self._held_bytes = 0
+        self._held_bytes_max = BYTES_MAX
         self._watermarks: dict[str, Watermark] = {}
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
-            self._waiting.append(chunk.data.select(self._columns))
-            self._waiting_rows += chunk.data.num_rows
-            if self._waiting_rows >= CALL_ROWS_MIN:
+            rows = chunk.data.select(self._columns)
+            self._waiting.append(rows)
+            self._waiting_rows += rows.num_rows
+            self._waiting_bytes += rows.nbytes
+            if self._waiting_rows >= self._call_rows or self._waiting_bytes >= BYTES_MAX:
                 self._aggregate()
         return iter(())
 
@@ -62,7 +71,7 @@ class PartialAggregate(Executor):
         if self._held:
             self._merge_held()
             (partial,) = self._held
-            self._held, self._rows, self._rows_max = [], 0, HELD_ROWS_MAX
+            self._held, self._held_bytes, self._held_bytes_max = [], 0, BYTES_MAX
             yield Chunk(partial)
         yield from self._watermarks.values()
         yield barrier
@@ -72,15 +81,18 @@ class PartialAggregate(Executor):
         if not self._waiting:
             return
         rows = pa.concat_tables(self._waiting)
-        self._waiting, self._waiting_rows = [], 0
-        self._held.append(self._engine.query(self._partial, {"rows_": rows}))
-        self._rows += self._held[-1].num_rows
-        if self._rows > self._rows_max:
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+        partial = self._engine.query(self._partial, {"rows_": rows})
+        self._held.append(partial)
+        self._held_bytes += partial.nbytes
+        if 2 * partial.num_rows > rows.num_rows:
+            self._call_rows = min(2 * self._call_rows, CALL_ROWS_MAX)
+        if self._held_bytes > self._held_bytes_max:
             self._merge_held()
-            self._rows_max = max(HELD_ROWS_MAX, 2 * self._rows)
+            self._held_bytes_max = max(BYTES_MAX, 2 * self._held_bytes)
 
     def _merge_held(self) -> None:
         if len(self._held) > 1:
             together = pa.concat_tables(self._held)
             self._held = [self._engine.query(self._merge, {"rows_": together})]
-            self._rows = self._held[0].num_rows
+            self._held_bytes = self._held[0].nbytes

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from tidegate.phases import PHASES
+from tidegate.spark.ipc import packed, unpacked
 
 
 class Value(Protocol):
@@ -117,11 +118,10 @@ class SparkStateTable:
 
     def append(self, bucket: int, run: pa.Table, level: int = 0) -> None:
         number = self._vnode.number()
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, run.schema) as writer:
-            writer.write_table(run.combine_chunks())
+        with PHASES.phase("serialise"):
+            body = packed(run, "zstd")
         with PHASES.phase("state"):
-            self._vnode.runs.updateValue((number,), (sink.getvalue().to_pybytes(),))
+            self._vnode.runs.updateValue((number,), (body,))
         self._buckets.setdefault(bucket, []).append((number, level))
 
     def buckets(self) -> list[int]:
@@ -140,7 +140,8 @@ class SparkStateTable:
     def _read_run(self, number: int) -> pa.Table:
         with PHASES.phase("state"):
             stored = self._vnode.runs.getValue((number,))
-        return pa.ipc.open_stream(bytes(stored[0])).read_all()
+        with PHASES.phase("deserialise"):
+            return unpacked(bytes(stored[0]))
 
     def replace(self, bucket: int, below: int, run: pa.Table) -> None:
         runs = self._buckets[bucket]

@@ -15,6 +15,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from tidegate.spark.ipc import packed, unpacked
 from tidegate.types import (
     Barrier,
     Chunk,
@@ -120,7 +121,10 @@ def decode(kind: Kind, body: bytes) -> Message | AlignedBarrier:
 
 
 def encode_table(data: pa.Table, split: str | None) -> Iterator[bytes]:
-    """``data`` as Arrow IPC streams, each of about `BODY_BYTES_MAX` at most (one row at least)."""
+    """``data`` as Arrow IPC streams of about `BODY_BYTES_MAX` at most, before compression.
+
+    Each has one row at least.
+    """
     if data.num_rows == 0:
         return
     parts = max(1, -(-data.nbytes // BODY_BYTES_MAX))
@@ -129,16 +133,12 @@ def encode_table(data: pa.Table, split: str | None) -> Iterator[bytes]:
     if split is not None:
         schema = schema.with_metadata({_SPLIT_KEY: split.encode()})
     for start in range(0, data.num_rows, rows):
-        part = data.slice(start, rows).combine_chunks().cast(schema)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, schema) as writer:
-            writer.write_table(part)
-        yield sink.getvalue().to_pybytes()
+        yield packed(data.slice(start, rows).cast(schema), "lz4")
 
 
 def decode_chunk(body: bytes) -> Chunk:
     """The chunk of an IPC stream."""
-    data = pa.ipc.open_stream(body).read_all()
+    data = unpacked(body)
     split = (data.schema.metadata or {}).get(_SPLIT_KEY)
     return Chunk(data.replace_schema_metadata(None), split.decode() if split is not None else None)
 

@@ -87,7 +87,9 @@ def _write(
                 engine = worker_engine(job.time_zone)
                 writer_of(to_copy).write(engine.query(sql, {"rejected": data}))
         for target, sink in sorted(writers.items()):
-            for staged in PHASES.timed("sink", sink.close()):
+            with PHASES.phase("sink"):
+                closed = sink.close()
+            for staged in closed:
                 results.append((f"staged:{target}", json.dumps(astuple(staged)).encode()))
     except BaseException:
         for sink in writers.values():

@@ -1,5 +1,6 @@
 """Spark's own: ``withWatermark`` and its Kafka connector."""
 
+import datetime as dt
 import json
 import os
 import sys
@@ -57,8 +58,14 @@ def main(
         query_ = out.trigger(processingTime="0 seconds").start()
     query_.awaitTermination()
     epochs = [
-        {"rows": p.numInputRows, "ms": p.durationMs["triggerExecution"]}
-        for p in query_.recentProgress
+        {
+            "rows": progress.numInputRows,
+            "ended_s": dt.datetime.fromisoformat(
+                progress.timestamp.replace("Z", "+00:00")
+            ).timestamp()
+            + progress.durationMs["triggerExecution"] / 1000,
+        }
+        for progress in query_.recentProgress
     ]
     print(json.dumps({"epochs": epochs}), flush=True)
     spark.stop()

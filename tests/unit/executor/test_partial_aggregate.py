@@ -52,16 +52,32 @@ def test_null_keys_are_groups() -> None:
 
 
 def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregate, "HELD_ROWS_MAX", 3)
+    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 1)
+    monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 100)
     executor = an_aggregate()
-    executor._rows_max = 3
     for _ in range(10):
         TEXT.run(executor, "chunk: 10 a 1; 20 a 1")
-        assert executor._rows <= 4
+        assert executor._held_bytes <= 400
     assert len(executor._held) < 5
     (chunk, _) = executor.process(TEXT.parse("barrier 1"))
     assert isinstance(chunk, Chunk)
     assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
+
+
+def test_rows_whose_groups_do_not_repeat_are_aggregated_in_larger_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 2)
+    executor = an_aggregate()
+    calls = []
+    for number in range(16):
+        TEXT.run(executor, f"chunk: {number} a 1; {number} b 1")
+        calls.append(len(executor._held))
+    assert calls == [1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4]
+    repeated = an_aggregate()
+    for _ in range(4):
+        TEXT.run(repeated, "chunk: 10 a 1; 10 a 1; 10 a 1")
+    assert len(repeated._held) == 4
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
