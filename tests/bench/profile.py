@@ -1,6 +1,6 @@
 """``make profile``: where the time of an epoch goes, as a table.
 
-    python -m bench.profile [WORKLOAD [CASE]] [--rows 10000000] [--epoch-rows N]
+    python -m bench.profile [WORKLOAD [CASE]] [--rows 10000000] [--set NAME=VALUE]…
 
 Runs Tidegate on a workload of `bench.workloads` (orders; its first case) and shows what its metrics
 say: every job's ``metrics.prom`` has the same (``tidegate_phase_seconds_total``). Seconds of an
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("workload", nargs="?", default="orders")
     parser.add_argument("case", nargs="?")
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--epoch-rows", type=int)
+    parser.add_argument("--set", action="append", default=[], dest="settings")
     given = parser.parse_args()
     found = {workload.name: workload for workload in workloads(given.rows)}
     if given.workload not in found:
@@ -43,19 +43,20 @@ def main() -> None:
     try:
         with Cluster(base / "kafka") as cluster:
             orders = workload.cases[case]
-            text = _metrics(base, Kit(cluster.bootstrap), workload.query, orders, given.epoch_rows)
+            text = _metrics(base, Kit(cluster.bootstrap), workload.query, orders, given.settings)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     print(table(text))
 
 
-def _metrics(base: Path, kit: Kit, query: str, orders: Orders, epoch_rows: int | None) -> str:
+def _metrics(base: Path, kit: Kit, query: str, orders: Orders, given: list[str]) -> str:
     source = Topics(kit, base / "orders").filled(orders)
     target = kit.topic("profile", partitions=PARTITIONS)
     home = base / "run"
     home.mkdir()
     padded = orders.padding > 0
-    case = Case(query, kit.bootstrap, source, target, home, epoch_rows, padded=padded)
+    settings = dict(setting.split("=", 1) for setting in given)
+    case = Case(query, kit.bootstrap, source, target, home, padded=padded, settings=settings)
     (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
     run(engine.command(case), {}, kit.bootstrap, target, home / "log")
     return (home / "checkpoint" / "metrics.prom").read_text()

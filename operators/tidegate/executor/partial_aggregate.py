@@ -3,10 +3,11 @@
 Contract. Rows in, partials out (`aggregates.partial_schema`): one row per group and epoch, emitted
 as one chunk at the barrier, then the latest watermark of each key column, then the barrier.
 
-Rows are aggregated as soon as they are many, and at the barrier what is held is merged. How many is
-many depends on the groups: where a call leaves most rows as they were, the next one gets twice as
-many, so that rows whose groups seldom repeat are looked at once and not again and again. What waits
-and what is held is bounded in bytes; the bound on what is held doubles with what a merge leaves.
+Rows are aggregated when they are many, and at the barrier what is held is merged. How many is many
+depends on the groups: where a call leaves most rows as they were, it was in vain; its result is
+forgotten, and the rows wait until they are eight times as many. So rows whose groups seldom repeat
+are aggregated once, in one call, and not merged with each other again and again. What waits and
+what is held is bounded in bytes; the bound on what is held doubles with what a merge leaves.
 
 Watermarks wait for the barrier because the rows before them do (RFC, Prop 1.1: a watermark may be
 postponed). Those of columns that are no keys end here (S4). Nothing is kept between epochs.
@@ -27,7 +28,7 @@ from tidegate.types import Barrier, Chunk, Message, Watermark
 
 CALL_ROWS_MIN: Final = 32_768
 """Rows that wait to be aggregated in one call: a call costs as much as some ten thousand."""
-CALL_ROWS_MAX: Final = 1 << 20
+CALLS_APART: Final = 8
 BYTES_MAX: Final = 64 << 20
 """Of rows that wait, and of partials that are held."""
 
@@ -57,8 +58,10 @@ class PartialAggregate(Executor):
             self._waiting.append(rows)
             self._waiting_rows += rows.num_rows
             self._waiting_bytes += rows.nbytes
-            if self._waiting_rows >= self._call_rows or self._waiting_bytes >= BYTES_MAX:
+            if self._waiting_bytes >= BYTES_MAX:
                 self._aggregate()
+            elif self._waiting_rows >= self._call_rows:
+                self._aggregate(if_it_helps=True)
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
@@ -76,17 +79,18 @@ class PartialAggregate(Executor):
         yield from self._watermarks.values()
         yield barrier
 
-    def _aggregate(self) -> None:
-        """Aggregates the rows that wait."""
+    def _aggregate(self, if_it_helps: bool = False) -> None:
+        """Aggregates the rows that wait; they go on waiting if that hardly makes them fewer."""
         if not self._waiting:
             return
         rows = pa.concat_tables(self._waiting)
-        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
         partial = self._engine.query(self._partial, {"rows_": rows})
+        if if_it_helps and 2 * partial.num_rows > rows.num_rows:
+            self._call_rows *= CALLS_APART
+            return
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
         self._held.append(partial)
         self._held_bytes += partial.nbytes
-        if 2 * partial.num_rows > rows.num_rows:
-            self._call_rows = min(2 * self._call_rows, CALL_ROWS_MAX)
         if self._held_bytes > self._held_bytes_max:
             self._merge_held()
             self._held_bytes_max = max(BYTES_MAX, 2 * self._held_bytes)

@@ -64,20 +64,27 @@ def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatc
     assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
 
 
-def test_rows_whose_groups_do_not_repeat_are_aggregated_in_larger_calls(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_whose_groups_do_not_repeat_wait_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 2)
+    monkeypatch.setattr(partial_aggregate, "CALLS_APART", 2)
     executor = an_aggregate()
-    calls = []
-    for number in range(16):
-        TEXT.run(executor, f"chunk: {number} a 1; {number} b 1")
-        calls.append(len(executor._held))
-    assert calls == [1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4]
-    repeated = an_aggregate()
-    for _ in range(4):
-        TEXT.run(repeated, "chunk: 10 a 1; 10 a 1; 10 a 1")
-    assert len(repeated._held) == 4
+    waiting = []
+    for number in range(8):
+        TEXT.run(executor, f"chunk: {number % 4} a 1; {number % 4} b 1")
+        waiting.append(executor._waiting_rows)
+    assert waiting == [2, 4, 6, 8, 10, 12, 14, 0]
+    (chunk,) = TEXT.run(executor, "barrier 1")[:-1]
+    assert chunk.count("2 2") == 8
+
+
+def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 200)
+    executor = an_aggregate()
+    for number in range(100):
+        TEXT.run(executor, f"chunk: {number} a 1")
+        assert executor._waiting_bytes < 200
+    (chunk,) = TEXT.run(executor, "barrier 1")[:-1]
+    assert chunk.count(" 1 1") == 100
 
 
 @pytest.mark.parametrize("rows", [1, 3, 100])
