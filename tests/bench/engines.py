@@ -25,6 +25,9 @@ _SPARK_KAFKA: Final = (
     ("org.apache.commons", "commons-pool2", "2.13.1"),
 )
 """Spark's own connector, and what it needs, as its project's file names it."""
+_WAIT_S: Final = 86_400
+"""How late a row may be in engines that have one clock for all partitions that a worker reads. With
+the delay of the others they drop rows of a partition that is read behind another: a wrong answer."""
 _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
 
 
@@ -181,7 +184,7 @@ ENGINES: Final = (
         "Pathway",
         "pathway_.py",
         packages=("pathway==0.33.0",),
-        settings={"commit_ms": 1_000},
+        settings={"commit_ms": 1_000, "wait_s": _WAIT_S},
         slow=True,
     ),
     Engine(
@@ -189,7 +192,7 @@ ENGINES: Final = (
         "Bytewax",
         "bytewax_.py",
         packages=("bytewax==0.21.1", "confluent-kafka"),
-        settings={"workers": CORES},
+        settings={"workers": CORES, "wait_s": _WAIT_S},
         slow=True,
     ),
     Engine(

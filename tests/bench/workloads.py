@@ -31,7 +31,7 @@ def workloads(rows: int) -> tuple[Workload, ...]:
     return (
         Workload(
             "orders", "minutes by customer, JSON in and out", "windows", {"": plain},
-            slow=Orders(min(rows, 1_000_000)),
+            slow=Orders(min(rows, 500_000)),
         ),
         Workload(
             "copy", "each row decoded, and encoded again", "copy", {"": Orders(rows // 2)},

@@ -28,7 +28,8 @@ def main(
 
         keyed = op.map("order", messages, order)
         clock = win.EventClock(
-            ts_getter=lambda value: value[0], wait_for_system_duration=timedelta(seconds=5)
+            ts_getter=lambda value: value[0],
+            wait_for_system_duration=timedelta(seconds=settings["wait_s"]),
         )
         windower = win.TumblingWindower(length=timedelta(minutes=1), align_to=epoch)
         closed = win.fold_window(

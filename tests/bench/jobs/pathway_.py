@@ -36,7 +36,7 @@ def main(
             timed.time,
             window=pw.temporal.tumbling(duration=timedelta(minutes=1)),
             instance=timed.customer_id,
-            behavior=pw.temporal.exactly_once_behavior(shift=timedelta(seconds=5)),
+            behavior=pw.temporal.exactly_once_behavior(shift=timedelta(seconds=settings["wait_s"])),
         ).reduce(
             window_start=pw.this._pw_window_start.dt.strftime("%Y-%m-%d %H:%M:%S"),
             customer_id=pw.this._pw_instance,
