@@ -26,8 +26,8 @@ _SPARK_KAFKA: Final = (
 )
 """Spark's own connector, and what it needs, as its project's file names it."""
 _WAIT_S: Final = 86_400
-"""How late a row may be in engines that have one clock for all partitions that a worker reads. With
-the delay of the others they drop rows of a partition that is read behind another: a wrong answer."""
+"""How late a row may be in engines that have one clock for all partitions that a worker reads: with
+the delay of the others they drop rows of a partition that is read behind another."""
 _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
 
 
