@@ -56,7 +56,8 @@ class Case:
 class Engine:
     """An engine. ``packages`` are what its environment is made of; None: it runs in ours.
 
-    ``ends``: of a bounded topic its process ends by itself. ``slow``: it is measured on less.
+    ``ends``: of a bounded topic its process ends by itself. ``slow``: it is measured on less,
+    and as a whole: what starts soon, and writes at the end.
     """
 
     name: str

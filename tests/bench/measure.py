@@ -160,7 +160,7 @@ def save_output(bootstrap: str, topic: str, target: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """How fast a run was between two moments, once it had started."""
+    """How fast a run was between two moments, and what that cost."""
 
     rows_per_s: float
     cpu_s_per_million: float
@@ -182,10 +182,15 @@ def steady(found: Run, rows: int) -> Steady:
         points = [point for point in points if point[1] <= 0.9 * rows]
     begun = [point for point in points if point[1] >= 0.25 * rows]
     if len(begun) < _POINTS_MIN:
-        return Steady(rows / found.seconds, 1e6 * found.cpu_s() / rows)
+        return whole(found, rows)
     (since, first), (until, last) = begun[0], begun[-1]
     spent = found.cpu_s(since, until)
     return Steady((last - first) / (until - since), 1e6 * spent / (last - first))
+
+
+def whole(found: Run, rows: int) -> Steady:
+    """The same of all of a run: all that can be said where all output comes at the end."""
+    return Steady(rows / found.seconds, 1e6 * found.cpu_s() / rows)
 
 
 def progress(found: Run) -> list[tuple[float, int]]:
