@@ -145,7 +145,13 @@ def _tidegate(engine: Engine, case: Case) -> list[str]:
 
 
 ENGINES: Final = (
-    Engine("tidegate", "Tidegate", queries=("windows", "copy", "sort")),
+    Engine(
+        "tidegate",
+        "Tidegate",
+        queries=("windows", "copy", "sort"),
+        settings={"tidegate.epoch.bytes.max": "600mb"},
+        epoch_rows=6_000_000,
+    ),
     Engine(
         "native",
         "Spark withWatermark",

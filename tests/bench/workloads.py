@@ -42,8 +42,8 @@ def workloads(rows: int) -> tuple[Workload, ...]:
             engines=("tidegate",),
         ),
         Workload(
-            "keys", "minutes of 10 M rows by customer, for many customers", "windows",
-            {f"{count:,}": Orders(3 * rows // 2, customers=count, step_us=48) for count in KEYS},
+            "keys", "minutes of 12 M rows by customer, for many customers", "windows",
+            {f"{count:,}": Orders(3 * rows // 2, customers=count, step_us=40) for count in KEYS},
             engines=pair,
         ),
         Workload(
