@@ -13,11 +13,11 @@ import argparse
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from bench import live
 from bench.data import PARTITIONS
 from bench.engines import ENGINES, Case, Engine
 from bench.measure import Run, run
@@ -70,8 +70,8 @@ def _case(engine: Engine, kit: Kit, source: str, base: Path) -> Case:
 
 
 def _orders(kit: Kit, source: str, rate: int, seconds: float, base: Path) -> None:
-    command = [sys.executable, "-m", "bench.live", kit.bootstrap, source, str(rate), str(seconds)]
-    subprocess.run([*command, str(base / "ticks")], check=True)
+    command = live.command(kit.bootstrap, source, rate, seconds, base / "ticks")
+    subprocess.run(command, check=True)
 
 
 def _run(engine: Engine, case: Case) -> Run:

@@ -33,6 +33,12 @@ FROM (SELECT unnest($ids) AS id, unnest($times) AS t, unnest($prices)::DECIMAL(1
 """
 
 
+def command(servers: str, topic: str, rate: int, seconds: float, log: Path) -> list[str]:
+    """How to run it as a process."""
+    places = [servers, topic, str(rate), str(seconds), str(log)]
+    return [sys.executable, "-m", "bench.live", *places]
+
+
 def main(servers: str, topic: str, rate: int, seconds: float, log: Path) -> None:
     """Produces until the time is over."""
     producer = Producer(

@@ -6,13 +6,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import live
 from bench.data import PARTITIONS
 from bench.engines import Case, Engine
 from kafka.kit import Kit
@@ -34,8 +34,7 @@ class Live:
     @contextmanager
     def orders(self, rate: int, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
         """The process that sends so many orders a second, for so long."""
-        command = [sys.executable, "-m", "bench.live", self.servers, self.source]
-        command += [str(rate), str(seconds), str(self._ticks)]
+        command = live.command(self.servers, self.source, rate, seconds, self._ticks)
         with subprocess.Popen(command) as process:
             try:
                 yield process

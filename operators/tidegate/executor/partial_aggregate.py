@@ -29,6 +29,7 @@ from tidegate.types import Barrier, Chunk, Message, Watermark
 CALL_ROWS_MIN: Final = 32_768
 """Rows that wait to be aggregated in one call: a call costs as much as some ten thousand."""
 CALLS_APART: Final = 8
+"""How many times as many rows the next call gets where one was in vain."""
 BYTES_MAX: Final = 64 << 20
 """Of rows that wait, and of partials that are held."""
 
@@ -75,6 +76,7 @@ class PartialAggregate(Executor):
             self._merge_held()
             (partial,) = self._held
             self._held, self._held_bytes, self._held_bytes_max = [], 0, BYTES_MAX
+            self._call_rows = CALL_ROWS_MIN
             yield Chunk(partial)
         yield from self._watermarks.values()
         yield barrier
