@@ -3,11 +3,12 @@
 Contract. Rows in, partials out (`aggregates.partial_schema`): one row per group and epoch, emitted
 as one chunk at the barrier, then the latest watermark of each key column, then the barrier.
 
-Rows are aggregated when they are many, and at the barrier what is held is merged. How many is many
-depends on the groups: where a call leaves most rows as they were, it was in vain; its result is
-forgotten, and the rows wait until they are eight times as many. So rows whose groups seldom repeat
-are aggregated once, in one call, and not merged with each other again and again. What waits and
-what is held is bounded in bytes; the bound on what is held doubles with what a merge leaves.
+Rows wait for the barrier, and are aggregated there in one call; what waits and what is held is
+bounded in bytes, and where an epoch has more, the partials of its calls are merged at the barrier.
+The bound on what is held doubles with what a merge leaves. Calls while rows come, of some ten
+thousand each, would hold less, but a call of the engine costs as much as some ten thousand rows:
+they took six times as long with few groups, and twice as long with a million, where the same groups
+are then merged again and again.
 
 Watermarks wait for the barrier because the rows before them do (RFC, Prop 1.1: a watermark may be
 postponed). Those of columns that are no keys end here (S4). Nothing is kept between epochs.
@@ -26,11 +27,7 @@ from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
-CALL_ROWS_MIN: Final = 32_768
-"""Rows that wait to be aggregated in one call: a call costs as much as some ten thousand."""
-CALLS_APART: Final = 8
-"""How many times as many rows the next call gets where one was in vain."""
-BYTES_MAX: Final = 64 << 20
+BYTES_MAX: Final = 128 << 20
 """Of rows that wait, and of partials that are held."""
 
 
@@ -45,9 +42,7 @@ class PartialAggregate(Executor):
         self._partial = partial_sql(node, "rows_")
         self._merge = merge_sql(node, "rows_")
         self._waiting: list[pa.Table] = []
-        self._waiting_rows = 0
         self._waiting_bytes = 0
-        self._call_rows = CALL_ROWS_MIN
         self._held: list[pa.Table] = []
         self._held_bytes = 0
         self._held_bytes_max = BYTES_MAX
@@ -57,12 +52,9 @@ class PartialAggregate(Executor):
         if chunk.data.num_rows:
             rows = chunk.data.select(self._columns)
             self._waiting.append(rows)
-            self._waiting_rows += rows.num_rows
             self._waiting_bytes += rows.nbytes
             if self._waiting_bytes >= BYTES_MAX:
                 self._aggregate()
-            elif self._waiting_rows >= self._call_rows:
-                self._aggregate(if_it_helps=True)
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
@@ -76,21 +68,17 @@ class PartialAggregate(Executor):
             self._merge_held()
             (partial,) = self._held
             self._held, self._held_bytes, self._held_bytes_max = [], 0, BYTES_MAX
-            self._call_rows = CALL_ROWS_MIN
             yield Chunk(partial)
         yield from self._watermarks.values()
         yield barrier
 
-    def _aggregate(self, if_it_helps: bool = False) -> None:
-        """Aggregates the rows that wait; they go on waiting if that hardly makes them fewer."""
+    def _aggregate(self) -> None:
+        """Aggregates the rows that wait."""
         if not self._waiting:
             return
         rows = pa.concat_tables(self._waiting)
+        self._waiting, self._waiting_bytes = [], 0
         partial = self._engine.query(self._partial, {"rows_": rows})
-        if if_it_helps and 2 * partial.num_rows > rows.num_rows:
-            self._call_rows *= CALLS_APART
-            return
-        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
         self._held.append(partial)
         self._held_bytes += partial.nbytes
         if self._held_bytes > self._held_bytes_max:

@@ -52,7 +52,6 @@ def test_null_keys_are_groups() -> None:
 
 
 def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 1)
     monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 100)
     executor = an_aggregate()
     for _ in range(10):
@@ -65,19 +64,6 @@ def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatc
     assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
 
 
-def test_rows_whose_groups_do_not_repeat_wait_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 2)
-    monkeypatch.setattr(partial_aggregate, "CALLS_APART", 2)
-    executor = an_aggregate()
-    waiting = []
-    for number in range(8):
-        TEXT.run(executor, f"chunk: {number % 4} a 1; {number % 4} b 1")
-        waiting.append(executor._waiting_rows)
-    assert waiting == [2, 4, 6, 8, 10, 12, 14, 0]
-    (chunk,) = TEXT.run(executor, "barrier 1")[:-1]
-    assert chunk.count("2 2") == 8
-
-
 def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 200)
     executor = an_aggregate()
@@ -88,11 +74,11 @@ def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chunk.count(" 1 1") == 100
 
 
-@pytest.mark.parametrize("rows", [1, 3, 100])
+@pytest.mark.parametrize("most", [1, 60, 1_000])
 def test_when_rows_are_aggregated_changes_nothing(
-    rows: int, monkeypatch: pytest.MonkeyPatch
+    most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", rows)
+    monkeypatch.setattr(partial_aggregate, "BYTES_MAX", most)
     executor = an_aggregate()
     parts = ["chunk: 10 a 1; 10 b 2", "chunk: 10 a 3", "chunk: 20 a 4"]
     assert TEXT.run(executor, *parts) == []
