@@ -3,12 +3,11 @@
 Contract. Rows in, partials out (`aggregates.partial_schema`): one row per group and epoch, emitted
 as one chunk at the barrier, then the latest watermark of each key column, then the barrier.
 
-Rows wait for the barrier, and are aggregated there in one call; what waits and what is held is
-bounded in bytes, and where an epoch has more, the partials of its calls are merged at the barrier.
-The bound on what is held doubles with what a merge leaves. Calls while rows come, of some ten
-thousand each, would hold less, but a call of the engine costs as much as some ten thousand rows:
-they took six times as long with few groups, and twice as long with a million, where the same groups
-are then merged again and again.
+Rows are aggregated when they are many, and at the barrier what is held is merged. Where the first
+call leaves most rows as they were, it was in vain: its result is forgotten, and the rows wait for
+the barrier. So rows whose groups seldom repeat are aggregated once, in one call, and not merged
+with each other again and again. What waits and what is held is bounded in bytes; the bound on what
+is held doubles with what a merge leaves.
 
 Watermarks wait for the barrier because the rows before them do (RFC, Prop 1.1: a watermark may be
 postponed). Those of columns that are no keys end here (S4). Nothing is kept between epochs.
@@ -27,6 +26,9 @@ from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
+CALL_ROWS_MIN: Final = 524_288
+"""Rows that wait to be aggregated in one call. A call costs as much as some ten thousand; rows that
+wait are memory that the next rows cannot be decoded into, and fresh memory costs as much again."""
 BYTES_MAX: Final = 128 << 20
 """Of rows that wait, and of partials that are held."""
 
@@ -42,7 +44,10 @@ class PartialAggregate(Executor):
         self._partial = partial_sql(node, "rows_")
         self._merge = merge_sql(node, "rows_")
         self._waiting: list[pa.Table] = []
+        self._waiting_rows = 0
         self._waiting_bytes = 0
+        self._repeating = True
+        """Whether calls within an epoch make rows fewer, as far as is known."""
         self._held: list[pa.Table] = []
         self._held_bytes = 0
         self._held_bytes_max = BYTES_MAX
@@ -52,9 +57,12 @@ class PartialAggregate(Executor):
         if chunk.data.num_rows:
             rows = chunk.data.select(self._columns)
             self._waiting.append(rows)
+            self._waiting_rows += rows.num_rows
             self._waiting_bytes += rows.nbytes
             if self._waiting_bytes >= BYTES_MAX:
                 self._aggregate()
+            elif self._repeating and self._waiting_rows >= CALL_ROWS_MIN:
+                self._aggregate(if_it_helps=True)
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
@@ -64,6 +72,7 @@ class PartialAggregate(Executor):
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         self._aggregate()
+        self._repeating = True
         if self._held:
             self._merge_held()
             (partial,) = self._held
@@ -72,13 +81,16 @@ class PartialAggregate(Executor):
         yield from self._watermarks.values()
         yield barrier
 
-    def _aggregate(self) -> None:
-        """Aggregates the rows that wait."""
+    def _aggregate(self, if_it_helps: bool = False) -> None:
+        """Aggregates the rows that wait; they go on waiting if that hardly makes them fewer."""
         if not self._waiting:
             return
         rows = pa.concat_tables(self._waiting)
-        self._waiting, self._waiting_bytes = [], 0
         partial = self._engine.query(self._partial, {"rows_": rows})
+        if if_it_helps and 2 * partial.num_rows > rows.num_rows:
+            self._repeating = False
+            return
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
         self._held.append(partial)
         self._held_bytes += partial.nbytes
         if self._held_bytes > self._held_bytes_max:
