@@ -8,7 +8,8 @@ run with its start; CPU seconds per million rows; peak memory. The broker is not
 round the engines take turns, in another order; the files of the topic are read before each run, so
 that no engine waits for a disk that another has not waited for.
 
-Without ``--full``: orders alone, two rounds, under ten minutes. Results go to DIR (out/bench).
+Without ``--full``: orders alone, two rounds, under ten minutes. Results go to DIR (out/bench),
+beside those of other workloads that are there.
 """
 
 from __future__ import annotations
@@ -37,15 +38,16 @@ def main() -> None:
     """Measures, prints and writes; see the module."""
     given = _arguments()
     given.out.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"machine": machine(), "rounds": given.rounds, "workloads": {}}
+    file = given.out / "results.json"
+    results: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     base = Path(tempfile.mkdtemp(prefix="tidegate-bench-"))
     try:
         with Cluster(base / "kafka") as cluster:
             bench = _Bench(base, Kit(cluster.bootstrap), given.rounds)
             for workload in workloads(given.rows):
                 if workload.name in given.workloads:
-                    results["workloads"][workload.name] = bench.measure(workload, given.engines)
-                    (given.out / "results.json").write_text(json.dumps(results, indent=2))
+                    results[workload.name] = bench.measure(workload, given.engines)
+                    file.write_text(json.dumps(results, indent=2))
     finally:
         shutil.rmtree(base, ignore_errors=True)
     text = table(results)
@@ -102,7 +104,12 @@ class _Bench:
                 found.setdefault(name, []).append(result)
                 speed = f"{result['rows_per_s']:,} rows/s" if not result["wrong"] else "wrong"
                 print(f"{workload.name}, round {number + 1}, {name}: {speed}", result, flush=True)
-        return {"about": workload.about, "engines": _settings(engines), "runs": found}
+        return {
+            "about": workload.about,
+            "machine": machine(),
+            "engines": _settings(engines),
+            "runs": found,
+        }
 
     def _run(self, workload: Workload, engine: Engine, orders: Orders) -> dict[str, Any]:
         source = self._topics.filled(orders)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from bench import live
 from bench.data import PARTITIONS
-from bench.engines import ENGINES, Case, Engine
+from bench.engines import Case, Engine, engine_named
 from bench.measure import Run, run
 from bench.report import machine
 from kafka.broker import Cluster
@@ -37,7 +37,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    engines = [engine for engine in ENGINES if engine.name in given.engines]
+    engines = [engine_named(name) for name in given.engines]
     results: dict[str, Any] = {"machine": machine(), "rate": given.rate, "minutes": given.minutes}
     base = Path(tempfile.mkdtemp(prefix="tidegate-backlog-"))
     try:

@@ -211,3 +211,9 @@ ENGINES: Final = (
         slow=True,
     ),
 )
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of that name."""
+    (found,) = (engine for engine in ENGINES if engine.name == name)
+    return found

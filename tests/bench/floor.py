@@ -23,7 +23,7 @@ from statistics import median
 from typing import Any
 
 from bench.data import PARTITIONS, Orders, Topics
-from bench.engines import ENGINES, Case, Engine
+from bench.engines import Case, Engine, engine_named
 from bench.measure import progress, run
 from bench.report import machine
 from kafka.broker import Cluster
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    engines = [engine for engine in ENGINES if engine.name in ("tidegate", "native")]
+    engines = [engine_named(name) for name in ("tidegate", "native")]
     found: dict[str, list[float]] = {engine.name: [] for engine in engines}
     base = Path(tempfile.mkdtemp(prefix="tidegate-floor-"))
     try:

@@ -41,11 +41,11 @@ def main() -> None:
 
 def orders(figure: Any, found: Mapping[str, Any]) -> bool:
     """Rows a second of each engine that answered right: medians, and from least to most."""
-    if "orders" not in found["workloads"]:
+    if "orders" not in found:
         return False
     speeds = {
         name: [run["rows_per_s"] / 1e3 for run in runs]
-        for name, runs in found["workloads"]["orders"]["runs"].items()
+        for name, runs in found["orders"]["runs"].items()
         if not any(run["wrong"] for run in runs)
     }
     names = sorted(speeds, key=lambda name: median(speeds[name]))
@@ -65,10 +65,10 @@ def orders(figure: Any, found: Mapping[str, Any]) -> bool:
 
 def keys(figure: Any, found: Mapping[str, Any]) -> bool:
     """Rows a second over the number of customers."""
-    if "keys" not in found["workloads"]:
+    if "keys" not in found:
         return False
     lines: dict[str, list[tuple[int, float]]] = {}
-    for name, runs in found["workloads"]["keys"]["runs"].items():
+    for name, runs in found["keys"]["runs"].items():
         engine, _, count = name.partition(" ")
         speed = median(run["rows_per_s"] for run in runs) / 1e3
         lines.setdefault(engine, []).append((int(count.replace(",", "")), speed))

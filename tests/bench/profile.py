@@ -17,7 +17,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.data import PARTITIONS, Orders, Topics
-from bench.engines import ENGINES, Case
+from bench.engines import Case, engine_named
 from bench.measure import run
 from bench.workloads import workloads
 from kafka.broker import Cluster
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("workload", nargs="?", default="orders")
     parser.add_argument("case", nargs="?")
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--set", action="append", default=[], dest="settings")
+    parser.add_argument("--set", action="append", type=_setting, default=[], dest="settings")
     given = parser.parse_args()
     found = {workload.name: workload for workload in workloads(given.rows)}
     if given.workload not in found:
@@ -49,15 +49,21 @@ def main() -> None:
     print(table(text))
 
 
-def _metrics(base: Path, kit: Kit, query: str, orders: Orders, given: list[str]) -> str:
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE")
+    return name, value
+
+
+def _metrics(base: Path, kit: Kit, query: str, orders: Orders, given: list[tuple[str, str]]) -> str:
     source = Topics(kit, base / "orders").filled(orders)
     target = kit.topic("profile", partitions=PARTITIONS)
     home = base / "run"
     home.mkdir()
     padded = orders.padding > 0
-    settings = dict(setting.split("=", 1) for setting in given)
-    case = Case(query, kit.bootstrap, source, target, home, padded=padded, settings=settings)
-    (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
+    case = Case(query, kit.bootstrap, source, target, home, padded=padded, settings=dict(given))
+    engine = engine_named("tidegate")
     run(engine.command(case), {}, kit.bootstrap, target, home / "log")
     return (home / "checkpoint" / "metrics.prom").read_text()
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from tidegate.clock import SystemClock
 
 _HEAD = (
     "| | rows/s | with its start | × Tidegate's | CPU s per M rows | peak MB | rounds |\n"
@@ -16,7 +19,7 @@ _HEAD = (
 
 
 def machine() -> dict[str, Any]:
-    """What it ran on."""
+    """What it ran on, and when."""
     names = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text().splitlines()
@@ -27,17 +30,20 @@ def machine() -> dict[str, Any]:
         "cores": len(names),
         "cpu": names[0] if names else platform.machine(),
         "memory_gb": round(memory / (1 << 30)),
+        "day": datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC).date().isoformat(),
     }
 
 
 def table(results: dict[str, Any]) -> str:
     """Markdown: a table for each workload."""
-    parts = [f"{results['machine']['cores']} cores, {results['machine']['cpu']}\n"]
-    for name, found in results["workloads"].items():
-        parts.append(f"\n### {name}: {found['about']}\n\n{_HEAD}")
+    parts = []
+    for name, found in results.items():
+        where = f"{found['machine']['cores']} cores, {found['machine']['cpu']}"
+        parts.append(f"### {name}: {found['about']}\n\n{where}\n\n{_HEAD}")
         ours = _median_of(found["runs"], "tidegate")
         for engine, runs in found["runs"].items():
             parts.append(_line(engine, runs, ours))
+        parts.append("\n")
     return "".join(parts)
 
 

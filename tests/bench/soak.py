@@ -20,7 +20,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from bench.engines import ENGINES
+from bench.engines import engine_named
 from bench.processes import memory, name_of, tree
 from bench.report import machine
 from bench.running import Live, running
@@ -45,7 +45,7 @@ def main() -> None:
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     base = Path(tempfile.mkdtemp(prefix="tidegate-soak-"))
-    (engine,) = (engine for engine in ENGINES if engine.name == "tidegate")
+    engine = engine_named("tidegate")
     settings = {"tidegate.epoch.interval": given.interval}
     samples: list[dict[str, float]] = []
     try:

@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.json_exact import decode_exact
-from tidegate.connectors.json_scan import has_boolean, not_json, string_bytes
+from tidegate.connectors.json_scan import not_json, not_json_or_boolean, string_bytes
 from tidegate.connectors.json_shape import (
     RAW,
     Branch,
@@ -132,7 +132,7 @@ def _suspicious(lines: pa.Array, plan: _Plan) -> bool:
     if (starts[1:] == starts[:-1]).any() or (data[starts[:-1]] != ord("{")).any():
         return True
     numeric = any(leaf.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE) for leaf in plan.leaves)
-    return not_json(data) or (numeric and has_boolean(data))
+    return not_json_or_boolean(data) if numeric else not_json(data)
 
 
 def _leaf_columns(branch: Branch, columns: list[Any]) -> list[tuple[Leaf, Any]]:

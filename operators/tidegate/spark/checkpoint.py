@@ -170,9 +170,11 @@ class Checkpoint:
     def check_spark_log(self) -> None:
         """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
         logs = {name: self._spark_log(name) for name in ("offsets", "commits")}
-        for name, numbers in logs.items():
-            for number in numbers[-2:]:
-                self._check_spark_file(f"spark/{name}/{number}", 3 if name == "offsets" else 1)
+        offsets: dict[int, bytes] = {}  # of the newest two batches
+        for number in logs["offsets"][-2:]:
+            offsets[number] = self._spark_file(f"spark/offsets/{number}", 3)[2]
+        for number in logs["commits"][-2:]:
+            self._spark_file(f"spark/commits/{number}", 1)
         # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order.
         planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
         last = self.last_epoch()
@@ -182,13 +184,13 @@ class Checkpoint:
                 f"Spark has planned {planned} and committed {committed}",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
-        if last - 1 in logs["offsets"]:
-            self._check_same_epoch(last)
+        if last - 1 in offsets:
+            self._check_same_epoch(last, offsets[last - 1])
 
-    def _check_same_epoch(self, epoch: int) -> None:
+    def _check_same_epoch(self, epoch: int, text: bytes) -> None:
         """On S3 a driver that lost its lease can still write over an offset of Spark's."""
-        text, entry = self.spark_offset(epoch), self.entry(epoch)
-        offset = {} if text == "-" else self._json_of(f"spark/offsets/{epoch - 1}", text)
+        entry = self.entry(epoch)
+        offset = {} if text == b"-" else self._json_of(f"spark/offsets/{epoch - 1}", text)
         time_us = offset.get("time_us") if isinstance(offset, dict) else None
         if entry is not None and time_us not in (None, entry.time_us):
             raise TrustError(
@@ -201,7 +203,8 @@ class Checkpoint:
         """The numbers of the files of one of Spark's logs, in order."""
         return sorted(int(n) for n in self.store.names(f"spark/{name}") if n.isdigit())
 
-    def _check_spark_file(self, name: str, lines_min: int) -> None:
+    def _spark_file(self, name: str, lines_min: int) -> list[bytes]:
+        """The lines of a file of one of Spark's logs: a version, then documents."""
         try:
             lines = self.store.read(name).split(b"\n")
         except OSError as error:
@@ -211,6 +214,7 @@ class Checkpoint:
         for line in lines[1:]:
             if line not in (b"", b"-"):
                 self._json_of(name, line)
+        return lines
 
     def _read_json(self, name: str, what: str) -> dict[str, Any]:
         try:

@@ -69,7 +69,10 @@ def _process_start(pid: int) -> str:
 
 
 class Lease:
-    """Held from `acquire` to `release`, renewed by a thread of its own. ``store`` has its files."""
+    """Held from `acquire` to `release`, renewed by a thread of its own.
+
+    ``store`` has its files and nothing else; it is prepared already.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -84,7 +87,6 @@ class Lease:
 
         Raises LeaseHeldError while another driver holds it.
         """
-        self._store.prepare()
         term, note = self._last_term(), ""
         if term:
             note = self._judge(term, takeover)

@@ -87,8 +87,9 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
     elif not choice.query:
         _refuse_keys(target, about, choice.tables or sources)
     home = checkpoint.store.below(f"replays/{_key(target, choice)}")
-    home.prepare()
-    lease = Lease(home.below("lease"), clock)
+    leases = home.below("lease")
+    leases.prepare()
+    lease = Lease(leases, clock)
     lease.acquire(False)
     try:
         return _replay(checkpoint, target, choice, sources, home)

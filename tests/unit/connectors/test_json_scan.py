@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tidegate.connectors.json_scan import has_boolean, not_json, string_bytes
+from tidegate.connectors.json_scan import not_json, not_json_or_boolean, string_bytes
 
 
 def scan(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
@@ -29,11 +29,21 @@ def test_silent_otherwise(text: str) -> None:
     assert not not_json(scan(text))
 
 
-def test_booleans_are_found_at_every_place() -> None:
-    assert not has_boolean(scan('{"ru":"ls","rule":"else"}'))
-    for text in ("true", "false"):
-        for before in (0, *range((1 << 16) - 8, (1 << 16) + 4)):
-            assert has_boolean(scan("x" * before + text + "x" * 100_000))
+@pytest.mark.parametrize("text", [":true,", ":false}", "[false]", "true ", "true\t", " false\r"])
+def test_booleans_are_found_at_every_place(text: str) -> None:
+    assert not not_json(scan(text))
+    for before in (0, *range((1 << 16) - 16, (1 << 16) + 4)):
+        assert not_json_or_boolean(scan("x" * before + text + "x" * 100_000))
+
+
+@pytest.mark.parametrize("text", [*GOOD, '{"true":"else","a":1}', '{"a":"rule ","b":[1]}'])
+def test_silent_without_booleans(text: str) -> None:
+    assert not not_json_or_boolean(scan(text))
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_with_booleans_the_rest_is_found_too(text: str) -> None:
+    assert not_json_or_boolean(scan("x" * 70_000 + text))
 
 
 def test_bytes_of_a_slice() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from executor_kit import ENGINE, Text, leaf
@@ -52,7 +53,6 @@ def test_null_keys_are_groups() -> None:
 
 
 def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 1)
     monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 100)
     executor = an_aggregate()
     for _ in range(10):
@@ -65,22 +65,17 @@ def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatc
     assert sorted(TEXT.show(chunk)[7:].split("; ")) == ["10 a 10 10", "20 a 10 10"]
 
 
-def test_rows_whose_groups_seldom_repeat_wait_for_the_barrier(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", 4)
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_rows_that_wait_keep_nothing_else_in_memory(pieces: int) -> None:
     executor = an_aggregate()
-    for epoch in (1, 2):
-        waiting = []
-        for number in range(8):
-            TEXT.run(executor, f"chunk: {number % 4} a 1; {number % 4} b 1")
-            waiting.append(executor._waiting_rows)
-        assert waiting == [2, 4, 6, 8, 10, 12, 14, 16]
-        (chunk,) = TEXT.run(executor, f"barrier {epoch}")[:-1]
-        assert chunk.count("2 2") == 8
-    for _ in range(8):  # each epoch is asked anew
-        TEXT.run(executor, "chunk: 1 a 1; 1 a 1")
-        assert executor._waiting_rows < 4
+    chunk = TEXT.parse("chunk: 10 a 1; 10 b 2")
+    assert isinstance(chunk, Chunk)
+    data = pa.concat_tables([chunk.data] * pieces)
+    list(executor.on_chunk(Chunk(data)))
+    (waiting,) = executor._waiting
+    for name in ("w", "v"):
+        given = {part.buffers()[1].address for part in data.column(name).chunks}
+        assert not given & {part.buffers()[1].address for part in waiting.column(name).chunks}
 
 
 def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,11 +88,10 @@ def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chunk.count(" 1 1") == 100
 
 
-@pytest.mark.parametrize(("rows", "most"), [(1, 1_000), (3, 1_000), (100, 1_000), (100, 60)])
+@pytest.mark.parametrize("most", [1, 60, 1_000])
 def test_when_rows_are_aggregated_changes_nothing(
-    rows: int, most: int, monkeypatch: pytest.MonkeyPatch
+    most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(partial_aggregate, "CALL_ROWS_MIN", rows)
     monkeypatch.setattr(partial_aggregate, "BYTES_MAX", most)
     executor = an_aggregate()
     parts = ["chunk: 10 a 1; 10 b 2", "chunk: 10 a 3", "chunk: 20 a 4"]
