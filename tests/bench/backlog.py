@@ -4,7 +4,8 @@
 
 Each engine reads half a minute of orders and is stopped. Then orders come for ten minutes. Each
 engine, in turn, goes on from its own checkpoint: how long it takes from the start of its process to
-the last window that can close, and how many of the backlog's rows that is a second.
+the last window that can close, and how many of the backlog's rows that is a second. The windows of
+both halves are then compared with what they must be.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import live
-from bench.data import PARTITIONS
+from bench.data import PARTITIONS, Windows
 from bench.engines import Case, Engine, engine_named
-from bench.measure import Run, run
+from bench.measure import Run, run, save_output
 from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
 
 _BEFORE_S: Final = 30.0
+_WINDOW_S: Final = 5
 
 
 def main() -> None:
@@ -50,8 +52,14 @@ def main() -> None:
                 engine.prepare()
                 _run(engine, cases[engine.name])
             _orders(kit, source, given.rate, 60 * given.minutes, base)
+            save_output(kit.bootstrap, source, base / "orders" / "all")
+            answer = Windows(base / "orders", late=False, closes=False, window_s=_WINDOW_S)
             for engine in engines:
-                found = _run(engine, cases[engine.name])
+                case = cases[engine.name]
+                found = _run(engine, case)
+                save_output(kit.bootstrap, case.target, case.home / "output")
+                if wrong := answer.differ(case.home / "output"):
+                    raise SystemExit(f"{engine.name}: {wrong}")
                 results[engine.name] = {
                     "seconds": round(found.seconds, 1),
                     "rows_per_s": round(given.rate * 60 * given.minutes / found.seconds),
@@ -66,7 +74,7 @@ def main() -> None:
 def _case(engine: Engine, kit: Kit, source: str, base: Path) -> Case:
     target = kit.topic(f"drained-{engine.name}", partitions=PARTITIONS)
     home = Path(tempfile.mkdtemp(dir=base))
-    return Case("windows", kit.bootstrap, source, target, home, bounded=False, window_s=5)
+    return Case("windows", kit.bootstrap, source, target, home, bounded=False, window_s=_WINDOW_S)
 
 
 def _orders(kit: Kit, source: str, rate: int, seconds: float, base: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from bench.queries import sql_of
 from kafka.broker import cache, locked, resolved_jars
+from tidegate.spark.gateway import DEFAULTS
 from tidegate.spark.s3a import settings_for
 from tidegate.store.place import open_store
 
@@ -25,6 +26,7 @@ _SPARK_KAFKA: Final = (
     ("org.apache.commons", "commons-pool2", "2.13.1"),
 )
 """Spark's own connector, and what it needs, as its project's file names it."""
+_FILES: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _WAIT_S: Final = 86_400
 """How late a row may be in engines that have one clock for all partitions that a worker reads: with
 the delay of the others they drop rows of a partition that is read behind another."""
@@ -56,7 +58,8 @@ class Case:
 class Engine:
     """An engine. ``packages`` are what its environment is made of; None: it runs in ours.
 
-    ``ends``: of a bounded topic its process ends by itself. ``slow``: it is measured on less,
+    ``ends``: of a bounded topic its process ends by itself. ``closes``: the last windows of one
+    close. ``slow``: it is measured on less,
     and as a whole: what starts soon, and writes at the end.
     """
 
@@ -68,6 +71,7 @@ class Engine:
     queries: tuple[str, ...] = ("windows", "copy")
     epoch_rows: int | None = None
     ends: bool = True
+    closes: bool = True
     slow: bool = False
 
     def prepare(self) -> None:
@@ -163,10 +167,14 @@ ENGINES: Final = (
                 "spark.driver.memory": "6g",
                 "spark.sql.shuffle.partitions": str(CORES),
                 "spark.sql.session.timeZone": "UTC",
+                "spark.sql.streaming.numRecentProgressUpdates": "100000",  # all its epochs
+                # As ours: its own choice starts a process for each file of a local checkpoint.
+                _FILES: DEFAULTS[_FILES],
             },
         },
         # Its best of 0.5, 1, 2 and 4 million, as its own state store is better than RocksDB here.
         epoch_rows=2_000_000,
+        closes=False,
     ),
     Engine(
         "flink",
@@ -208,6 +216,7 @@ ENGINES: Final = (
         "quix.py",
         packages=("quixstreams==3.28.1",),
         ends=False,
+        closes=False,
         slow=True,
     ),
 )

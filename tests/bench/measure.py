@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -62,7 +62,8 @@ def run(
 ) -> Run:
     """Runs ``command`` until it ends, or, unless it ``ends``, is silent.
 
-    Raises SystemExit when it fails, or has no output although it ``writes``.
+    The topic may have some output already. Raises SystemExit when it fails, or has no output
+    although it ``writes``.
     """
     clock = SystemClock()
     load = os.getloadavg()[0]
@@ -83,24 +84,27 @@ def run(
         growth: list[tuple[float, int]] = []
         cpu: list[tuple[float, float]] = []
         with Usage(process.pid) as usage, Ends(bootstrap, topic) as output:
+            before = output.total()
 
             def look() -> float:
-                now, offsets = clock.monotonic_s() - began, output.total()
+                now, offsets = clock.monotonic_s() - began, output.total() - before
                 cpu.append((now, usage.cpu_s))
                 if offsets > (growth[-1][1] if growth else 0):
                     growth.append((now, offsets))
                 return now - (growth[-1][0] if growth else _START_S)
 
+            silent = False
             while process.poll() is None:
                 if look() > SILENCE_S and not ends:
                     usage.stop()  # what it does from here on is not the work
+                    silent = True
                     process.terminate()
                     process.wait(60)
                     break
                 clock.sleep(_LOOK_S)
             look()
         listener.join(10)
-        if ends and process.returncode:
+        if process.returncode and not silent:
             tail = "\n".join(log.read_text(errors="replace").splitlines()[-20:])
             raise SystemExit(f"{' '.join(command)} failed with {process.returncode}:\n{tail}")
     if not growth and writes:
@@ -134,7 +138,8 @@ class Ends:
 
 
 def save_output(bootstrap: str, topic: str, target: Path) -> int:
-    """Writes the values of a topic's committed messages as lines; gives how many there are."""
+    """Writes the values of a topic's committed messages as lines, a file for each partition, into
+    the new directory ``target``; gives how many there are."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -145,52 +150,60 @@ def save_output(bootstrap: str, topic: str, target: Path) -> int:
         }
     )
     consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+    target.mkdir(parents=True)
     open_, count = PARTITIONS, 0
-    with target.open("wb") as file:
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context((target / f"{number}.json").open("wb"))
+            for number in range(PARTITIONS)
+        ]
         while open_:
             for message in consumer.consume(10_000, 1.0):
                 if message.error() is not None:
                     open_ -= 1
                     continue
-                file.write((message.value() or b"") + b"\n")
+                files[message.partition() or 0].write((message.value() or b"") + b"\n")
                 count += 1
     consumer.close()
     return count
 
 
 @dataclass(frozen=True, slots=True)
-class Steady:
-    """How fast a run was between two moments, and what that cost."""
+class Speed:
+    """How fast a run was, what that cost, and what tells: its epochs, its output, the whole."""
 
     rows_per_s: float
     cpu_s_per_million: float
+    by: str
 
 
-def steady(found: Run, rows: int) -> Steady:
-    """By the engine's own epochs, if it tells them; else by the growth of its output.
+def steady(found: Run, rows: int) -> Speed:
+    """Once the engine has started: by its own epochs if it tells them, else by its output's growth.
 
     The output says little where windows or epochs are large: of an epoch of four million rows it
     comes at once, and Spark's own has it an epoch later. Flink's comes all the time.
 
     From a quarter of the rows on. The epoch that ends the input is left out: some engines close
-    what is open then, some do not. So is the last tenth of an output.
+    what is open then, some do not. So is the last tenth of an output. Where too few epochs are
+    left, the whole has to do.
     """
-    points = [point for point in progress(found) if point[1] < rows]
-    if not points:
+    if epochs := progress(found):
+        points, by = [point for point in epochs if point[1] < rows], "epochs"
+    else:
         total = found.growth[-1][1]
         points = [(at, rows * offsets // total) for at, offsets in found.growth]
-        points = [point for point in points if point[1] <= 0.9 * rows]
+        points, by = [point for point in points if point[1] <= 0.9 * rows], "output"
     begun = [point for point in points if point[1] >= 0.25 * rows]
     if len(begun) < _POINTS_MIN:
         return whole(found, rows)
     (since, first), (until, last) = begun[0], begun[-1]
     spent = found.cpu_s(since, until)
-    return Steady((last - first) / (until - since), 1e6 * spent / (last - first))
+    return Speed((last - first) / (until - since), 1e6 * spent / (last - first), by)
 
 
-def whole(found: Run, rows: int) -> Steady:
-    """The same of all of a run: all that can be said where all output comes at the end."""
-    return Steady(rows / found.seconds, 1e6 * found.cpu_s() / rows)
+def whole(found: Run, rows: int) -> Speed:
+    """Of all of a run, with its start: all that can be said where all output comes at the end."""
+    return Speed(rows / found.seconds, 1e6 * found.cpu_s() / rows, "whole")
 
 
 def progress(found: Run) -> list[tuple[float, int]]:

@@ -14,8 +14,7 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 class Usage:
     """CPU seconds and peak memory (proportional set size) of a process tree.
 
-    The CPU time of a process that ends between two looks counts as far as its parent, if that is
-    in the tree, or the last look have it.
+    Of a process that ends between two looks, the CPU time as of the last look counts.
     """
 
     def __init__(self, pid: int) -> None:

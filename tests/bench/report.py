@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +14,8 @@ from typing import Any
 from tidegate.clock import SystemClock
 
 _HEAD = (
-    "| | rows/s | with its start | × Tidegate's | CPU s per M rows | peak MB | rounds |\n"
-    "|---|---|---|---|---|---|---|\n"
+    "| | rows/s | told by | with its start | × Tidegate's | CPU s per M rows | peak MB | rounds |\n"
+    "|---|---|---|---|---|---|---|---|\n"
 )
 
 
@@ -30,8 +31,18 @@ def machine() -> dict[str, Any]:
         "cores": len(names),
         "cpu": names[0] if names else platform.machine(),
         "memory_gb": round(memory / (1 << 30)),
+        "commit": _commit(),
         "day": datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC).date().isoformat(),
     }
+
+
+def _commit() -> str:
+    """What of us was measured; "" outside of a clone."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def table(results: dict[str, Any]) -> str:
@@ -40,28 +51,33 @@ def table(results: dict[str, Any]) -> str:
     for name, found in results.items():
         where = f"{found['machine']['cores']} cores, {found['machine']['cpu']}"
         parts.append(f"### {name}: {found['about']}\n\n{where}\n\n{_HEAD}")
-        ours = _median_of(found["runs"], "tidegate")
-        for engine, runs in found["runs"].items():
-            parts.append(_line(engine, runs, ours))
+        for case, runs in found["runs"].items():
+            ours = " ".join(["tidegate", *case.split()[1:]])
+            parts.append(_line(case, runs, found["runs"].get(ours, [])))
         parts.append("\n")
     return "".join(parts)
 
 
-def _median_of(runs: dict[str, list[dict[str, Any]]], name: str) -> float:
-    of_it = [found for engine, found in runs.items() if engine.split()[0] == name]
-    return median(run["rows_per_s"] for run in of_it[0]) if of_it else 0.0
-
-
-def _line(engine: str, runs: list[dict[str, Any]], ours: float) -> str:
+def _line(name: str, runs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
+    """``ours``: Tidegate's runs of the same case. The ratio is of what was measured alike."""
     wrong = sorted({run["wrong"] for run in runs if run["wrong"]})
     if wrong:
-        return f"| {engine} | wrong: {wrong[0]} | | | | | {len(runs)} |\n"
+        return f"| {name} | wrong: {wrong[0]} | | | | | | {len(runs)} |\n"
+    by = sorted({run["by"] for run in runs})
     speed = _spread([run["rows_per_s"] for run in runs])
-    whole = _spread([run["rows_per_s_with_start"] for run in runs])
-    ratio = median(run["rows_per_s"] for run in runs) / ours if ours else 0.0
+    started = _spread([run["rows_per_s_with_start"] for run in runs])
+    figure = "rows_per_s_with_start" if "whole" in by else "rows_per_s"
+    ratio = ""
+    if ours and not any(run["wrong"] for run in ours):
+        theirs, of_us = (median(run[figure] for run in each) for each in (runs, ours))
+        ratio = f"{theirs / of_us:.3f}"
     cpu = median(run["cpu_s_per_million"] for run in runs)
     peak = max(run["peak_mb"] for run in runs)
-    return f"| {engine} | {speed} | {whole} | {ratio:.2f} | {cpu:.2f} | {peak:,} | {len(runs)} |\n"
+    told = f"{', '.join(by)} of {runs[0]['rows']:,}"
+    return (
+        f"| {name} | {speed} | {told} | {started} | {ratio} | {cpu:.2f} | {peak:,} |"
+        f" {len(runs)} |\n"
+    )
 
 
 def _spread(values: Sequence[float]) -> str:

@@ -80,7 +80,10 @@ class _Window:
             return True
         if not self._spaced or not (closing & (self._data[:-1] <= ord(" "))).any():
             return False
-        return _TRAILING_COMMA.search(self._data.tobytes()) is not None
+        text = self._data.tobytes()
+        if text[:_OVERLAP].isspace():  # what stands before these lies in another window
+            text = b"," + text
+        return _TRAILING_COMMA.search(text) is not None
 
     def _has_special(self) -> bool:
         """NaN or Infinity, in capitals or not, where a value may begin."""

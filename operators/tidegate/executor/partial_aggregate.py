@@ -31,7 +31,7 @@ from tidegate.plan.nodes import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 BYTES_MAX: Final = 128 << 20
-"""Of rows that wait, and of partials that are held."""
+"""Of rows that wait, and of partials that are held; of each aggregation, in each task."""
 
 
 class PartialAggregate(Executor):

@@ -154,6 +154,11 @@ class Checkpoint:
         """The newest epoch with an entry, 0 when there is none."""
         return max(self._epochs(), default=0)
 
+    def published_epoch(self) -> int:
+        """The newest epoch that is published for sure: its entry is there a moment before that."""
+        last = self.last_epoch()
+        return last if last == 0 or self.is_committed(last) else last - 1
+
     def planned_epoch(self) -> int:
         """The newest epoch that Spark has planned, 0 when there is none; it may be running."""
         offsets = self._spark_log("offsets")
@@ -175,10 +180,11 @@ class Checkpoint:
             offsets[number] = self._spark_file(f"spark/offsets/{number}", 3)[2]
         for number in logs["commits"][-2:]:
             self._spark_file(f"spark/commits/{number}", 1)
-        # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order.
+        # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
+        # and all of them before anything of epoch N + 1.
         planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
         last = self.last_epoch()
-        if not committed <= last <= planned:
+        if not max(committed, planned - 1) <= last <= planned:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: the epoch log ends with epoch {last}, "
                 f"Spark has planned {planned} and committed {committed}",

@@ -18,7 +18,7 @@ from tidegate.clock import Clock
 from tidegate.connectors.base import FencingCommitter, Progress, SinkCommitter, StagedFile
 from tidegate.connectors.registry import is_bounded
 from tidegate.connectors.staging import writer_of
-from tidegate.errors import InvariantError, LeaseHeldError
+from tidegate.errors import InvariantError, LeaseHeldError, TrustError
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
@@ -99,7 +99,7 @@ class Committer:
             try:
                 self._checkpoint.write_entry(entry)
             except FileExistsError:
-                entry = self._adopted(epoch)
+                entry = self._adopted(epoch, entry.time_us)
         self._last = entry
         hit("after-entry", epoch)
         self._publish(entry)
@@ -115,16 +115,23 @@ class Committer:
             for committer in self._committers.values():
                 committer.discard_unknown(self._last.epoch)
 
-    def _adopted(self, epoch: int) -> Entry:
+    def _adopted(self, epoch: int, time_us: int) -> Entry:
         """The entry of the driver before this one, whose last write came in behind the takeover.
 
-        It is the same epoch, of the same rows: its offsets were in Spark's log. What it lists as
-        staged is still there, since `tidy` leaves later epochs than the newest alone.
+        It is the same epoch, of the same rows, if its offsets were in Spark's log: then it has the
+        same time. What it lists as staged is still there, since `tidy` leaves later epochs than the
+        newest alone.
         """
         self.check_lease()
         entry = self._checkpoint.entry(epoch)
         if entry is None:
             raise LeaseHeldError(f"another driver has written epoch {epoch}, and removed it")
+        if entry.time_us != time_us:
+            raise TrustError(
+                f"the driver before this one has written epoch {epoch} of other rows",
+                detail=f"its epoch began at {entry.time_us}, this one's at {time_us}",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
         return entry
 
     def check_lease(self) -> None:

@@ -59,11 +59,11 @@ class MetricsFile:
 
     def flush(self) -> None:
         """Writes what has not been written. A store that takes no file does not end the job."""
-        if self._waiting is None:
+        entry, self._waiting = self._waiting, None  # at once: two threads of the driver come here
+        if entry is None:
             return
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Epoch(self._plan, self._waiting, self._profile))
-        self._waiting = None
+        registry.register(_Epoch(self._plan, entry, self._profile))
         self._written_s = self._clock.monotonic_s()
         with suppress(OSError, StoreError):
             self._store.write(NAME, generate_latest(registry))

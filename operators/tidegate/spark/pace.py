@@ -1,9 +1,10 @@
 """How many rows an epoch takes: settings bound it, and it adapts to a duration (design §2).
 
 Three bounds, the lowest counts: ``tidegate.epoch.rows.max``; ``tidegate.epoch.bytes.max`` over the
-bytes that a row had of late; and a number that follows from how long epochs took. The last one
-halves, or less, when an epoch took more than ``tidegate.epoch.duration``, and doubles, up to the
-first, when a full one took far less. The first epoch of a run does not count: it starts workers.
+bytes that a row had of late, or `ROWS_BLIND` before any was read; and a number that follows from
+how long epochs took. The last one halves, or less, when an epoch took more than
+``tidegate.epoch.duration``, and doubles, up to the first, when a full one took far less. The first
+epoch of a run does not count: it starts workers.
 
 None of it changes what a job gives (S6).
 """
@@ -13,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+ROWS_BLIND: Final = 65_536
+"""Rows of an epoch while nobody knows how large they are."""
 _ROWS_MIN: Final = 1_000
 _SHRINK_MAX: Final = 4
 _SLACK: Final = 0.6
@@ -32,8 +35,9 @@ class Pace:
     def rows(self, bytes_per_row: float) -> int | None:
         """What the next epoch may take; None: all."""
         bounds = [self.rows_max, self._adapted]
-        if self.bytes_max is not None and bytes_per_row > 0:
-            bounds.append(max(1, int(self.bytes_max / bytes_per_row)))
+        if self.bytes_max is not None:
+            fitting = int(self.bytes_max / bytes_per_row) if bytes_per_row > 0 else ROWS_BLIND
+            bounds.append(max(1, fitting))
         return min((bound for bound in bounds if bound is not None), default=None)
 
     def planned(self, epoch: int, rows: int) -> None:

@@ -24,6 +24,7 @@ _SPARKS: Final[Mapping[str, str]] = {
     "commitOffsets": "commit log",
 }
 """What Spark measures of an epoch, by its names; the rest of it is within `RUN` and `COMMIT`."""
+_RAN: Final = "addBatch"
 
 
 class Profile:
@@ -45,8 +46,11 @@ class Profile:
                 self.add(kind, phase, seconds)
 
     def on_batch(self, number: int, durations_ms: Mapping[str, int]) -> None:
-        """What Spark tells of its newest batch; it may be told several times, or not at all."""
-        if number <= self._batch:
+        """What Spark tells of its newest batch; it may be told several times, or not at all.
+
+        Of one that has not run yet, for want of rows, it tells the number too.
+        """
+        if number <= self._batch or _RAN not in durations_ms:
             return
         self._batch = number
         for theirs, phase in _SPARKS.items():

@@ -149,7 +149,7 @@ def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
         if planned[-1] not in finished:
             return len(planned), bounds["from"], bounds["to"]
         first = bounds["to"] + 1
-    last = checkpoint.last_epoch()
+    last = checkpoint.published_epoch()
     if first <= last:
         home.create(_bounds(number), encoded({"from": first, "to": last}))
     return number, first, last

@@ -37,17 +37,28 @@ def run_route(
             yield spark_row
     with PHASES.phase("state"):
         state = VnodeState(index, runs)
+    reports: list[tuple[Outbox, dict[str, Any]]] = []
     for (fragment, vnode), received in sorted(inbox.items()):
         received.sort(key=lambda row: (row.upstream, row.seq))
-        run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state)
+        run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
         yield from map(_to_spark, run)
     state.save()
+    for outbox, report in reports:  # behind all work, whose time they tell
+        yield _to_spark(outbox.report({**report, "phases": PHASES.take()}))
 
 
 def _run_actor(
-    job: WireJob, fragment: Fragment, vnode: int, received: list[Row], state: VnodeState
+    job: WireJob,
+    fragment: Fragment,
+    vnode: int,
+    received: list[Row],
+    state: VnodeState,
+    reports: list[tuple[Outbox, dict[str, Any]]],
 ) -> Iterator[Row]:
-    """One epoch of one actor; its input is whole, its output is sent as it comes."""
+    """One epoch of one actor; its input is whole, its output is sent as it comes.
+
+    What it reports, but for the time, is added to ``reports``.
+    """
     engine = worker_engine(job.time_zone)
     barrier, peers = _barriers(fragment, received)
     engine.set_epoch_time(barrier.time_us)
@@ -76,19 +87,17 @@ def _run_actor(
             f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without barrier",
             detail=f"{len(received)} messages from {sorted(peers)}",
         )
-    yield outbox.report(
-        {
-            "type": "actor",
-            "epoch": barrier.epoch,
-            "fragment": fragment.id,
-            "vnode": vnode,
-            "watermarks": actor.merged_watermarks(),
-            "runs": state.run_count,
-            "splits": [asdict(report) for report in actor.reports()],
-            "depth": fragment.depth,
-            "phases": PHASES.take(),
-        }
-    )
+    report = {
+        "type": "actor",
+        "epoch": barrier.epoch,
+        "fragment": fragment.id,
+        "vnode": vnode,
+        "watermarks": actor.merged_watermarks(),
+        "runs": state.run_count,
+        "splits": [asdict(report) for report in actor.reports()],
+        "depth": fragment.depth,
+    }
+    reports.append((outbox, report))
 
 
 def _barriers(

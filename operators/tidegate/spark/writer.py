@@ -97,7 +97,7 @@ def _write(
         raise
     report = {"type": "writer", "epoch": epoch, "phases": PHASES.take()}
     results.append(("report", json.dumps(report).encode()))
-    columns = list(zip(*results, strict=True)) or [(), ()]
+    columns = list(zip(*results, strict=True))
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
     yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
 

@@ -72,8 +72,11 @@ class S3Store:
         try:
             quick.create(name, b"2")
         except FileExistsError:
-            quick.delete([name])
+            exclusive = True
         else:
+            exclusive = False
+        quick.delete([name])
+        if not exclusive:
             raise OptionsError(
                 f"{self.uri}: the store writes over what must not be written over",
                 detail="it ignores If-None-Match, by which of two drivers one is let in",

@@ -24,6 +24,11 @@ def test_found_at_every_place(text: str) -> None:
         assert not_json(scan("x" * before + text + "x" * 100_000))
 
 
+def test_a_comma_far_from_its_bracket_is_found() -> None:
+    for before in range((1 << 16) - 40, (1 << 16) + 4):
+        assert not_json(scan("x" * before + "," + " " * 30 + "}" + "x" * 100_000))
+
+
 @pytest.mark.parametrize("text", GOOD)
 def test_silent_otherwise(text: str) -> None:
     assert not not_json(scan(text))

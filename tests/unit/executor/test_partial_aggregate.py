@@ -73,9 +73,9 @@ def test_rows_that_wait_keep_nothing_else_in_memory(pieces: int) -> None:
     data = pa.concat_tables([chunk.data] * pieces)
     list(executor.on_chunk(Chunk(data)))
     (waiting,) = executor._waiting
-    for name in ("w", "v"):
-        given = {part.buffers()[1].address for part in data.column(name).chunks}
-        assert not given & {part.buffers()[1].address for part in waiting.column(name).chunks}
+    for name in ("w", "k", "v"):
+        given = {part.buffers()[-1].address for part in data.column(name).chunks}
+        assert not given & {part.buffers()[-1].address for part in waiting.column(name).chunks}
 
 
 def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,6 +119,7 @@ def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> 
         (0, 1, 0, False),  # Spark's part is lost
         (12, 12, 0, True),
         (11, 12, 11, False),
+        (12, 10, 10, False),  # no epoch is planned before the one before it has its entry
     ],
 )
 def test_spark_and_the_epoch_log_must_agree(

@@ -11,7 +11,7 @@ import pytest
 from spark_kit import new_checkpoint, plan_in
 from tidegate.clock import ManualClock
 from tidegate.connectors.base import StagedFile
-from tidegate.errors import InvariantError, LeaseHeldError
+from tidegate.errors import InvariantError, LeaseHeldError, TrustError
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import TIDIED_EVERY, Committer, is_finished
 from tidegate.spark.lease import Lease
@@ -121,6 +121,18 @@ def test_an_entry_that_another_driver_wrote_in_behind_is_taken_over(world: World
     done = world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "ours")])
     assert done == entry
     assert world.sink.calls == ["discard", (1, ["theirs"])]
+
+
+def test_an_entry_of_other_rows_is_not_taken_over(world: World) -> None:
+    """Its driver had planned the epoch anew, when Spark's log had not kept its offsets."""
+    world.committer.recover()
+    theirs = World(Path(world.checkpoint.uri).parent)
+    entry = theirs.committer.commit([source_report(1, 1, used=1)])
+    kind, body = source_report(1, 1, used=1)
+    ours = json.dumps({**json.loads(body), "time_us": entry.time_us + 1}).encode()
+    with pytest.raises(TrustError, match="of other rows"):
+        world.committer.commit([(kind, ours)])
+    assert world.sink.calls == ["discard"]
 
 
 def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> None:

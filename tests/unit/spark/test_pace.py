@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tidegate.spark.pace import Pace
+from tidegate.spark.pace import ROWS_BLIND, Pace
 
 SECOND_US = 1_000_000
 
@@ -10,6 +10,8 @@ def test_the_lowest_bound_counts() -> None:
     assert Pace(500, None, 0).rows(100) == 500
     assert Pace(500, 1_000, 0).rows(100) == 10
     assert Pace(500, 1_000, 0).rows(0) == 500, "the size of rows is not known yet"
+    assert Pace(4_000_000, 1_000, 0).rows(0) == ROWS_BLIND
+    assert Pace(4_000_000, None, 0).rows(0) == 4_000_000
     assert Pace(None, 10, 0).rows(100) == 1, "a row larger than the bound is read all the same"
 
 

@@ -29,3 +29,10 @@ def test_what_spark_tells_twice_counts_once() -> None:
         (DRIVER, "offset log"): 0.02,
         (DRIVER, "commit log"): 0.0,
     }
+
+
+def test_a_batch_that_waits_for_rows_is_not_counted_before_it_has_run() -> None:
+    profile = Profile()
+    profile.on_batch(4, {"latestOffset": 5, "triggerExecution": 5})
+    profile.on_batch(4, {"latestOffset": 7, "walCommit": 10, "addBatch": 400})
+    assert profile.seconds()[(DRIVER, "plan")] == 0.007
