@@ -37,8 +37,8 @@ class Orders:
 
     @property
     def name(self) -> str:
-        parts = (self.rows, self.customers, f"{self.late_share:g}", self.padding, self.step_us)
-        parts = (*parts, self.partitions)
+        share = f"{self.late_share:g}"
+        parts = (self.rows, self.customers, share, self.padding, self.step_us, self.partitions)
         return "-".join(("orders", *map(str, parts)))
 
 
@@ -174,8 +174,8 @@ class Windows:
             size = f"INTERVAL {self.window_s} SECOND"
             engine.execute(_WANTED.format(source=files, punctual=punctual, until=until, size=size))
             engine.execute(_FOUND.format(source=found / "*.json"))
-            told = engine.execute(_VERDICT.format(size=size)).fetchone()
-            wrong, twice, missing, rows = told or (0, 0, 0, 0)
+            found_out = engine.execute(_VERDICT.format(size=size)).fetchone()
+            wrong, twice, missing, rows = found_out or (0, 0, 0, 0)
         told = [
             f"{count} rows {what}"
             for count, what in ((wrong, "wrong"), (twice, "twice"), (missing, "missing"))

@@ -139,10 +139,8 @@ def _tidegate(engine: Engine, case: Case) -> list[str]:
     )  # fmt: skip
     command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
     command += ["--checkpoint", case.checkpoint, "--master", f"local[{CORES}]"]
-    settings = {**engine.settings, **case.settings}
     rows = case.epoch_rows or engine.epoch_rows
-    if rows:
-        settings["tidegate.epoch.rows.max"] = rows
+    settings = {"tidegate.epoch.rows.max": rows, **engine.settings, **case.settings}
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     return command
