@@ -26,7 +26,7 @@ from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
 from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
-from tidegate.spark.gateway import start_spark
+from tidegate.spark.gateway import socket_settings, start_spark
 from tidegate.spark.lease import Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
@@ -79,10 +79,10 @@ def run_job(
         log(note)
     try:
         with tempfile.TemporaryDirectory(prefix="tidegate-run-") as scratch:
-            mark = str(Path(scratch) / "stop")
             return _run(
-                plan, options, checkpoint, lease, clock, log, listener, stop or Stop(), mark
-            )
+                plan, options, checkpoint, lease, clock, log, listener, stop or Stop(),
+                Path(scratch),
+            )  # fmt: skip
     finally:
         lease.release()
 
@@ -96,7 +96,7 @@ def _run(
     log: Log,
     listener: Listener,
     stop: Stop,
-    stop_mark: str,
+    scratch: Path,
 ) -> Entry:
     committers = _committers(plan, checkpoint)
     fresh = not checkpoint.exists
@@ -125,7 +125,7 @@ def _run(
         tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
         options.bytes_max,
         options.duration_us,
-        stop_mark,
+        str(scratch / "stop"),
     )
     state = RunState(last=last)
     metrics = MetricsFile(plan, checkpoint.store, state.profile, clock)
@@ -136,7 +136,10 @@ def _run(
         plan.job.name,
         options.master,
         manifest["parallelism"],
-        joined(settings_for(checkpoint.store), dict(options.spark)),
+        joined(
+            {**settings_for(checkpoint.store), **socket_settings(options.master, str(scratch))},
+            dict(options.spark),
+        ),
         None if options.debug else _spark_log(checkpoint, log),
     )
     with stopped_after(spark):
