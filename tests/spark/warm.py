@@ -27,7 +27,9 @@ def start_spark(
 ) -> SparkSession:
     if not _sessions:
         log = Path(os.environ["WARM_LOG"])
-        _sessions.append(gateway.start_spark("warm", "local[4]", parallelism, settings, log))
+        # The place of this job's sockets goes with it.
+        kept = {name: value for name, value in settings.items() if not name.endswith("socket.dir")}
+        _sessions.append(gateway.start_spark("warm", "local[4]", parallelism, kept, log))
     session = _sessions[0]
     session.conf.set("spark.sql.shuffle.partitions", str(parallelism))
     return session
