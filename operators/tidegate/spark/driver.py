@@ -14,6 +14,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 import tidegate
 from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter
@@ -132,16 +134,7 @@ def _run(
     losses = _Losses(last, log)
     state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
     state.ticks.append(metrics.on_tick)
-    spark = start_spark(
-        plan.job.name,
-        options.master,
-        manifest["parallelism"],
-        joined(
-            {**settings_for(checkpoint.store), **socket_settings(options.master, str(scratch))},
-            dict(options.spark),
-        ),
-        None if options.debug else _spark_log(checkpoint, log),
-    )
+    spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, log)
     with stopped_after(spark):
         if stop.requested:
             return last
@@ -159,6 +152,27 @@ def _run(
             hint="run it again: it goes on from the checkpoint",
         )
     return state.last
+
+
+def _started(
+    name: str,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    parallelism: int,
+    scratch: Path,
+    log: Log,
+) -> SparkSession:
+    settings = {
+        **settings_for(checkpoint.store),
+        **socket_settings(options.master, str(scratch)),
+    }
+    return start_spark(
+        name,
+        options.master,
+        parallelism,
+        joined(settings, dict(options.spark)),
+        None if options.debug else _spark_log(checkpoint, log),
+    )
 
 
 def _spark_log(checkpoint: Checkpoint, log: Log) -> Path:
