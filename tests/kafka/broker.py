@@ -30,10 +30,7 @@ from confluent_kafka.admin import AdminClient
 VERSION: Final = "4.3.0"
 START_S: Final = 90.0
 _CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
-SMALL: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""What a broker's JVM is told: it starts soon."""
-SERVER: Final = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
-"""As Kafka's own scripts start it: it becomes fast."""
+_JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 _LOG4J: Final = """\
 Configuration:
   Appenders: {Console: {name: out, PatternLayout: {pattern: "%d %p %c{1} %m%n"}}}
@@ -100,15 +97,8 @@ def free_ports(count: int) -> list[int]:
 class Broker:
     """One broker, which is a controller too."""
 
-    def __init__(
-        self,
-        number: int,
-        directory: Path,
-        ports: Sequence[tuple[int, int, int]],
-        jvm: Sequence[str] = SMALL,
-    ) -> None:
+    def __init__(self, number: int, directory: Path, ports: Sequence[tuple[int, int, int]]) -> None:
         self.number = number
-        self._jvm = jvm
         self.port, controller, self._guarded_port = ports[number - 1]
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
@@ -224,7 +214,7 @@ class Broker:
     def _java(self, *args: str) -> list[str]:
         jars = resolved_jars("org.apache.kafka", "kafka_2.13", VERSION)
         log4j = f"-Dlog4j2.configurationFile={self._path('yaml')}"
-        return [java(), *self._jvm, log4j, "-cp", f"{jars}/*", *args]
+        return [java(), *_JVM, log4j, "-cp", f"{jars}/*", *args]
 
     def _path(self, suffix: str) -> Path:
         return self._directory / f"server.{suffix}"
@@ -233,7 +223,7 @@ class Broker:
 class Cluster:
     """Brokers that know each other. ``settings`` are further ones of each broker; ``port`` is that
     of the first one, the others follow (0: any that are free); ``users`` and their passwords are
-    for a second listener (`Broker.guard`); ``jvm`` is what each one's JVM is told."""
+    for a second listener (`Broker.guard`)."""
 
     def __init__(
         self,
@@ -242,14 +232,13 @@ class Cluster:
         settings: dict[str, str] | None = None,
         port: int = 0,
         users: Mapping[str, str] | None = None,
-        jvm: Sequence[str] = SMALL,
     ) -> None:
         free = free_ports(3 * brokers)
         listening = list(range(port, port + brokers)) if port else free[:brokers]
         others = free[brokers : 2 * brokers], free[2 * brokers :]
         ports = list(zip(listening, *others, strict=True))
         numbers = range(1, brokers + 1)
-        self.brokers = [Broker(n, directory / f"broker-{n}", ports, jvm) for n in numbers]
+        self.brokers = [Broker(n, directory / f"broker-{n}", ports) for n in numbers]
         for broker in self.brokers:
             if users:
                 broker.guard(users)

@@ -59,6 +59,7 @@ def test_what_is_held_is_merged_when_it_has_grown(monkeypatch: pytest.MonkeyPatc
         TEXT.run(executor, "chunk: 10 a 1; 20 a 1")
         assert sum(part.num_rows for part in executor._held) <= 4
         assert executor._held_bytes <= executor._held_bytes_max
+        assert executor._held_bytes <= 400
     assert len(executor._held) < 5
     (chunk, _) = executor.process(TEXT.parse("barrier 1"))
     assert isinstance(chunk, Chunk)
