@@ -1,13 +1,14 @@
 """``python -m bench.latency``: how long a window's rows take, from the moment when it could close.
 
-    python -m bench.latency [--rate ROWS_PER_S] [--seconds S] [--engines NAME…] [--out DIR]
+    python -m bench.latency [--rates ROWS_PER_S…] [--seconds S] [--engines NAME…] [--out DIR]
 
 Orders come live (`bench.live`), in a disorder of a second, with a watermark that trails by five;
 windows of five seconds by customer. A window *could* close when every partition has had a row that
 lies the delay behind its end. From then until a ``read_committed`` reader has the row: that is the
 latency of each row that the engine writes. Windows of the first minute, when engines start, are
 left out. All windows have as many rows where there are far more orders in one than customers:
-``rows_of_windows`` has the fewest and the most.
+``rows_of_windows`` has the fewest and the most. ``unwritten`` are windows that could close and of
+which no row had come ten seconds behind the last order: an engine that falls behind has some.
 """
 
 from __future__ import annotations
@@ -44,22 +45,24 @@ _SETTINGS: Final = {"tidegate": {"tidegate.epoch.interval": "10 ms"}}
 def main() -> None:
     """Measures, prints and writes; see the module."""
     parser = argparse.ArgumentParser(prog="python -m bench.latency", description=__doc__)
-    parser.add_argument("--rate", type=int, default=100_000)
+    parser.add_argument("--rates", type=int, nargs="+", default=[100_000])
     parser.add_argument("--seconds", type=int, default=660)
     parser.add_argument("--engines", nargs="*", default=["tidegate", "native", "flink"])
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    results: dict[str, Any] = {"machine": machine(), "rate": given.rate, "seconds": given.seconds}
+    rates: dict[int, dict[str, Any]] = {rate: {} for rate in given.rates}
+    results = {"machine": machine(), "seconds": given.seconds, "rates": rates}
+    engines = [engine for engine in ENGINES if engine.name in given.engines]
     base = Path(tempfile.mkdtemp(prefix="tidegate-latency-"))
     try:
         with Cluster(base / "kafka") as cluster:
-            for engine in ENGINES:
-                if engine.name in given.engines:
+            for number, rate in enumerate(given.rates):
+                for engine in engines if number % 2 == 0 else reversed(engines):
                     engine.prepare()
-                    kit = Kit(cluster.bootstrap)
-                    results[engine.name] = measure(engine, kit, base, given.rate, given.seconds)
-                    print(engine.name, results[engine.name], flush=True)
+                    found = measure(engine, Kit(cluster.bootstrap), base, rate, given.seconds)
+                    rates[rate][engine.name] = found
+                    print(rate, engine.name, found, flush=True)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     (given.out / "latency.json").write_text(json.dumps(results, indent=2))
@@ -77,6 +80,7 @@ def measure(engine: Engine, kit: Kit, base: Path, rate: int, seconds: int) -> di
                 time.sleep(1)
         time.sleep(_LAST_S)
         job.check()
+    kit.delete(job.source)  # some gigabytes
     return summary(arrivals.rows, job.ticks())
 
 
@@ -132,16 +136,20 @@ def summary(
     """
     moments = np.array([tick[0] for tick in ticks])
     reached = np.maximum.accumulate(np.array([min(tick[1]) for tick in ticks]) / 1e6)
+    arrived = {_seconds(text): came for text, came in rows.items()}
     latencies: list[float] = []
     sizes: list[int] = []
-    for text, arrived in rows.items():
-        start = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
-        begin = start.replace(tzinfo=start.tzinfo or dt.UTC).timestamp()
+    unwritten = 0
+    first = int(moments[0] + _WARM_S) // WINDOW_S * WINDOW_S
+    for begin in range(first, int(reached[-1]), WINDOW_S):
         place = int(np.searchsorted(reached, begin + WINDOW_S + DELAY_S))
-        if place == len(moments) or moments[place] < moments[0] + _WARM_S:
+        if place == len(moments):
+            break
+        if begin not in arrived:
+            unwritten += 1
             continue
-        sizes.append(sum(count for _, count in arrived))
-        for moment, count in arrived:
+        sizes.append(sum(count for _, count in arrived[begin]))
+        for moment, count in arrived[begin]:
             latencies += [moment - moments[place]] * count
     if not latencies or min(latencies) < 0:
         raise SystemExit("no window closed, or one before it could")
@@ -149,11 +157,18 @@ def summary(
     p50, p99 = np.quantile(found, [0.5, 0.99])
     return {
         "windows": len(sizes),
+        "unwritten": unwritten,
         "rows_of_windows": [min(sizes), max(sizes)],
         "p50_s": round(float(p50), 3),
         "p99_s": round(float(p99), 3),
         "max_s": round(float(found.max()), 3),
     }
+
+
+def _seconds(text: str) -> int:
+    """When a window begins, as an engine writes it, in seconds since 1970."""
+    moment = dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return round(moment.replace(tzinfo=moment.tzinfo or dt.UTC).timestamp())
 
 
 if __name__ == "__main__":

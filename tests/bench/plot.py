@@ -1,7 +1,7 @@
 """``python -m bench.plot [RESULTS] [PICTURES]``: the pictures of docs/performance.md.
 
-Needs ``pip install -e '.[plots]'``. Draws what is there of ``results.json`` (orders, keys) and
-``soak.json`` in RESULTS (out/bench) into PICTURES (docs), as SVG.
+Needs ``pip install -e '.[plots]'``. Draws what is there of ``results.json`` (orders, keys),
+``latency.json`` and ``soak.json`` in RESULTS (out/bench) into PICTURES (docs), as SVG.
 """
 
 from __future__ import annotations
@@ -87,6 +87,26 @@ def keys(figure: Any, found: Mapping[str, Any]) -> bool:
     return True
 
 
+def latency(figure: Any, found: Mapping[str, Any]) -> bool:
+    """The median and the 99th percentile over the rate, of each engine."""
+    lines: dict[str, list[tuple[float, float, float]]] = {}
+    for rate, engines in found["rates"].items():
+        for engine, each in engines.items():
+            point = (int(rate) / 1e3, each["p50_s"], each["p99_s"])
+            lines.setdefault(engine, []).append(point)
+    axes = figure.subplots()
+    for engine, points in lines.items():
+        rates, middles, highest = zip(*sorted(points), strict=True)
+        colour = _COLOURS.get(engine, _GREY)
+        axes.plot(rates, middles, "o-", label=f"{_LABELS[engine]}, median", color=colour)
+        axes.plot(rates, highest, "o:", label=f"{_LABELS[engine]}, 99 %", color=colour)
+    axes.set_yscale("log")
+    axes.set_xlabel("thousand orders a second")
+    axes.set_ylabel("seconds")
+    axes.legend()
+    return True
+
+
 def soak(figure: Any, found: Mapping[str, Any]) -> bool:
     """Memory, state and files over time."""
     samples: Sequence[Mapping[str, float]] = found["samples"]
@@ -104,6 +124,7 @@ def soak(figure: Any, found: Mapping[str, Any]) -> bool:
 _PICTURES: Final[Sequence[tuple[str, str, Callable[[Any, Mapping[str, Any]], bool]]]] = (
     ("results.json", "speed", orders),
     ("results.json", "keys", keys),
+    ("latency.json", "latency", latency),
     ("soak.json", "soak", soak),
 )
 

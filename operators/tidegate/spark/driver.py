@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -134,17 +136,18 @@ def _run(
     losses = _Losses(last, log)
     state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
     state.ticks.append(metrics.on_tick)
-    spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, log)
-    with stopped_after(spark):
-        if stop.requested:
-            return last
-        stop.reinstall()  # PySpark has taken SIGINT
-        log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
-        try:
-            run_query(spark, job, committer, state, options.interval_s, stop, log)
-        finally:
-            metrics.flush()
-        committer.tidy()
+    with _spark_log(checkpoint, log) as written:
+        spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, written)
+        with stopped_after(spark):
+            if stop.requested:
+                return last
+            stop.reinstall()  # PySpark has taken SIGINT
+            log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
+            try:
+                run_query(spark, job, committer, state, options.interval_s, stop, log)
+            finally:
+                metrics.flush()
+            committer.tidy()
     assert state.last is not None
     if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
         raise RunError(
@@ -160,7 +163,7 @@ def _started(
     checkpoint: Checkpoint,
     parallelism: int,
     scratch: Path,
-    log: Log,
+    written: Path,
 ) -> SparkSession:
     settings = {
         **settings_for(checkpoint.store),
@@ -171,17 +174,20 @@ def _started(
         options.master,
         parallelism,
         joined(settings, dict(options.spark)),
-        None if options.debug else _spark_log(checkpoint, log),
+        None if options.debug else written,
     )
 
 
-def _spark_log(checkpoint: Checkpoint, log: Log) -> Path:
-    """Where the JVM's output goes."""
+@contextmanager
+def _spark_log(checkpoint: Checkpoint, log: Log) -> Iterator[Path]:
+    """Where the JVM's output goes: with the checkpoint, else a file that failed runs leave."""
     if isinstance(checkpoint.store, LocalStore):
-        return checkpoint.store.path / "log" / "spark.log"
-    path = Path(tempfile.mkdtemp(prefix="tidegate-log-")) / "spark.log"
-    log(f"Spark's own words are in {path}")
-    return path
+        yield checkpoint.store.path / "log" / "spark.log"
+        return
+    directory = Path(tempfile.mkdtemp(prefix="tidegate-log-"))
+    log(f"Spark's own words are in {directory / 'spark.log'}")
+    yield directory / "spark.log"
+    shutil.rmtree(directory, ignore_errors=True)
 
 
 class _Losses:
