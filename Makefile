@@ -13,7 +13,7 @@ TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties sim
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))
-SOURCES := $(wildcard operators tests jobs)
+SOURCES := $(wildcard operators tests jobs monitoring charts)
 
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
 export JAVA_HOME

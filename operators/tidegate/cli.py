@@ -73,6 +73,7 @@ def run(
             available_now=available_now,
             takeover=takeover,
             debug=debug,
+            metrics=settings.metrics_address,
             spark=tuple(spark.items()),
         )
         clock = SystemClock()

@@ -15,6 +15,7 @@ from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.commit import is_finished
+from tidegate.spark.job_metrics import lags
 from tidegate.spark.ledger import counts_document, show_time
 from tidegate.types import Counts, column_named
 
@@ -169,21 +170,6 @@ class LiveProgress(Progress):
             if split in splits:
                 return str(show_time(splits[split]["watermark"], self._time_type(filter_id)) or "-")
         return "-"
-
-
-def lags(entry: Entry) -> dict[str, dict[str, int]]:
-    """The rows that were there and not read, when the epoch was planned, by table and split.
-
-    Only of tables whose source tells where its splits end before they are read.
-    """
-    return {
-        table: {
-            split: max(0, end - entry.next_offsets.get(table, {}).get(split, 0))
-            for split, end in splits.items()
-        }
-        for table, splits in entry.ends.items()
-        if splits
-    }
 
 
 def _shown(number: int | None) -> str:

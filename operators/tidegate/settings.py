@@ -6,7 +6,9 @@ is ``TIDEGATE_EPOCH_ROWS_MAX``. ``spark.*`` settings go to Spark as they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -42,6 +44,34 @@ Bytes = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_bytes)]
 Duration = Annotated[int, BeforeValidator(parse_duration)]
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where something listens. ``host`` empty: on all addresses of the machine."""
+
+    host: str
+    port: int
+
+
+_ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:]+)\]|([\w.-]*)):(\d{1,5})")
+
+
+def _address(value: Any) -> Any:
+    """``HOST:PORT``, ``[IPV6]:PORT``, or ``:PORT`` for all addresses; port 0 is any, empty none."""
+    if not isinstance(value, str):
+        return value
+    if not value.strip():
+        return None
+    found = _ADDRESS.fullmatch(value.strip())
+    if found is None or int(found[3]) > _PORT_MAX:
+        raise ValueError("it is HOST:PORT")
+    return Address(found[1] or found[2] or "", int(found[3]))
+
+
+_PORT_MAX = 65_535
+
+MaybeAddress = Annotated[Address | None, BeforeValidator(_address)]
+
+
 class Settings(BaseModel):
     """Everything that changes how a job runs, and never what it gives (S6)."""
 
@@ -54,6 +84,7 @@ class Settings(BaseModel):
     vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
     parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")
     pushdown: bool = Field(True, alias="tidegate.watermark.pushdown")
+    metrics_address: MaybeAddress = Field(None, alias="tidegate.metrics.address")
 
 
 OF_THE_FILE = ("tidegate.ledger.table",)

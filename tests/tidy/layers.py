@@ -9,7 +9,7 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_GROUND: Final = (*_VALUES, "clock", "metrics", "phases", "state", "failpoints")
+_GROUND: Final = (*_VALUES, "clock", "metrics", "phases", "events", "state", "failpoints")
 
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": (),
@@ -18,6 +18,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "failpoints": _VALUES,
     "metrics": _VALUES,
     "phases": ("clock",),
+    "events": (),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
     "store": (*_VALUES, "store"),
@@ -52,6 +53,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "progress": ("",),
     "show": (),
     "cli": ("",),
+    "pod": ("",),
     "__main__": ("",),
     "": ("",),  # tidegate/__init__.py: the public names
 }

@@ -26,6 +26,7 @@ WITHOUT_TWIN: Final[dict[str, str]] = {
 
 ENTRY_POINTS: Final[dict[str, str]] = {
     "tidegate.session": "the Python front door",
+    "tidegate.pod": "the entry of the image: k8s/images/tidegate",
     "tidegate.simulator.run": "driven by tests: tests/slt, tests/simulation",
 }
 """Modules that nothing imports and that are alive (those of pyproject's scripts go without)."""

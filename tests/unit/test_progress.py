@@ -8,8 +8,9 @@ import pytest
 from spark_kit import plan_in
 from tidegate.clock import ManualClock
 from tidegate.plan.fragments import Plan
-from tidegate.progress import JsonProgress, LiveProgress, Progress, lags, progress_for, total
+from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
 from tidegate.spark.checkpoint import Entry
+from tidegate.spark.job_metrics import lags
 from tidegate.types import Counts, Status
 
 

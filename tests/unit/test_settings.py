@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import OptionsError
-from tidegate.settings import KNOWN, Settings, resolve
+from tidegate.settings import KNOWN, Address, Settings, resolve
 
 
 def test_defaults() -> None:
@@ -38,6 +38,7 @@ def test_the_job_wins_over_the_environment() -> None:
 def test_every_setting_has_its_variable() -> None:
     values = dict.fromkeys(KNOWN, "9")
     values |= {"tidegate.epoch.interval": "9 s", "tidegate.watermark.pushdown": "false"}
+    values |= {"tidegate.metrics.address": ":9"}
     environment = {name.upper().replace(".", "_"): value for name, value in values.items()}
     found = resolve({}, environment)[0].model_dump()
     default = Settings.model_validate({}).model_dump()
@@ -76,3 +77,23 @@ def test_a_value_that_does_not_fit_is_named(name: str, value: str) -> None:
     variable = name.upper().replace(".", "_")
     with pytest.raises(OptionsError, match=f"'{value}'"):
         resolve({}, {variable: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9464", Address("127.0.0.1", 9464)),
+        ("a-host.local:0", Address("a-host.local", 0)),
+        (":9464", Address("", 9464)),
+        ("[::1]:80", Address("::1", 80)),
+        ("", None),
+    ],
+)
+def test_addresses(text: str, address: Address | None) -> None:
+    assert resolve({"tidegate.metrics.address": text}, {})[0].metrics_address == address
+
+
+@pytest.mark.parametrize("text", ["9464", "host", "host:", "h:65536", "::1:80", "a b:1", "h:1/x"])
+def test_wrong_addresses(text: str) -> None:
+    with pytest.raises(OptionsError, match="HOST:PORT"):
+        resolve({"tidegate.metrics.address": text}, {})

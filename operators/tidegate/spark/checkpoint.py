@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tidegate.errors import OptionsError, StoreError, TrustError
+from tidegate.spark.rejections import Rejections
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
 
@@ -52,6 +53,12 @@ class Entry:
     lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
     written: dict[str, dict[str, int]] = field(default_factory=dict)  # sink, writer: last epoch
     phases: dict[str, dict[str, float]] = field(default_factory=dict)  # kind of task, phase
+    memory: dict[str, int] = field(default_factory=dict)  # kind of task: of its largest worker
+    state: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # see `accounts`
+    sent: dict[str, list[int]] = field(default_factory=dict)  # fragment: messages and bytes, ever
+    sunk: dict[str, list[int]] = field(default_factory=dict)  # sink: commits, rows, bytes, ever
+    rejected: Rejections = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)  # what happened: how often, ever
 
 
 _ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
@@ -61,6 +68,12 @@ _ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
     "lost",
     "written",
     "phases",
+    "memory",
+    "state",
+    "sent",
+    "sunk",
+    "rejected",
+    "events",
 }
 """The fields that every release's entries have."""
 

@@ -23,6 +23,7 @@ from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.lease import Lease
+from tidegate.spark.observations import observe
 from tidegate.spark.wire import TO_LEDGER
 from tidegate.types import Counts, Status
 
@@ -197,7 +198,6 @@ class Committer:
         for account in self._plan.accounts():
             entry.counts.setdefault(account, {})
         for report in reports:
-            _add_phases(entry, report)
             if report["type"] == "writer":
                 continue
             if report["type"] == "source":
@@ -216,6 +216,7 @@ class Committer:
         }
         ledger = staged.get(TO_LEDGER, [])
         entry.ledger_rows = before.ledger_rows + sum(file.rows for file in ledger)
+        observe(entry, before, reports, staged)
         return entry
 
     def _written_up_to(
@@ -265,14 +266,6 @@ def _epoch_of(reports: list[dict[str, Any]]) -> int:
     if len(epochs) != 1:
         raise InvariantError(f"the tasks of one epoch report epochs {sorted(epochs)}")
     return int(next(iter(epochs)))
-
-
-def _add_phases(entry: Entry, report: dict[str, Any]) -> None:
-    """Where a task's time went: summed over the tasks of its kind."""
-    kind = report["type"]
-    seconds = entry.phases.setdefault(f"stage {report['depth']}" if kind == "actor" else kind, {})
-    for phase, spent in report["phases"].items():
-        seconds[phase] = round(seconds.get(phase, 0.0) + spent, 6)
 
 
 def _read(entry: Entry, report: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
@@ -27,13 +29,19 @@ from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
+from tidegate.settings import Address
 from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
+from tidegate.spark.exporter import exporting
 from tidegate.spark.gateway import socket_settings, start_spark
+from tidegate.spark.health import Health
+from tidegate.spark.job_metrics import JobMetrics
+from tidegate.spark.kubernetes import is_kubernetes, kubernetes_settings
 from tidegate.spark.lease import Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
+from tidegate.spark.reaper import reaper_in
 from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
 from tidegate.spark.s3a import joined, settings_for
 from tidegate.spark.stop import Stop
@@ -56,6 +64,7 @@ class RunOptions:
     available_now: bool = False
     takeover: bool = False
     debug: bool = False
+    metrics: Address | None = None
     spark: tuple[tuple[str, str], ...] = ()
 
 
@@ -118,8 +127,54 @@ def _run(
     if manifest["parallelism"] != options.parallelism:
         log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
     fenced = committer.fence(manifest["parallelism"])
+    job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
+    state = RunState(Health(clock), last=last)
+    metrics = JobMetrics(plan, state.profile, clock, last)
+    file = MetricsFile(metrics, checkpoint.store, clock)
+    heard = (state.profile, metrics, file, _Losses(last, log))
+    state.listeners += [*(each.on_epoch for each in heard), listener]
+    state.ticks.append(file.on_tick)
+    with (
+        exporting(options.metrics, metrics, state.health) as port,
+        _spark_log(checkpoint, log) as written,
+    ):
+        if options.metrics is not None:
+            log(f"metrics: http://{options.metrics.host or '0.0.0.0'}:{port}/metrics")
+        spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, written)
+        with stopped_after(spark):
+            if stop.requested:
+                return last
+            stop.reinstall()  # PySpark has taken SIGINT
+            log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
+            state.ticks.append(lambda: metrics.count_executors(spark))
+            if is_kubernetes(options.master):
+                namespace = os.environ["POD_NAMESPACE"]
+                application = spark.sparkContext.applicationId
+                state.ticks.append(reaper_in(namespace, application, clock, log).on_tick)
+            try:
+                run_query(spark, job, committer, state, options.interval_s, stop, log)
+            finally:
+                file.flush()
+            committer.tidy()
+    assert state.last is not None
+    if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
+        raise RunError(
+            "the job ended before all of its tables were read to their ends",
+            hint="run it again: it goes on from the checkpoint",
+        )
+    return state.last
+
+
+def _wire_job(
+    plan: Plan,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    manifest: Mapping[str, Any],
+    fenced: Mapping[int, Mapping[str, str]],
+    scratch: Path,
+) -> WireJob:
     remembered = {int(t): {**k, **fenced.get(int(t), {})} for t, k in manifest["sinks"].items()}
-    job = WireJob(
+    return WireJob(
         plan,
         checkpoint.uri,
         options.rows_max,
@@ -131,30 +186,6 @@ def _run(
         options.duration_us,
         str(scratch / "stop"),
     )
-    state = RunState(last=last)
-    metrics = MetricsFile(plan, checkpoint.store, state.profile, clock)
-    losses = _Losses(last, log)
-    state.listeners += [state.profile.on_epoch, metrics.on_epoch, losses.on_epoch, listener]
-    state.ticks.append(metrics.on_tick)
-    with _spark_log(checkpoint, log) as written:
-        spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, written)
-        with stopped_after(spark):
-            if stop.requested:
-                return last
-            stop.reinstall()  # PySpark has taken SIGINT
-            log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
-            try:
-                run_query(spark, job, committer, state, options.interval_s, stop, log)
-            finally:
-                metrics.flush()
-            committer.tidy()
-    assert state.last is not None
-    if all_bounded(plan) and not stop.requested and not is_finished(plan, state.last):
-        raise RunError(
-            "the job ended before all of its tables were read to their ends",
-            hint="run it again: it goes on from the checkpoint",
-        )
-    return state.last
 
 
 def _started(
@@ -168,6 +199,7 @@ def _started(
     settings = {
         **settings_for(checkpoint.store),
         **socket_settings(options.master, str(scratch)),
+        **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
     }
     return start_spark(
         name,

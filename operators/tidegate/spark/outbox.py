@@ -9,6 +9,7 @@ from typing import Any
 from tidegate.executor.actor import Emission
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment, Plan
+from tidegate.spark.memory import resident_bytes
 from tidegate.spark.routes import routes
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, Row, encode, upstream_of
 from tidegate.types import Barrier, Chunk, Message, Rejected, Watermark
@@ -28,6 +29,7 @@ class Outbox:
         self._peers = tuple(peers)
         self._routes = routes(plan.vnodes)
         self._seq = 0
+        self._sent = [0, 0]  # messages and bytes, through exchanges
         self._held: dict[tuple[int, int | None, str], tuple[Emission, Watermark]] = {}
 
     def send(self, emission: Emission) -> Iterator[Row]:
@@ -53,7 +55,9 @@ class Outbox:
         yield from self._address(emission, message)
 
     def report(self, document: Any) -> Row:
-        """A report to the driver."""
+        """A report to the driver, with what was sent through exchanges, and the process' memory."""
+        more = {"fragment": self._fragment.id, "sent": self._sent, "memory": resident_bytes()}
+        document = {**document, **more}
         body = json.dumps(document, separators=(",", ":")).encode()
         return self._row(TO_DRIVER, self._instance % self._plan.vnodes, 0, Kind.REPORT, body)
 
@@ -70,6 +74,9 @@ class Outbox:
         else:
             targets = [vnode]
         for kind, body in PHASES.timed("serialise", encode(message, self._peers)):
+            if to >= 0:
+                self._sent[0] += len(targets)
+                self._sent[1] += len(targets) * len(body)
             for target in targets:
                 yield self._row(to, target, port, kind, body)
 

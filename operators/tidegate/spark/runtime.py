@@ -23,6 +23,7 @@ from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.columns import SPARK_SCHEMA
 from tidegate.spark.commit import Committer
 from tidegate.spark.errors import explained
+from tidegate.spark.health import Health
 from tidegate.spark.processor import StageProcessor
 from tidegate.spark.profile import COMMIT, DRIVER, RUN, Profile
 from tidegate.spark.source import FORMAT, TidegateSource
@@ -38,6 +39,7 @@ _POLL_S = 1
 class RunState:
     """What the driver's callback and its main thread share."""
 
+    health: Health
     error: TidegateError | None = None
     epochs: int = 0
     last: Entry | None = None
@@ -66,8 +68,10 @@ def run_query(
     except Py4JJavaError as error:
         raise _explained(error, state) from error
     told = False
+    state.health.running()
     try:
         while not query.awaitTermination(_POLL_S):
+            state.health.beat(waiting=not query.status["isTriggerActive"])
             progress = query.lastProgress
             if progress is not None:
                 state.profile.on_batch(progress.batchId, progress.durationMs)
@@ -82,6 +86,7 @@ def run_query(
                 break
             if stop.requested and not told:
                 told = True
+                state.health.stopping()
                 log("stopping behind the epoch in progress (a second signal stops at once)")
                 Path(job.stop_mark).touch()
             elif told and not query.status["isTriggerActive"]:
@@ -120,6 +125,7 @@ def _start(
             raise
         state.epochs += 1
         state.last = entry
+        state.health.progress()
         for listener in state.listeners:
             listener(entry)
 

@@ -6,9 +6,9 @@ for each in every epoch. Messages for deeper fragments, sinks, ledger and driver
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from pyspark.sql import Row as SparkRow
 
@@ -17,10 +17,13 @@ from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment
 from tidegate.spark.outbox import Outbox
-from tidegate.spark.state import Map, Value, VnodeState
+from tidegate.spark.state import Map, Size, Value, VnodeState
 from tidegate.spark.wire import AlignedBarrier, Kind, Row, decode, port_of
 from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
 from tidegate.types import Barrier
+
+BUCKETS_TOLD: Final = 256
+"""Of more, the driver counts those of the vnode that has most."""
 
 
 def run_route(
@@ -90,14 +93,24 @@ def _run_actor(
     report = {
         "type": "actor",
         "epoch": barrier.epoch,
-        "fragment": fragment.id,
         "vnode": vnode,
         "watermarks": actor.merged_watermarks(),
-        "runs": state.run_count,
+        "state": _state_report(fragment, state.sizes(f"{prefix}.")),
         "splits": [asdict(report) for report in actor.reports()],
         "depth": fragment.depth,
     }
     reports.append((outbox, report))
+
+
+def _state_report(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, Any]:
+    """What the actor's operators keep, by the operator's name: rows, bytes, runs, and its buckets,
+    of which the lowest `BUCKETS_TOLD` are named."""
+    found = {}
+    for name, size in sizes.items():
+        node = fragment.nodes[int(name.removeprefix("op."))]
+        told = (size.rows, size.bytes, size.runs, len(size.buckets), size.buckets[:BUCKETS_TOLD])
+        found[type(node).__name__] = told
+    return found
 
 
 def _barriers(

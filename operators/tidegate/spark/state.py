@@ -6,14 +6,17 @@ numbers of its runs. It is read once and written once in an epoch. Runs are entr
 under (operator, number); they are written when appended and read when a bucket closes.
 
     index:  {"next": n, "tables": {name: TABLE}}
-    TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level], …]}}
+    TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level, rows, bytes], …]}}
     runs:   n -> Arrow IPC stream
+
+The sizes are for the metrics. Runs of a release that did not keep them count as empty.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -38,6 +41,26 @@ class Map(Protocol):
     def updateValue(self, key: Any, value: Any) -> None: ...  # noqa: N802
 
     def removeKey(self, key: Any) -> None: ...  # noqa: N802
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run in the map: its number there, its size tier, what it holds."""
+
+    number: int
+    level: int
+    rows: int = 0
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class Size:
+    """What an operator keeps on a vnode; ``buckets`` ascending."""
+
+    rows: int
+    bytes: int
+    runs: int
+    buckets: list[int]
 
 
 class VnodeState:
@@ -76,10 +99,13 @@ class VnodeState:
                 self._index.update((encoded,))
             self._loaded = encoded
 
-    @property
-    def run_count(self) -> int:
-        """How many runs are held."""
-        return sum(table.run_count for table in self._tables.values())
+    def sizes(self, prefix: str) -> dict[str, Size]:
+        """What the tables keep whose names begin with ``prefix``, by the rest of the name."""
+        return {
+            name.removeprefix(prefix): size
+            for name, table in sorted(self._tables.items())
+            if name.startswith(prefix) and (size := table.size()).runs
+        }
 
 
 class SparkStateTable:
@@ -88,8 +114,8 @@ class SparkStateTable:
     def __init__(self, vnode: VnodeState, content: dict[str, Any]) -> None:
         self._vnode = vnode
         self._values = {k: base64.b64decode(v) for k, v in content.get("values", {}).items()}
-        self._buckets: dict[int, list[tuple[int, int]]] = {
-            int(bucket): [(number, level) for number, level in runs]
+        self._buckets: dict[int, list[Run]] = {
+            int(bucket): [Run(*run) for run in runs]
             for bucket, runs in content.get("runs", {}).items()
         }
 
@@ -100,12 +126,18 @@ class SparkStateTable:
             values = {k: base64.b64encode(v).decode() for k, v in sorted(self._values.items())}
             content["values"] = values
         if self._buckets:
-            content["runs"] = {str(bucket): self._buckets[bucket] for bucket in self.buckets()}
+            content["runs"] = {
+                str(bucket): [[run.number, run.level, run.rows, run.bytes] for run in runs]
+                for bucket, runs in sorted(self._buckets.items())
+            }
         return content
 
-    @property
-    def run_count(self) -> int:
-        return sum(len(runs) for runs in self._buckets.values())
+    def size(self) -> Size:
+        """What the table keeps in runs."""
+        runs = [run for each in self._buckets.values() for run in each]
+        return Size(
+            sum(run.rows for run in runs), sum(run.bytes for run in runs), len(runs), self.buckets()
+        )
 
     def get(self, name: str) -> bytes | None:
         return self._values.get(name)
@@ -122,19 +154,19 @@ class SparkStateTable:
             body = packed(run, "zstd")
         with PHASES.phase("state"):
             self._vnode.runs.updateValue((number,), (body,))
-        self._buckets.setdefault(bucket, []).append((number, level))
+        self._buckets.setdefault(bucket, []).append(Run(number, level, run.num_rows, len(body)))
 
     def buckets(self) -> list[int]:
         return sorted(self._buckets)
 
     def levels(self, bucket: int) -> list[int]:
-        return [level for _, level in self._buckets.get(bucket, ())]
+        return [run.level for run in self._buckets.get(bucket, ())]
 
     def read(self, bucket: int, below: int | None = None) -> list[pa.Table]:
         return [
-            self._read_run(number)
-            for number, level in self._buckets.get(bucket, ())
-            if below is None or level < below
+            self._read_run(run.number)
+            for run in self._buckets.get(bucket, ())
+            if below is None or run.level < below
         ]
 
     def _read_run(self, number: int) -> pa.Table:
@@ -145,10 +177,10 @@ class SparkStateTable:
 
     def replace(self, bucket: int, below: int, run: pa.Table) -> None:
         runs = self._buckets[bucket]
-        for number, level in runs:
-            if level < below:
-                self._vnode.runs.removeKey((number,))
-        self._buckets[bucket] = [entry for entry in runs if entry[1] >= below]
+        for old in runs:
+            if old.level < below:
+                self._vnode.runs.removeKey((old.number,))
+        self._buckets[bucket] = [old for old in runs if old.level >= below]
         self.append(bucket, run, below)
 
     def delete_until(self, bound: int) -> None:
@@ -156,5 +188,5 @@ class SparkStateTable:
             self.delete_bucket(bucket)
 
     def delete_bucket(self, bucket: int) -> None:
-        for number, _ in self._buckets.pop(bucket, ()):
-            self._vnode.runs.removeKey((number,))
+        for run in self._buckets.pop(bucket, ()):
+            self._vnode.runs.removeKey((run.number,))

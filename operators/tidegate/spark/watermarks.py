@@ -86,7 +86,7 @@ def _filter(
                 "status": status.name.lower(),
             }
         )
-    held_by, why = _holder(statuses, effective)
+    held_by, why = holder(statuses, effective)
     return {
         "id": filter_id,
         "table": table,
@@ -101,10 +101,10 @@ def _filter(
     }
 
 
-def _holder(
+def holder(
     statuses: Mapping[str, Status], effective: Mapping[str, int | None]
 ) -> tuple[list[str], str]:
-    """Which splits keep the merged watermark where it is, and why."""
+    """Which splits keep the merged watermark where it is, and why; by split."""
     active = [split for split, status in statuses.items() if status is Status.ACTIVE]
     if not statuses:
         return [], "no epoch was committed yet"

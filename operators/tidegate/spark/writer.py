@@ -15,12 +15,15 @@ from pyspark import TaskContext
 
 from tidegate.connectors.base import SinkWriter
 from tidegate.connectors.registry import Stage, sink_writer
+from tidegate.events import EVENTS
 from tidegate.phases import PHASES
 from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
 from tidegate.spark.heap import HEAP
 from tidegate.spark.ledger import ledger_table
+from tidegate.spark.memory import resident_bytes
+from tidegate.spark.rejections import Rejections, count_rejected
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
 from tidegate.spark.wirejob import decode_job, worker_engine
 
@@ -75,12 +78,15 @@ def _write(
 
     copy, to_copy = job.plan.job.ledger, TO_SINK - len(job.plan.job.sinks)
     results: list[tuple[str, bytes]] = []
+    rejected: Rejections = {}
     try:
         for target, body in _in_order(batches, results):
             with PHASES.phase("deserialise"):
                 data = decode_chunk(body).data
             with PHASES.phase("sink"):
                 writer_of(target).write(data)
+            if target == TO_LEDGER:
+                count_rejected(rejected, data)
             if target == TO_LEDGER and copy is not None:
                 values = [f"{value} AS {quoted(column)}" for column, value in copy.columns]
                 sql = f"SELECT {', '.join(values)} FROM rejected"
@@ -95,7 +101,14 @@ def _write(
         for sink in writers.values():
             sink.abort()
         raise
-    report = {"type": "writer", "epoch": epoch, "phases": PHASES.take()}
+    report = {
+        "type": "writer",
+        "epoch": epoch,
+        "phases": PHASES.take(),
+        "rejected": rejected,
+        "events": EVENTS.take(),
+        "memory": resident_bytes(),
+    }
     results.append(("report", json.dumps(report).encode()))
     columns = list(zip(*results, strict=True))
     arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]

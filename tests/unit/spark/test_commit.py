@@ -78,6 +78,9 @@ def source_report(epoch: int, rows: int, status: Status = Status.ACTIVE, **count
         "ends": {"a": 200},
         "lost": {},
         "phases": {"read": 0.25, "decode": 0.5},
+        "memory": 1000,
+        "fragment": 0,
+        "sent": [2, 50],
         "splits": [{**split, "filters": {"f": state}}],
     }
     return "report", json.dumps(document).encode()

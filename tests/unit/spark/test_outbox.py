@@ -74,4 +74,15 @@ def test_only_rows_go_to_sinks(plan: Plan) -> None:
 def test_a_report_goes_to_the_driver(plan: Plan) -> None:
     row = Outbox(plan, plan.fragments[0], 1, [1]).report({"a": [1]})
     assert (row.fragment, row.kind) == (TO_DRIVER, Kind.REPORT)
-    assert json.loads(row.body) == {"a": [1]}
+    report = json.loads(row.body)
+    assert report.pop("memory") > 1_000_000
+    assert report == {"a": [1], "fragment": 0, "sent": [0, 0]}
+
+
+def test_a_report_tells_what_went_through_exchanges(plan: Plan) -> None:
+    outbox = Outbox(plan, plan.fragments[0], 1, [1])
+    rows = sent(outbox, 0, 2, ROWS) + sent(outbox, 0, None, Barrier(1, 2))
+    assert len(rows) > 2
+    sent(outbox, None, None, Rejected(ROWS.data))
+    told = json.loads(outbox.report({}).body)["sent"]
+    assert told == [len(rows), sum(len(row.body) for row in rows)]

@@ -54,7 +54,7 @@ def test_everything_comes_back_in_the_next_epoch() -> None:
     state.table("sort").append(-10, run(1, 2))
     state.table("sort").append(-10, run(3))
     state.table("window").append(20, run(4), level=2)
-    assert state.run_count == 3
+    before = state.sizes("")
     state.save()
 
     state = reopened(store)
@@ -64,7 +64,25 @@ def test_everything_comes_back_in_the_next_epoch() -> None:
     assert state.table("window").levels(20) == [2]
     assert state.table("window").buckets() == [20]
     assert held(state.table("window"), 30) == []
-    assert state.run_count == 3
+    assert state.sizes("") == before
+    assert (before["sort"].rows, before["sort"].runs, before["sort"].buckets) == (3, 2, [-10])
+    assert before["window"].bytes > 0
+    assert state.sizes("so").keys() == {"rt"}
+
+
+def test_runs_of_an_older_release_have_no_sizes() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("sort").append(5, run(1, 2), level=1)
+    state.save()
+    document = json.loads(store.get()[0])
+    (kept,) = document["tables"]["sort"]["runs"]["5"]
+    document["tables"]["sort"]["runs"]["5"] = [kept[:2]]
+    store.update((json.dumps(document).encode(),))
+    state = reopened(store)
+    assert held(state.table("sort"), 5) == [1, 2]
+    assert state.table("sort").levels(5) == [1]
+    assert state.sizes("")["sort"].rows == 0
 
 
 def test_nothing_is_written_when_nothing_changed() -> None:

@@ -53,6 +53,7 @@ from tidegate.connectors.kafka.delivery import (
 )
 from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.failpoints import hit
 
 _KEPT_MAX: Final = 16
@@ -183,6 +184,7 @@ class Transactions:
                     raise failure(
                         self._table, self._options, failed.error, failed.trouble
                     ) from None
+                EVENTS.happened(SINK_RETRY)
 
     def _kept(self, known: int) -> _Kept | None:
         """This worker's producer of the writer, if it is the one that has written last."""

@@ -1,0 +1,79 @@
+"""Executors that hang in Terminating are deleted for good, so that Spark replaces them.
+
+When a node dies, Kubernetes marks its pods for deletion and waits for the node to say that they are
+gone, which it never does. Spark counts such a pod as running: it makes no other, for as long as the
+node is away. The driver, which knows that it has lost the executor, need not wait.
+
+Nothing is lost by it when the node was only cut off, and its executor runs on: the driver takes
+nothing from an executor that it has lost, a task's rows are behind the fence of a transaction or
+are files that no entry lists, and state is of the version that the next task reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tidegate.clock import Clock
+
+MARGIN_S: Final = 15.0
+"""How long behind its grace period a pod may take: a slow node is no dead one."""
+EVERY_S: Final = 5.0
+
+
+@dataclass(slots=True)
+class Reaper:
+    """Looks after the executors of one application. ``pods`` is a CoreV1Api of Kubernetes.
+
+    Times are those of this process: a pod's own would be compared with another clock.
+    """
+
+    pods: Any
+    namespace: str
+    application: str
+    clock: Clock
+    log: Callable[[str], None]
+    reaped: int = 0
+    _since_s: dict[str, float] = field(default_factory=dict)  # by uid: seen terminating
+    _looked_s: float = float("-inf")
+
+    def on_tick(self) -> None:
+        """Time has passed. What the API server refuses or does not answer is tried again."""
+        now_s = self.clock.monotonic_s()
+        if now_s < self._looked_s + EVERY_S:
+            return
+        self._looked_s = now_s
+        from kubernetes.client import ApiException
+        from urllib3.exceptions import HTTPError
+
+        try:
+            self._look(now_s)
+        except (ApiException, HTTPError) as error:
+            self.log(f"cannot look after executors: {str(error).splitlines()[0]}")
+
+    def _look(self, now_s: float) -> None:
+        selector = f"spark-role=executor,spark-app-selector={self.application}"
+        found = self.pods.list_namespaced_pod(
+            self.namespace, label_selector=selector, _request_timeout=EVERY_S
+        )
+        ending = [pod.metadata for pod in found.items if pod.metadata.deletion_timestamp]
+        self._since_s = {
+            each.uid: self._since_s.get(each.uid, now_s) for each in ending
+        }  # pods that are gone are forgotten
+        for each in ending:
+            patience_s = (each.deletion_grace_period_seconds or 0) + MARGIN_S
+            if now_s - self._since_s[each.uid] >= patience_s:
+                self.log(f"deleting executor {each.name} for good: it hangs, its node is away")
+                self.pods.delete_namespaced_pod(
+                    each.name, self.namespace, grace_period_seconds=0, _request_timeout=EVERY_S
+                )
+                self.reaped += 1
+
+
+def reaper_in(namespace: str, application: str, clock: Clock, log: Callable[[str], None]) -> Reaper:
+    """The reaper of a driver in a pod, by the token of its service account."""
+    from kubernetes import client, config
+
+    config.load_incluster_config()
+    return Reaper(client.CoreV1Api(), namespace, application, clock, log)

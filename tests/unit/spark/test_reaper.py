@@ -1,0 +1,93 @@
+"""The waiting; that the API server does what is asked of it is seen in tests/e2e."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from tidegate.clock import ManualClock
+from tidegate.spark.reaper import EVERY_S, MARGIN_S, Reaper
+
+GRACE_S = 30
+
+
+@dataclass
+class Pods:
+    """What the API server would say."""
+
+    ending: dict[str, bool]
+    """By name: whether the pod is being deleted."""
+    deleted: list[str] = field(default_factory=list)
+    failing: bool = False
+
+    def list_namespaced_pod(self, namespace: str, **options: Any) -> Any:
+        from kubernetes.client import ApiException
+
+        if self.failing:
+            raise ApiException(status=500, reason="down")
+        assert (namespace, options["label_selector"]) == (
+            "streams",
+            "spark-role=executor,spark-app-selector=app",
+        )
+        return SimpleNamespace(
+            items=[
+                SimpleNamespace(
+                    metadata=SimpleNamespace(
+                        name=name,
+                        uid=f"uid-{name}",
+                        deletion_timestamp="2026-01-01" if ending else None,
+                        deletion_grace_period_seconds=GRACE_S,
+                    )
+                )
+                for name, ending in self.ending.items()
+            ]
+        )
+
+    def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
+        assert (namespace, options["grace_period_seconds"]) == ("streams", 0)
+        self.deleted.append(name)
+        del self.ending[name]
+
+
+def world(**ending: bool) -> tuple[Pods, Reaper, ManualClock, list[str]]:
+    pods, clock, said = Pods(ending), ManualClock(), list[str]()
+    return pods, Reaper(pods, "streams", "app", clock, said.append), clock, said
+
+
+def wait(reaper: Reaper, clock: ManualClock, seconds: float) -> None:
+    until_s = clock.monotonic_s() + seconds
+    while clock.monotonic_s() < until_s:
+        clock.sleep(1)
+        reaper.on_tick()
+
+
+def test_a_pod_that_hangs_is_deleted_when_its_time_is_over() -> None:
+    pods, reaper, clock, said = world(hangs=True, runs=False)
+    reaper.on_tick()
+    wait(reaper, clock, GRACE_S + MARGIN_S - 1)
+    assert pods.deleted == []
+    wait(reaper, clock, 1 + EVERY_S)
+    assert (pods.deleted, reaper.reaped) == (["hangs"], 1)
+    assert said == ["deleting executor hangs for good: it hangs, its node is away"]
+    wait(reaper, clock, 1_000)
+    assert pods.deleted == ["hangs"]
+
+
+def test_a_pod_that_ends_in_time_is_left_alone() -> None:
+    pods, reaper, clock, _ = world(ends=True)
+    reaper.on_tick()
+    wait(reaper, clock, GRACE_S)
+    del pods.ending["ends"]
+    wait(reaper, clock, 1_000)
+    assert pods.deleted == []
+
+
+def test_an_api_server_that_is_away_is_asked_again() -> None:
+    pods, reaper, clock, said = world(hangs=True)
+    pods.failing = True
+    wait(reaper, clock, 60)
+    assert "cannot look after executors" in said[0]
+    pods.failing = False
+    wait(reaper, clock, GRACE_S + MARGIN_S + 2 * EVERY_S)
+    assert pods.deleted == ["hangs"]
