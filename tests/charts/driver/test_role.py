@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from charts.chart import one, render
+
+
+def test_a_driver_may_do_what_it_does_and_no_more() -> None:
+    rules = one(render(), "Role", "shop-driver")["rules"]
+    allowed = {
+        (group, resource): set(rule["verbs"])
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    assert allowed.keys() == {
+        ("", "pods"),
+        ("", "configmaps"),
+        ("", "services"),
+        ("", "persistentvolumeclaims"),
+        ("coordination.k8s.io", "leases"),
+    }
+    assert "*" not in {verb for verbs in allowed.values() for verb in verbs}
+    assert allowed["", "services"] == {"list", "deletecollection"}
