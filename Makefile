@@ -128,6 +128,24 @@ bench: $(STAMP) ## Compare speed with Spark, Flink SQL and others (BENCH_ARGS=--
 profile: $(STAMP) ## Show where the time of an epoch goes
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench.profile $(PROFILE_ARGS)
 
+.PHONY: deploy
+deploy: ## Install everything with live orders on a cluster: KUBECONFIG's, or one of kind or minikube
+	@k8s/deploy.sh up
+
+.PHONY: undeploy
+undeploy: ## Remove what deploy has installed
+	@k8s/deploy.sh down
+
+.PHONY: status
+status: ## Follow what is deployed: pods, then the drivers' epochs
+	@k8s/deploy.sh status
+
+.PHONY: chart
+chart: $(STAMP) ## Make the chart's schema, README and dashboard anew from their sources
+	@$(PYTHON) charts/generate.py
+	@$(PYTHON) -m monitoring.dashboards
+	@$(PYTHON) monitoring/reference.py
+
 .PHONY: clean
 clean: ## Remove outputs and caches; .venv stays
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse metastore_db derby.log
