@@ -6,7 +6,7 @@ import re
 import signal
 import urllib.error
 import urllib.request
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -49,10 +49,11 @@ def test_metrics_of_a_running_job(tidegate: Commands, tmp_path: Path) -> None:
     assert status == 200
     assert command.wait().code == 0
 
-    fates, refused, told = Counter[str](), Counter[str](), dict[str, float]()
+    fates, refused = Counter[str](), Counter[str]()
+    told = defaultdict[str, float](float)
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            told[sample.name] = sample.value
+            told[sample.name] += sample.value
             if sample.name == "tidegate_rows_total":
                 fates[sample.labels["fate"]] += int(sample.value)
             if sample.name == "tidegate_rejected_rows_total":

@@ -181,9 +181,10 @@ class JobMetrics:
         yield _family(metrics.BYTES, _by_split(entry.bytes))
         lost = {
             table: {
-                split: sum(end - first for first, end in gone) for split, gone in splits.items()
+                split: sum(end - first for first, end in entry.lost.get(table, {}).get(split, ()))
+                for split in splits
             }
-            for table, splits in entry.lost.items()
+            for table, splits in entry.statuses.items()
         }
         yield _family(metrics.LOST_ROWS, _by_split(lost))
 
