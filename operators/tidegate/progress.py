@@ -15,7 +15,6 @@ from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.commit import is_finished
-from tidegate.spark.job_metrics import lags
 from tidegate.spark.ledger import counts_document, show_time
 from tidegate.types import Counts, column_named
 
@@ -70,7 +69,7 @@ class Progress:
     def line(self, entry: Entry) -> str:
         """An epoch in one line."""
         counts = total(entry)
-        behind = lags(entry)
+        behind = entry.lags()
         lag = f"lag {sum(sum(splits.values()) for splits in behind.values()):,}  " if behind else ""
         return (
             f"epoch {entry.epoch}  {self._rate:,.0f} rows/s  watermark {self.watermark(entry)}  "
@@ -113,7 +112,7 @@ class JsonProgress(Progress):
         return {
             "epoch": entry.epoch,
             "watermark": self.watermark(entry),
-            "lag": lags(entry),
+            "lag": entry.lags(),
             **counts_document(entry.counts),
         }
 
@@ -154,7 +153,7 @@ class LiveProgress(Progress):
         names = ("read", "used", "filtered", "late", "quarantined")
         for name in ("split", "watermark", "lag", *names):
             table.add_column(name, justify="left" if name in ("split", "watermark") else "right")
-        behind = lags(entry)
+        behind = entry.lags()
         for account, splits in sorted(entry.counts.items()):
             for split, counts in sorted(splits.items()):
                 table.add_row(

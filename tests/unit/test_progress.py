@@ -10,7 +10,6 @@ from tidegate.clock import ManualClock
 from tidegate.plan.fragments import Plan
 from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
 from tidegate.spark.checkpoint import Entry
-from tidegate.spark.job_metrics import lags
 from tidegate.types import Counts, Status
 
 
@@ -119,6 +118,6 @@ def test_lag_is_told_where_the_source_knows_its_ends(plan: Plan) -> None:
     entry = entry_of(plan, 1, 1000)
     entry.ends = {"orders": {"a": 1500, "b": 7}}
     entry.next_offsets = {"orders": {"a": 1000, "b": 9}}
-    assert lags(entry) == {"orders": {"a": 500, "b": 0}}
+    assert entry.lags() == {"orders": {"a": 500, "b": 0}}
     with progress_for(plan, ManualClock(), as_json=False) as progress:
         assert "  lag 500  read " in progress.line(entry)

@@ -60,6 +60,26 @@ class Entry:
     rejected: Rejections = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)  # what happened: how often, ever
 
+    def effective(self, filter_id: str, split: str) -> int | None:
+        """What a split's rows are judged by: its watermark, or a floor above it (S6)."""
+        state = self.filters.get(filter_id, {}).get(split, {})
+        known = (state.get(name) for name in ("watermark", "floor"))
+        return max((value for value in known if value is not None), default=None)
+
+    def lags(self) -> dict[str, dict[str, int]]:
+        """The rows that were there and not read, when the epoch was planned, by table and split.
+
+        Only of tables whose source tells where its splits end before they are read.
+        """
+        return {
+            table: {
+                split: max(0, end - self.next_offsets.get(table, {}).get(split, 0))
+                for split, end in splits.items()
+            }
+            for table, splits in self.ends.items()
+            if splits
+        }
+
 
 _ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
     "ended_us",

@@ -163,8 +163,7 @@ class Committer:
         tables = self._plan.accounts()
         for filter_id, account in self._plan.filters().items():
             statuses = entry.statuses.get(tables[account], {})
-            states = entry.filters.get(filter_id, {})
-            spoken = [(_effective(states.get(split)), status) for split, status in statuses.items()]
+            spoken = [(entry.effective(filter_id, s), status) for s, status in statuses.items()]
             merged = _merged(spoken)
             if merged is not None:
                 before = entry.merged_filters.get(filter_id, merged)
@@ -230,11 +229,6 @@ class Committer:
             for file in staged.get(target, []):
                 written.setdefault(str(target), {})[writer_of(file.order)] = epoch
         return written
-
-
-def _effective(state: dict[str, Any] | None) -> int | None:
-    values = [] if state is None else [state["watermark"], state["floor"]]
-    return max((value for value in values if value is not None), default=None)
 
 
 def _merged(watermarks: list[tuple[int | None, int]]) -> int | None:

@@ -146,7 +146,8 @@ def _run(
                 return last
             stop.reinstall()  # PySpark has taken SIGINT
             log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
-            state.ticks.append(lambda: metrics.count_executors(spark))
+            if options.metrics is not None:
+                state.ticks.append(lambda: metrics.count_executors(spark))
             if is_kubernetes(options.master):
                 namespace = os.environ["POD_NAMESPACE"]
                 application = spark.sparkContext.applicationId

@@ -45,10 +45,11 @@ class Heap:
             give_back()
 
 
-def give_back() -> bool:
-    """Gives what was freed back to the system; whether there was some. Only glibc knows how to."""
+def give_back() -> None:
+    """Gives what was freed back to the system. Only glibc knows how to."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    return trim is not None and bool(trim(0))
+    if trim is not None:
+        trim(0)
 
 
 HEAP: Final = Heap()

@@ -30,7 +30,7 @@ from tidegate.plan.physical import FinalAggregate
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.profile import Profile
 from tidegate.spark.watermarks import holder
-from tidegate.spark.wire import TO_SINK
+from tidegate.spark.writer import sink_tables
 from tidegate.types import END, Status, column_named, decimal_scale
 
 Sample = tuple[tuple[str, ...], float]
@@ -51,6 +51,8 @@ class JobMetrics:
         self._start_s = clock.now_us() / 1e6
         self._filters = {node.id: node for node in plan.watermark_filters()}
         self._tables = plan.accounts()
+        self._sink_tables = sink_tables(plan.job)
+        self._groups = {table.name: liveness(table).group for table in plan.tables}
         self._durations = [0] * (len(metrics.EPOCH_DURATION.bounds) + 1)
         self._duration_s = 0.0
         self._executors: int | None = None
@@ -99,8 +101,8 @@ class JobMetrics:
             second = 1e6 / node.unit_us
             lags += [
                 ((node.account, node.column, split), now_s - value / second)
-                for split, value in _effective(entry, node.id).items()
-                if value is not None
+                for split in entry.filters.get(node.id, {})
+                if (value := entry.effective(node.id, split)) is not None
             ]
             if (value := entry.merged_filters.get(node.id)) is not None:
                 merged.append(((node.account, node.column), now_s - value / second))
@@ -139,13 +141,14 @@ class JobMetrics:
     def _watermarks(self, entry: Entry) -> Iterator[Family]:
         splits, merged, holds, drifts = (list[Sample]() for _ in range(4))
         groups: dict[str, list[float]] = {}
-        groups_of = {table.name: liveness(table).group for table in self._plan.tables}
         for node in self._filters.values():
             unit = unit_of(column_named(node.schema, node.column).type)
             labels = (node.account, node.column)
             table = self._tables[node.account]
             statuses = {s: Status(n) for s, n in entry.statuses.get(table, {}).items()}
-            known = _effective(entry, node.id)
+            known = {
+                split: entry.effective(node.id, split) for split in entry.filters.get(node.id, {})
+            }
             splits += [((*labels, s), v / unit) for s, v in known.items() if v is not None]
             if (value := entry.merged_filters.get(node.id)) is not None:
                 merged.append((labels, value / unit))
@@ -158,8 +161,8 @@ class JobMetrics:
             ]
             if node.unit_us and active:
                 drifts.append((labels, max(active) - min(active)))
-                if groups_of[table]:
-                    groups.setdefault(groups_of[table], []).extend(active)
+                if group := self._groups[table]:
+                    groups.setdefault(group, []).extend(active)
         yield _family(metrics.SPLIT_WATERMARK, splits)
         yield _family(metrics.WATERMARK, merged)
         yield _family(metrics.HOLDS_BACK, holds)
@@ -177,7 +180,7 @@ class JobMetrics:
                 for each in Status
             ),
         )
-        yield _family(metrics.SPLIT_LAG, _by_split(lags(entry)))
+        yield _family(metrics.SPLIT_LAG, _by_split(entry.lags()))
         yield _family(metrics.BYTES, _by_split(entry.bytes))
         lost = {
             table: {
@@ -217,13 +220,9 @@ class JobMetrics:
         return 0
 
     def _sinks(self, entry: Entry) -> Iterator[Family]:
-        job = self._plan.job
-        names = [sink.table.name for sink in job.sinks] + (
-            [job.ledger.table.name] if job.ledger else []
-        )
         told: dict[str, list[int]] = {}  # several queries may write into one table
         for target, sunk in entry.sunk.items():
-            name = names[TO_SINK - int(target)]
+            name = self._sink_tables[int(target)].name
             told[name] = [a + b for a, b in zip(told.get(name, [0, 0, 0]), sunk, strict=True)]
         kinds = (metrics.SINK_COMMITS, metrics.SINK_ROWS, metrics.SINK_BYTES)
         for place, metric in enumerate(kinds):
@@ -237,30 +236,6 @@ def unit_of(kind: str) -> float:
         return 1
     scale = decimal_scale(kind)
     return 1e6 if scale is None else 10.0**scale
-
-
-def lags(entry: Entry) -> dict[str, dict[str, int]]:
-    """The rows that were there and not read, when the epoch was planned, by table and split.
-
-    Only of tables whose source tells where its splits end before they are read.
-    """
-    return {
-        table: {
-            split: max(0, end - entry.next_offsets.get(table, {}).get(split, 0))
-            for split, end in splits.items()
-        }
-        for table, splits in entry.ends.items()
-        if splits
-    }
-
-
-def _effective(entry: Entry, filter_id: str) -> dict[str, int | None]:
-    """What each split's rows are judged by: its watermark, or a floor above it (S6)."""
-    found = dict[str, int | None]()
-    for split, state in entry.filters.get(filter_id, {}).items():
-        values = [state.get(name) for name in ("watermark", "floor")]
-        found[split] = max((value for value in values if value is not None), default=None)
-    return found
 
 
 def _by_split(values: dict[str, dict[str, int]]) -> Iterator[Sample]:

@@ -71,8 +71,7 @@ def _filter(
     splits, effective = [], dict[str, int | None]()
     for split, status in sorted(statuses.items()):
         state = states.get(split, {})
-        known = [v for v in (state.get("watermark"), state.get("floor")) if v is not None]
-        effective[split] = max(known, default=None)
+        effective[split] = entry.effective(filter_id, split)
         offset = entry.next_offsets.get(table, {}).get(split, 0)
         end = ends.get(table, {}).get(split)
         splits.append(

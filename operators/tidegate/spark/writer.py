@@ -43,14 +43,18 @@ def writer(
     return write
 
 
-def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
-    """All that a job writes, by the number that stands for it on the wire.
+def sink_tables(job: Job) -> dict[int, Table]:
+    """The tables that a job writes, by the number that stands for them on the wire.
 
     The ledger's copy, if there is one, comes behind the sinks.
     """
     tables = [sink.table for sink in job.sinks] + ([job.ledger.table] if job.ledger else [])
-    found = {TO_SINK - index: table for index, table in enumerate(tables)}
-    return {**found, TO_LEDGER: ledger_table(checkpoint)}
+    return {TO_SINK - index: table for index, table in enumerate(tables)}
+
+
+def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
+    """All that a job writes: its tables, and the ledger."""
+    return {**sink_tables(job), TO_LEDGER: ledger_table(checkpoint)}
 
 
 def _write(
