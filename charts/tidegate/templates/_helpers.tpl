@@ -105,3 +105,9 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
+
+{{- define "tidegate.pullSecrets" -}}
+{{- range . }}
+- name: {{ . }}
+{{- end }}
+{{- end }}
