@@ -144,6 +144,7 @@ status: ## Follow what is deployed: pods, then the drivers' epochs
 chart: $(STAMP) ## Make the chart's schema, README and dashboard anew from their sources
 	@$(PYTHON) charts/generate.py
 	@$(PYTHON) -m monitoring.dashboards
+	@$(PYTHON) -m monitoring.alerting
 	@$(PYTHON) monitoring/reference.py
 
 .PHONY: clean

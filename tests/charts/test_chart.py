@@ -21,6 +21,8 @@ EVERYTHING: dict[str, Any] = {
     "kafka": {"enabled": True, "replicas": 3, "topics": {"orders": 4}},
     "minio": {"enabled": True},
     "demo": {"enabled": True},
+    "monitoring": {"prometheus": {"enabled": True}},
+    "grafana": {"enabled": True},
     "image": {"pullSecrets": ["registry"]},
 }
 CASES = {"nothing": {}, "a job": dict(JOB), "everything": EVERYTHING}
@@ -59,11 +61,11 @@ def test_pods_are_restricted(objects: list[dict[str, Any]]) -> None:
             assert container["resources"]["requests"], where
 
 
-def test_only_drivers_may_ask_the_api_server(objects: list[dict[str, Any]]) -> None:
+def test_only_drivers_and_prometheus_may_ask_the_api_server(objects: list[dict[str, Any]]) -> None:
     for where, pod in pods(objects):
         token = pod["spec"].get("automountServiceAccountToken", True)
-        driver = pod["metadata"]["labels"]["app.kubernetes.io/component"] == "driver"
-        assert token == driver, where
+        component = pod["metadata"]["labels"]["app.kubernetes.io/component"]
+        assert token == (component in ("driver", "prometheus")), where
 
 
 def test_images_have_a_version_or_a_digest(objects: list[dict[str, Any]]) -> None:
@@ -102,9 +104,13 @@ def test_the_demonstration_is_rendered() -> None:
 
 
 def test_what_is_made_from_the_values_is_up_to_date() -> None:
-    command = [sys.executable, str(CHART.parent / "generate.py"), "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
+    top = CHART.parents[1]
+    for made in (["charts/generate.py"], ["-m", "monitoring.dashboards"], ["-m", "monitoring.alerting"]):
+        command = [sys.executable, *made, "--check"]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=60, cwd=top
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_helm_has_no_complaint() -> None:

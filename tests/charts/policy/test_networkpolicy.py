@@ -8,7 +8,7 @@ def test_jobs_talk_to_their_own_only() -> None:
     assert spec["policyTypes"] == ["Ingress", "Egress"]
     peers, metrics = spec["ingress"]
     assert "ports" not in peers
-    assert metrics["ports"] == [{"port": 9464}]
+    assert metrics["ports"] == [{"port": 9464}, {"port": 4040}]
     (source,) = metrics["from"]
     labels = source["podSelector"]["matchLabels"]
     assert labels["app.kubernetes.io/component"] == "prometheus"
