@@ -79,6 +79,10 @@ build() {
     image "tidegate:$TAG" . k8s/images/tidegate/Dockerfile
     image "tidegate-kafka:$KAFKA_TAG" k8s/images/kafka k8s/images/kafka/Dockerfile
     image "tidegate-minio:$MINIO_TAG" k8s/images/minio k8s/images/minio/Dockerfile
+    if [ "$BUILDER" = kit ]; then # its nodes reach no registry
+        PROMETHEUS_TAG=2.42-$(digest k8s/images/prometheus)
+        image "tidegate-prometheus:$PROMETHEUS_TAG" k8s/images/prometheus k8s/images/prometheus/Dockerfile
+    fi
 }
 
 install() {
@@ -88,6 +92,11 @@ install() {
     arguments+=(--set "image.repository=${prefix}tidegate" --set-string "image.tag=$TAG")
     arguments+=(--set "kafka.image.repository=${prefix}tidegate-kafka" --set-string "kafka.image.tag=$KAFKA_TAG")
     arguments+=(--set "minio.image.repository=${prefix}tidegate-minio" --set-string "minio.image.tag=$MINIO_TAG")
+    if [ "$BUILDER" = kit ]; then
+        arguments+=(--set monitoring.prometheus.image.repository=tidegate-prometheus)
+        arguments+=(--set-string "monitoring.prometheus.image.tag=$PROMETHEUS_TAG")
+        arguments+=(--set grafana.enabled=false) # there is no image of it to be had
+    fi
     helm upgrade "$RELEASE" charts/tidegate --install --namespace "$NAMESPACE" --create-namespace \
         "${arguments[@]}" --wait --timeout 10m
 }

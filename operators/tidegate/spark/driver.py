@@ -38,7 +38,7 @@ from tidegate.spark.gateway import socket_settings, start_spark
 from tidegate.spark.health import Health
 from tidegate.spark.job_metrics import JobMetrics
 from tidegate.spark.kubernetes import is_kubernetes, kubernetes_settings
-from tidegate.spark.lease import Lease
+from tidegate.spark.lease import EXPIRY_S, RENEWAL_S, Lease
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.reaper import reaper_in
@@ -87,7 +87,9 @@ def run_job(
         log(f"checkpoint: {directory} (temporary; keep one with --checkpoint)")
     checkpoint.create()
     lease = Lease(checkpoint.store.below("lease"), clock)
-    note = lease.acquire(options.takeover)
+    # A pod that is started in place of one on a dead node comes before that one's lease is over.
+    patience_s = EXPIRY_S + RENEWAL_S if is_kubernetes(options.master) else 0.0
+    note = lease.acquire(options.takeover, patience_s)
     if note:
         log(note)
     try:

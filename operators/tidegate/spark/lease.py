@@ -5,6 +5,11 @@ which must not exist, so of two drivers that try at once one wins. The holder to
 few seconds. A lease whose process is dead, on this host, may be taken over at once; another one
 only when it has not been touched for `EXPIRY_S`. Before each commit the holder checks that no
 higher term exists: a driver that was stopped past its lease is refused.
+
+The same on Kubernetes, where a Lease of its API is the usual way: that one is kept beside what it
+protects, and knows drivers of one cluster only. This one is in the same place as the checkpoint and
+is created by the same conditional write, so it holds whoever can write the checkpoint; and its term
+is what transactions and entries are fenced with.
 """
 
 from __future__ import annotations
@@ -82,11 +87,21 @@ class Lease:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def acquire(self, takeover: bool = False) -> str:
+    def acquire(self, takeover: bool = False, patience_s: float = 0.0) -> str:
         """Takes the lease; gives a line for the log when it was taken from another.
 
-        Raises LeaseHeldError while another driver holds it.
+        Raises LeaseHeldError when another driver holds it, and does so after ``patience_s`` still.
         """
+        until_s = self._clock.monotonic_s() + patience_s
+        while True:
+            try:
+                return self._take(takeover)
+            except LeaseHeldError:
+                if self._clock.monotonic_s() >= until_s:
+                    raise
+            self._clock.sleep(1)
+
+    def _take(self, takeover: bool) -> str:
         term, note = self._last_term(), ""
         if term:
             note = self._judge(term, takeover)

@@ -16,7 +16,6 @@ def test_a_driver_may_do_what_it_does_and_no_more() -> None:
         ("", "configmaps"),
         ("", "services"),
         ("", "persistentvolumeclaims"),
-        ("coordination.k8s.io", "leases"),
     }
     assert "*" not in {verb for verbs in allowed.values() for verb in verbs}
     assert allowed["", "services"] == {"list", "deletecollection"}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -70,6 +71,16 @@ def test_a_later_process_with_the_same_pid_is_another(held: Lease, tmp_path: Pat
     rewrite(tmp_path, 1, started="1")
     other = Lease(LocalStore(tmp_path), SystemClock())
     assert "which is dead" in other.acquire()
+    other.release()
+
+
+def test_who_has_patience_follows_a_silent_driver(held: Lease, tmp_path: Path) -> None:
+    rewrite(tmp_path, 1, host="elsewhere")
+    clock = ManualClock(int(((tmp_path / "000001.json").stat().st_mtime + 1) * 1e6))
+    with pytest.raises(LeaseHeldError):
+        Lease(LocalStore(tmp_path), clock).acquire(patience_s=EXPIRY_S - 3)
+    other = Lease(LocalStore(tmp_path), clock)
+    assert re.search("elsewhere, silent for 1[56] s", other.acquire(patience_s=EXPIRY_S))
     other.release()
 
 
