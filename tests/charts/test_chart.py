@@ -105,7 +105,11 @@ def test_the_demonstration_is_rendered() -> None:
 
 def test_what_is_made_from_the_values_is_up_to_date() -> None:
     top = CHART.parents[1]
-    for made in (["charts/generate.py"], ["-m", "monitoring.dashboards"], ["-m", "monitoring.alerting"]):
+    for made in (
+        ["charts/generate.py"],
+        ["-m", "monitoring.dashboards"],
+        ["-m", "monitoring.alerting"],
+    ):
         command = [sys.executable, *made, "--check"]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=60, cwd=top

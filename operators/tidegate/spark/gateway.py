@@ -24,9 +24,13 @@ from tidegate.errors import RunError
 
 _STATE = "spark.sql.streaming.stateStore"
 
-_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
 """The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
-and its collector's threads take half of its CPU on a small machine, and give nothing back."""
+and its collector's threads take half of its CPU on a small machine, and give nothing back.
+
+Its heap begins with what a driver needs (some 150 MB live), not with a 64th of the machine, and is
+in memory from the start: else it is filled with garbage, collected once in an hour, and looks all
+that time as if it leaked."""
 
 WORKER_PYTHON = str(Path(__file__).with_name("python"))
 """A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""

@@ -1,0 +1,72 @@
+"""Every query of every panel, asked of a real Prometheus that has scraped a real job."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from charts.chart import CHART
+from kafka.kit import Kit
+from kafka.orders import job_text
+from kafka.workload import PARTITIONS, Workload
+from prometheus.server import Prometheus
+from spark.processes import Commands, wait_until
+
+_OPTIONS: Final = {
+    "scan.watermark.idle-timeout": "4 s",
+    "scan.watermark.alignment.group": "shop",
+    "scan.watermark.alignment.max-drift": "1 day",
+}
+_POD: Final = "orders-0"
+_WITHIN_S: Final = 60.0
+"""Windows of a minute close soon: each round of the workload takes ten seconds of event time."""
+
+
+def panels() -> list[dict[str, Any]]:
+    document = json.loads((CHART / "files" / "tidegate.json").read_text())
+    found = []
+    for panel in document["panels"]:
+        found += panel["panels"] if panel["type"] == "row" else [panel]
+    return found
+
+
+def test_every_query_of_every_panel_has_data(
+    kafka: Kit, tidegate: Commands, tmp_path: Path
+) -> None:
+    source = kafka.topic("watched-in", partitions=PARTITIONS)
+    sink = kafka.topic("watched-out", partitions=2)
+    file = tmp_path / "job.sql"
+    file.write_text(job_text(kafka, source, sink, _OPTIONS))
+    args: list[object] = ["run", file, "--checkpoint", tmp_path / "checkpoint"]
+    args += ["--set", "tidegate.epoch.interval=500 ms"]
+    command = tidegate.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
+    command.wait_for_line("/metrics")
+    found = re.search(r"metrics: http://(127\.0\.0\.1:\d+)/metrics", command.err)
+    assert found
+    queries = {
+        target["expr"].replace("$pod", _POD).replace("$__rate_interval", "20s"): panel["title"]
+        for panel in panels()
+        for target in panel["targets"]
+    }
+    assert len(queries) > 30
+    with (
+        Prometheus(tmp_path / "prometheus", found[1], {"pod": _POD}) as prometheus,
+        Workload(kafka, source, seed=1),
+    ):
+        empty = dict(queries)
+
+        def all_have_data() -> bool:
+            for expression in list(empty):
+                values = [sample["value"][1] for sample in prometheus.query(expression)]
+                if any(value not in ("NaN", "+Inf", "-Inf") for value in values):
+                    del empty[expression]
+            return not empty
+
+        try:
+            wait_until(all_have_data, "every query has data", _WITHIN_S)
+        except AssertionError:
+            raise AssertionError(f"without data: {empty}") from None
+    command.stop()
+    assert command.wait().code == 0
