@@ -140,6 +140,14 @@ undeploy: ## Remove what deploy has installed
 status: ## Follow what is deployed: pods, then the drivers' epochs
 	@k8s/deploy.sh status
 
+.PHONY: e2e
+e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the oracle, remove it
+	@$(PYTHON) -m pytest $(PYTEST_ARGS) tests/e2e
+
+.PHONY: chaos
+chaos: $(STAMP) ## Break a release KILLS=30 times under SEED=1 (SCENARIO=executors), and judge it
+	@PYTHONPATH=tests $(PYTHON) -m chaos --scenario $(or $(SCENARIO),executors) --seed $(or $(SEED),1) --kills $(or $(KILLS),30) $(if $(NAMESPACE),--namespace $(NAMESPACE))
+
 .PHONY: chart
 chart: $(STAMP) ## Make the chart's schema, README and dashboard anew from their sources
 	@$(PYTHON) charts/generate.py

@@ -10,9 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from confluent_kafka import Message
+from typing import Any, Final, Protocol
 
 from kafka.kit import Kit
 from oracle.account import Counts, Judgement, WatermarkOn, judge
@@ -117,6 +115,14 @@ class Judged:
             splits,
         ]
         return [problem for problem in problems if problem]
+
+
+class Message(Protocol):
+    """As confluent-kafka's; what is read through a pod is no such object."""
+
+    def value(self) -> Any: ...
+
+    def offset(self) -> int | None: ...
 
 
 def judged(

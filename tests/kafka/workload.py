@@ -16,9 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 from types import TracebackType
-from typing import Any, Final, Self
-
-from kafka.kit import Kit
+from typing import Any, Final, Protocol, Self
 
 PARTITIONS: Final = 8
 SLOW: Final = 5
@@ -31,11 +29,17 @@ _STEP_S: Final = 10.0  # of event time, in one round
 _ROWS: Final = (1, 8)  # in one round and partition
 
 
+class Writer(Protocol):
+    """As `kafka.kit.Kit`: writes to a partition, in order, and waits until all are there."""
+
+    def put(self, topic: str, partition: int, messages: list[bytes], /) -> None: ...
+
+
 @dataclass
 class Workload:
     """Writes in a thread, from `start` to `close`."""
 
-    kit: Kit
+    kit: Writer
     topic: str
     seed: int
     rows: int = 0

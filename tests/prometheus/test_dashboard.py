@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from charts.chart import CHART
 from kafka.kit import Kit
 from kafka.orders import job_text
 from kafka.workload import PARTITIONS, Workload
+from prometheus.panels import queries
 from prometheus.server import Prometheus
 from spark.processes import Commands, wait_until
 
@@ -22,14 +21,6 @@ _OPTIONS: Final = {
 _POD: Final = "orders-0"
 _WITHIN_S: Final = 60.0
 """Windows of a minute close soon: each round of the workload takes ten seconds of event time."""
-
-
-def panels() -> list[dict[str, Any]]:
-    document = json.loads((CHART / "files" / "tidegate.json").read_text())
-    found = []
-    for panel in document["panels"]:
-        found += panel["panels"] if panel["type"] == "row" else [panel]
-    return found
 
 
 def test_every_query_of_every_panel_has_data(
@@ -45,17 +36,13 @@ def test_every_query_of_every_panel_has_data(
     command.wait_for_line("/metrics")
     found = re.search(r"metrics: http://(127\.0\.0\.1:\d+)/metrics", command.err)
     assert found
-    queries = {
-        target["expr"].replace("$pod", _POD).replace("$__rate_interval", "20s"): panel["title"]
-        for panel in panels()
-        for target in panel["targets"]
-    }
-    assert len(queries) > 30
+    wanted = queries(_POD, "20s")
+    assert len(wanted) > 30
     with (
         Prometheus(tmp_path / "prometheus", found[1], {"pod": _POD}) as prometheus,
         Workload(kafka, source, seed=1),
     ):
-        empty = dict(queries)
+        empty = dict(wanted)
 
         def all_have_data() -> bool:
             for expression in list(empty):

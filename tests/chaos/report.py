@@ -1,0 +1,101 @@
+"""The report of a run: what was broken, how long it took to come back, what the judge says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+from chaos.checker import Verdict
+from chaos.watch import Sample
+
+
+@dataclass(frozen=True)
+class Kill:
+    """``recovered_s``: from the fault to an epoch that is behind it, with all executors."""
+
+    at_s: float
+    what: str
+    recovered_s: float
+
+
+def write(
+    out: Path,
+    scenario: str,
+    seed: int,
+    kills: Sequence[Kill],
+    samples: Sequence[Sample],
+    verdict: Verdict,
+) -> Path:
+    """Writes ``<scenario>-<seed>.md`` and its ``.json`` below ``out``; gives the former's path."""
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / f"{scenario}-{seed}.md"
+    path.write_text(text(scenario, seed, kills, verdict))
+    document = {
+        "scenario": scenario,
+        "seed": seed,
+        "kills": [asdict(kill) for kill in kills],
+        "samples": [asdict(sample) for sample in samples],
+        "problems": verdict.problems,
+        "read": verdict.read,
+        "written": verdict.written,
+    }
+    path.with_suffix(".json").write_text(json.dumps(document, indent=1))
+    return path
+
+
+def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> str:
+    """The report itself."""
+    times = [kill.recovered_s for kill in kills]
+    said = "identical" if not verdict.problems else "WRONG"
+    lines = [
+        f"# Chaos: {scenario}, seed {seed}: {said}",
+        "",
+        f"{len(kills)} faults; {verdict.read:,} rows in, {verdict.written:,} windows out.",
+        f"In the ledger: {', '.join(sorted(verdict.reasons))}.",
+        "",
+        f"Recovery: median {median(times):.1f} s, most {max(times):.1f} s.",
+        "",
+        "| at | fault | until an epoch behind it, with all executors |",
+        "|---|---|---|",
+        *(f"| {kill.at_s:.0f} s | {kill.what} | {kill.recovered_s:.1f} s |" for kill in kills),
+        "",
+        *(f"- {problem}" for problem in verdict.problems),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def plot(path: Path) -> Path:
+    """The picture of a report's ``.json``: rows a second and lag over time, faults marked.
+
+    Needs matplotlib (the extra `plots`).
+    """
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    from matplotlib import pyplot as plt
+
+    document = json.loads(path.read_text())
+    samples = [sample for sample in document["samples"] if sample["epoch"] >= 0]
+    figure, (speed, lag) = plt.subplots(2, 1, sharex=True, figsize=(9, 4.5))
+    rates = [
+        (later["at_s"], max(0.0, later["rows"] - sooner["rows"]) / (later["at_s"] - sooner["at_s"]))
+        for sooner, later in pairwise(samples)
+    ]
+    speed.plot([at for at, _ in rates], [rate for _, rate in rates], linewidth=1)
+    speed.set_ylabel("rows/s")
+    lag.plot(
+        [each["at_s"] for each in samples], [each["lag_rows"] for each in samples], linewidth=1
+    )
+    lag.set_ylabel("rows behind")
+    lag.set_xlabel("seconds")
+    for axis in (speed, lag):
+        for kill in document["kills"]:
+            axis.axvline(kill["at_s"], color="tab:red", linewidth=0.7, alpha=0.6)
+    figure.tight_layout()
+    made = path.with_suffix(".svg")
+    figure.savefig(made)
+    return made

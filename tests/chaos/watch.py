@@ -1,0 +1,88 @@
+"""What a job does over time, as its driver tells: for recovery times, and the report's picture."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Final, Self
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from e2e.job import DeployedJob
+
+_EVERY_S: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At ``at_s`` since the watch began; ``epoch`` is -1 while the driver does not answer."""
+
+    at_s: float
+    epoch: int = -1
+    executors: int = 0
+    rows: float = 0.0
+    lag_rows: float = 0.0
+
+
+@dataclass
+class Watch:
+    """Looks once a second, in a thread."""
+
+    job: DeployedJob
+    samples: list[Sample] = field(default_factory=list)
+    _began_s: float = field(default_factory=time.monotonic)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(60)
+
+    @property
+    def now_s(self) -> float:
+        return time.monotonic() - self._began_s
+
+    @property
+    def epoch(self) -> int:
+        """The newest that was ever seen."""
+        return max((sample.epoch for sample in list(self.samples)), default=-1)
+
+    def is_whole(self, epoch: int, executors: int) -> bool:
+        """Whether the newest look saw an epoch later than ``epoch``, and all executors."""
+        last = self.samples[-1] if self.samples else Sample(0.0)
+        return last.epoch > epoch and last.executors >= executors
+
+    def _run(self) -> None:
+        while not self._stop.wait(_EVERY_S):
+            asked_s = self.now_s
+            try:
+                self.samples.append(_sample(asked_s, self.job.metrics()))
+            except Exception:  # whatever it is, the driver does not answer
+                self.samples.append(Sample(asked_s))
+
+
+def _sample(at_s: float, text: str) -> Sample:
+    told: dict[str, float] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            told[sample.name] = told.get(sample.name, 0.0) + sample.value
+    return Sample(
+        at_s,
+        int(told["tidegate_epoch"]),
+        int(told.get("tidegate_executors", 0)),
+        told.get("tidegate_rows_total", 0.0),
+        told.get("tidegate_split_lag_rows", 0.0),
+    )

@@ -1,0 +1,75 @@
+"""A job that the chart runs, whose output an oracle can judge: `kafka.orders`, in a release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from e2e.namespace import Namespace
+from e2e.pod_kit import PodKit
+from kafka.orders import SINK, SOURCE
+from kafka.workload import PARTITIONS
+
+RELEASE: Final = "tidegate"
+NAME: Final = "revenue"
+IN, OUT = "revenue-in", "revenue-out"
+_SERVERS: Final = '{{ include "tidegate.kafka.servers" . }}'
+IDLE_S: Final = 10
+"""Longer than a broker or a store is away: else a split that cannot be read is called idle."""
+
+
+def values(**more: Any) -> dict[str, Any]:
+    """Of the chart: the job and its topics; ``more`` of the job."""
+    options = f",\n  'scan.watermark.idle-timeout' = '{IDLE_S} s'"
+    text = (SOURCE + SINK).format(source=IN, sink=OUT, servers=_SERVERS, options=options)
+    settings = {"tidegate.epoch.interval": "500 ms", "tidegate.epoch.rows.max": 2_000}
+    return {
+        "jobs": {NAME: {"sql": text, "settings": settings, **more}},
+        "kafka": {"topics": {IN: PARTITIONS, OUT: 2}},
+    }
+
+
+@dataclass(frozen=True)
+class DeployedJob:
+    """In the release `RELEASE` of ``namespace``, seen through ``kit``."""
+
+    namespace: Namespace
+    kit: PodKit
+    checkpoint: str
+
+    @property
+    def driver(self) -> str:
+        """Its pod's name."""
+        return f"{RELEASE}-{NAME}-0"
+
+    def metrics(self) -> str:
+        """What its driver tells Prometheus."""
+        return self.namespace.proxy(self.driver, 9464, "/metrics").decode()
+
+    def epoch(self) -> int:
+        """The newest epoch that is committed."""
+        lines = (line.split() for line in self.metrics().splitlines())
+        return int(float(next(words[1] for words in lines if words[0] == "tidegate_epoch")))
+
+    def offsets(self) -> dict[str, int]:
+        """Up to which offset the newest entry of the epoch log has read each split."""
+        found = self.kit.newest(f"{self.checkpoint}/epochs")
+        offsets: dict[str, int] = json.loads(found)["next_offsets"].get("orders", {})
+        return offsets
+
+    def wait_until_read(self, timeout_s: float) -> None:
+        """Until all that is in the topic now is in an epoch that is committed."""
+        ends = {f"{IN}-{part}": len(found) for part, found in self.kit.read(IN).items()}
+        self.namespace.wait(lambda: self.offsets() == ends, "all is read", timeout_s)
+
+
+@contextmanager
+def opened(namespace: Namespace) -> Iterator[DeployedJob]:
+    """The job in ``namespace``, and a pod through which its topics are seen."""
+    driver = namespace.get("statefulset", f"{RELEASE}-{NAME}")
+    servers = f"{RELEASE}-kafka-0.{RELEASE}-kafka.{namespace.name}.svc:9092"
+    with PodKit(namespace, driver, servers) as kit:
+        yield DeployedJob(namespace, kit, f"s3://tidegate/{RELEASE}/{NAME}")

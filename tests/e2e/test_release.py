@@ -1,0 +1,108 @@
+"""A release on a real cluster: its output is the oracle's, over the network, and is watched."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.parse
+from functools import partial
+from pathlib import Path
+
+from chaos.checker import judge
+from e2e.job import IN, NAME, RELEASE, DeployedJob
+from e2e.namespace import Namespace, names
+from kafka.workload import Workload
+from prometheus.panels import queries
+from tidegate.metrics import METRICS, Kind
+
+_LIVE_S = 40.0
+_NOT_OF_THESE_JOBS = {"tidegate_alignment_drift_seconds"}  # they align nothing
+
+
+def test_executors_are_on_different_nodes(deployed: Namespace) -> None:
+    for job in (NAME, "orders"):
+        executors = deployed.executors(job)
+        assert len(executors) == 2
+        assert len({pod["spec"]["nodeName"] for pod in executors}) == 2, names(executors)
+
+
+def test_the_output_is_the_oracles(job: DeployedJob, tmp_path: Path) -> None:
+    with Workload(job.kit, IN, seed=1) as workload:
+        time.sleep(_LIVE_S)
+        workload.wake()
+        time.sleep(5)
+        workload.finish()
+        workload.put_last()
+    job.wait_until_read(120)
+    verdict = judge(job, tmp_path / "judged")
+    assert not verdict.problems
+    assert verdict.written > 50
+    assert {"late", "malformed"} <= {reason.split(":")[0] for reason in verdict.reasons}
+
+
+def test_fragments_exchange_rows_over_the_network(job: DeployedJob) -> None:
+    """What Spark says: executors have read shuffled bytes of another."""
+    api = "/api/v1/applications"
+    (application,) = json.loads(job.namespace.proxy(job.driver, 4040, api))
+    stages = json.loads(
+        job.namespace.proxy(job.driver, 4040, f"{api}/{application['id']}/stages?status=complete")
+    )
+    assert sum(stage["shuffleRemoteBytesRead"] for stage in stages) > 0
+
+
+def test_helm_test_closes_a_window(deployed: Namespace) -> None:
+    said = deployed.helm("test", RELEASE, "--timeout", "5m", "--logs")
+    assert "windows closed" in said
+
+
+def _asked(namespace: Namespace, expression: str) -> list[float]:
+    (pod,) = names(namespace.all("pod", component="prometheus"))
+    path = f"/api/v1/query?{urllib.parse.urlencode({'query': expression})}"
+    document = json.loads(namespace.proxy(pod, 9090, path))
+    return [float(sample["value"][1]) for sample in document["data"]["result"]]
+
+
+def test_prometheus_has_every_metric(deployed: Namespace, job: DeployedJob) -> None:
+    wanted = {
+        metric.name + "_count" * (metric.kind is Kind.HISTOGRAM)
+        for metric in METRICS
+        if metric.name not in _NOT_OF_THESE_JOBS
+    }
+    deployed.wait(lambda: all(_asked(deployed, name) for name in wanted), "every metric", 60)
+    assert _asked(deployed, "metrics_executor_totalShuffleRead_bytes_total"), "Spark's own"
+
+
+def test_every_panel_has_data(deployed: Namespace, job: DeployedJob) -> None:
+    """Over both jobs; late and malformed orders come all the time."""
+    empty = {
+        expression: title
+        for expression, title in queries(".*", "5m").items()
+        if "alignment" not in expression and not _asked(deployed, expression)
+    }
+    assert not empty
+
+
+def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob, tmp_path: Path) -> None:
+    namespace = job.namespace
+
+    def uid() -> str:
+        return str(namespace.get("pod", job.driver)["metadata"]["uid"])
+
+    def ready(old: str) -> bool:
+        pod = namespace.get("pod", job.driver)
+        (container,) = pod["status"]["containerStatuses"]
+        return bool(pod["metadata"]["uid"] != old and container["ready"])
+
+    with Workload(job.kit, IN, seed=2) as workload:
+        for command in (
+            ("upgrade", RELEASE, "charts/tidegate", "--reuse-values", "--set",
+             f"jobs.{NAME}.settings.tidegate\\.epoch\\.rows\\.max=500"),
+            ("rollback", RELEASE),
+        ):  # fmt: skip
+            replaced = partial(ready, uid())
+            namespace.helm(*command)
+            namespace.wait(replaced, "another driver", 240)
+        workload.finish()
+        workload.put_last()
+    job.wait_until_read(180)
+    assert not judge(job, tmp_path / "judged").problems
