@@ -26,6 +26,7 @@ _DIGEST: Final = r"^(sha256:[0-9a-f]{64})?$"
 _PULL: Final = ["Always", "IfNotPresent", "Never"]
 
 RULES: Final[dict[str, dict[str, Any]]] = {
+    "deployMode": {"enum": ["statefulset", "operator"]},
     "defaults.executors": {"minimum": 1, "maximum": 1000},
     "defaults.executorCores": {"minimum": 1, "maximum": 64},
     "defaults.executorHeap": {"pattern": _JVM},

@@ -97,3 +97,117 @@ spec:
 - {name: TIDEGATE_EXECUTOR_TEMPLATE, value: /etc/tidegate/pod/executor.yaml}
 {{- include "tidegate.env" (dict "root" $root "job" $job) | nindent 0 }}
 {{- end }}
+
+{{/* What the command line is given. */}}
+{{- define "tidegate.driver.command" -}}
+- run
+- /etc/tidegate/job/job.sql
+- --checkpoint={{ include "tidegate.checkpoint" (dict "root" .root "job" .job "name" .name) }}
+{{ include "tidegate.driver.args" (dict "root" .root "job" .job) }}
+{{- end }}
+
+{{/* The pod of a driver, with or without arguments: an operator adds its own. */}}
+{{- define "tidegate.driver.pod" -}}
+{{- $root := .root }}
+{{- $job := .job }}
+{{- $name := .name }}
+{{- $labels := dict "root" $root "component" "driver" "job" $name }}
+{{- $full := printf "%s-%s" (include "tidegate.fullname" $root) $name -}}
+metadata:
+  labels: {{- include "tidegate.labels" $labels | nindent 4 }}
+    {{- with $job.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    checksum/config: {{ include (print $root.Template.BasePath "/driver/configmap.yaml") $root | sha256sum }}
+    {{- with $job.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ include "tidegate.fullname" $root }}-driver
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ $job.terminationGracePeriodSeconds }}
+  securityContext: {{- include "tidegate.podSecurity" 185 | nindent 4 }}
+  {{- with $root.Values.image.pullSecrets }}
+  imagePullSecrets: {{- include "tidegate.pullSecrets" . | nindent 4 }}
+  {{- end }}
+  {{- with $job.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $job.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $job.affinity }}
+  affinity: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- if and $root.Values.kafka.topics (or $root.Values.kafka.enabled $root.Values.kafka.servers) }}
+  initContainers:
+    - name: topics
+      image: {{ include "tidegate.image" (dict "image" $root.Values.image "default" $root.Chart.AppVersion) }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      command: [/opt/tidegate/bin/python, /etc/tidegate/topics/topics.py]
+      args:
+        - {{ include "tidegate.kafka.servers" $root }}
+        - {{ min 3 (ternary $root.Values.kafka.replicas 3 $root.Values.kafka.enabled) | quote }}
+        {{- range $topic, $partitions := $root.Values.kafka.topics }}
+        - {{ printf "%s=%v" $topic $partitions }}
+        {{- end }}
+      resources:
+        requests: {cpu: 50m, memory: 64Mi}
+        limits: {memory: 256Mi}
+      securityContext: {{- include "tidegate.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - {name: topics, mountPath: /etc/tidegate/topics, readOnly: true}
+  {{- end }}
+  containers:
+    - name: driver
+      image: {{ include "tidegate.image" (dict "image" $root.Values.image "default" $root.Chart.AppVersion) }}
+      imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      # What went wrong is the pod's status, too.
+      terminationMessagePolicy: FallbackToLogsOnError
+      {{- if .args }}
+      args: {{- include "tidegate.driver.command" . | nindent 8 }}
+      {{- end }}
+      env: {{- include "tidegate.driver.env" (dict "root" $root "job" $job) | nindent 8 }}
+      ports:
+        - {name: metrics, containerPort: {{ $root.Values.metrics.port }}}
+        - {name: driver, containerPort: 7078}
+        - {name: blocks, containerPort: 7079}
+        - {name: ui, containerPort: 4040}
+      startupProbe:
+        httpGet: {path: /healthz, port: metrics}
+        periodSeconds: 2
+        failureThreshold: 150
+      readinessProbe:
+        httpGet: {path: /readyz, port: metrics}
+        periodSeconds: 5
+        timeoutSeconds: 5
+      livenessProbe:
+        httpGet: {path: /healthz, port: metrics}
+        periodSeconds: 20
+        timeoutSeconds: 10
+      {{- with $job.driverResources }}
+      resources: {{- toYaml . | nindent 8 }}
+      {{- end }}
+      securityContext: {{- include "tidegate.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - {name: job, mountPath: /etc/tidegate/job, readOnly: true}
+        - {name: pod, mountPath: /etc/tidegate/pod, readOnly: true}
+        - {name: tmp, mountPath: /tmp}
+        {{- with $job.volumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+  volumes:
+    - name: job
+      configMap: {name: {{ default $full $job.existingConfigMap }}, items: [{key: job.sql, path: job.sql}]}
+    - name: pod
+      configMap: {name: {{ $full }}, items: [{key: executor.yaml, path: executor.yaml}]}
+    - {name: tmp, emptyDir: {}}
+    {{- if and $root.Values.kafka.topics (or $root.Values.kafka.enabled $root.Values.kafka.servers) }}
+    - name: topics
+      configMap: {name: {{ include "tidegate.fullname" $root }}-topics}
+    {{- end }}
+    {{- with $job.volumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end }}
