@@ -81,8 +81,7 @@ def run(job: DeployedJob, scenario: str, seed: int, kills: int, out: Path) -> in
         workload.finish()
         workload.put_last()
         job.wait_until_read(_RECOVERY_S_MAX)
-    with tempfile.TemporaryDirectory(prefix="tidegate-judge-") as scratch:
-        verdict = judge(job, Path(scratch) / "checkpoint")
+    verdict = judge(job)
     path = report.write(out, scenario, seed, happened, watch.samples, verdict)
     print(path.read_text())
     return 1 if verdict.problems else 0

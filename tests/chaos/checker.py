@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from e2e.job import IN, OUT, DeployedJob
@@ -38,16 +37,13 @@ class Verdict:
     reasons: set[str]
 
 
-def judge(job: DeployedJob, scratch: Path) -> Verdict:
-    """Of a job that has read all there is. ``scratch``: a directory that is not there yet."""
-    epochs = scratch / "epochs"
-    epochs.mkdir(parents=True)
-    for name, content in job.kit.files(f"{job.checkpoint}/epochs").items():
-        (epochs / name).write_bytes(content)
+def judge(job: DeployedJob) -> Verdict:
+    """Of a job that has read all there is."""
+    job.gather()
     messages = job.kit.read(IN)
     rows: Rows = [json.loads(value) for value in job.kit.values(OUT)]
     ledger = json.loads(job.kit.tidegate("ledger", job.checkpoint, "--json"))
-    wanted = judged(messages, IN, scratch)
+    wanted = judged(messages, IN, job.log)
     problems = wanted.problems(rows, ledger)
     if not rows:
         problems.append("there are no windows: nothing was proved")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any, Final
 
 from e2e.namespace import Namespace
@@ -16,6 +19,8 @@ from kafka.workload import PARTITIONS
 RELEASE: Final = "tidegate"
 NAME: Final = "revenue"
 IN, OUT = "revenue-in", "revenue-out"
+_GATHERED_EVERY_S: Final = 15.0
+"""A checkpoint keeps 200 entries at least: here those of a hundred seconds."""
 _SERVERS: Final = '{{ include "tidegate.kafka.servers" . }}'
 IDLE_S: Final = 10
 """Longer than a broker or a store is away: else a split that cannot be read is called idle."""
@@ -34,11 +39,16 @@ def values(**more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DeployedJob:
-    """In the release `RELEASE` of ``namespace``, seen through ``kit``."""
+    """In the release `RELEASE` of ``namespace``, seen through ``kit``.
+
+    ``log`` is a local directory with the folder ``epochs``: all entries of the epoch log that there
+    were, of which a checkpoint itself keeps the last ones only.
+    """
 
     namespace: Namespace
     kit: PodKit
     checkpoint: str
+    log: Path
 
     @property
     def driver(self) -> str:
@@ -60,6 +70,13 @@ class DeployedJob:
         offsets: dict[str, int] = json.loads(found)["next_offsets"].get("orders", {})
         return offsets
 
+    def gather(self) -> None:
+        """Copies the entries of the epoch log that came since the last time."""
+        known = sorted(path.name for path in (self.log / "epochs").iterdir())
+        behind = known[-1] if known else ""
+        for name, content in self.kit.files(f"{self.checkpoint}/epochs", behind).items():
+            (self.log / "epochs" / name).write_bytes(content)
+
     def wait_until_read(self, timeout_s: float) -> None:
         """Until all that is in the topic now is in an epoch that is committed."""
         ends = {f"{IN}-{part}": len(found) for part, found in self.kit.read(IN).items()}
@@ -68,8 +85,33 @@ class DeployedJob:
 
 @contextmanager
 def opened(namespace: Namespace) -> Iterator[DeployedJob]:
-    """The job in ``namespace``, and a pod through which its topics are seen."""
+    """The job in ``namespace``, and a pod through which its topics and its checkpoint are seen."""
     driver = namespace.get("statefulset", f"{RELEASE}-{NAME}")
     servers = f"{RELEASE}-kafka-0.{RELEASE}-kafka.{namespace.name}.svc:9092"
-    with PodKit(namespace, driver, servers) as kit:
-        yield DeployedJob(namespace, kit, f"s3://tidegate/{RELEASE}/{NAME}")
+    with (
+        PodKit(namespace, driver, servers) as kit,
+        TemporaryDirectory(prefix="tidegate-epochs-") as log,
+    ):
+        job = DeployedJob(namespace, kit, f"s3://tidegate/{RELEASE}/{NAME}", Path(log))
+        (job.log / "epochs").mkdir()
+        with _gathering(job):
+            yield job
+
+
+@contextmanager
+def _gathering(job: DeployedJob) -> Iterator[None]:
+    """Gathers in a thread during the block; a store that is away is asked again."""
+    stop = Event()
+
+    def gather() -> None:
+        while not stop.wait(_GATHERED_EVERY_S):
+            with suppress(AssertionError):
+                job.gather()
+
+    thread = Thread(target=gather, name="gather", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(60)

@@ -79,9 +79,9 @@ class PodKit:
     def values(self, topic: str) -> list[bytes]:
         return [message.value() for found in self.read(topic).values() for message in found]
 
-    def files(self, uri: str) -> dict[str, bytes]:
-        """The files directly in a folder of the store, by name."""
-        found = self._ask("files", uri)
+    def files(self, uri: str, behind: str = "") -> dict[str, bytes]:
+        """The files directly in a folder of the store, of names behind ``behind``."""
+        found = self._ask("files", uri, behind)
         return {name: base64.b64decode(content) for name, content in found.items()}
 
     def newest(self, uri: str) -> bytes:

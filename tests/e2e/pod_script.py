@@ -81,9 +81,10 @@ def content(bucket: Any, info: Any) -> str:
         return base64.b64encode(file.read()).decode()
 
 
-def files(uri: str) -> dict[str, str]:
+def files(uri: str, behind: str) -> dict[str, str]:
     bucket = store()
-    return {info.base_name: content(bucket, info) for info in listed(bucket, uri)}
+    found = (info for info in listed(bucket, uri) if info.base_name > behind)
+    return {info.base_name: content(bucket, info) for info in found}
 
 
 def newest(uri: str) -> str:

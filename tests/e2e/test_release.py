@@ -6,7 +6,6 @@ import json
 import time
 import urllib.parse
 from functools import partial
-from pathlib import Path
 
 from chaos.checker import judge
 from e2e.job import IN, NAME, RELEASE, DeployedJob
@@ -26,7 +25,7 @@ def test_executors_are_on_different_nodes(deployed: Namespace) -> None:
         assert len({pod["spec"]["nodeName"] for pod in executors}) == 2, names(executors)
 
 
-def test_the_output_is_the_oracles(job: DeployedJob, tmp_path: Path) -> None:
+def test_the_output_is_the_oracles(job: DeployedJob) -> None:
     with Workload(job.kit, IN, seed=1) as workload:
         time.sleep(_LIVE_S)
         workload.wake()
@@ -34,7 +33,7 @@ def test_the_output_is_the_oracles(job: DeployedJob, tmp_path: Path) -> None:
         workload.finish()
         workload.put_last()
     job.wait_until_read(120)
-    verdict = judge(job, tmp_path / "judged")
+    verdict = judge(job)
     assert not verdict.problems
     assert verdict.written > 50
     assert {"late", "malformed"} <= {reason.split(":")[0] for reason in verdict.reasons}
@@ -82,7 +81,7 @@ def test_every_panel_has_data(deployed: Namespace, job: DeployedJob) -> None:
     assert not empty
 
 
-def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob, tmp_path: Path) -> None:
+def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
     namespace = job.namespace
 
     def uid() -> str:
@@ -105,4 +104,4 @@ def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob, tmp_path: Pa
         workload.finish()
         workload.put_last()
     job.wait_until_read(180)
-    assert not judge(job, tmp_path / "judged").problems
+    assert not judge(job).problems
