@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
 import yaml
 
-from charts.chart import CHART, DEMO, JOB, helm, kinds, pods, render
+from charts.chart import CHART, DEMO, JOB, KUBERNETES, helm, kinds, pods, render
 
 EVERYTHING: dict[str, Any] = {
     "jobs": {
@@ -25,7 +26,14 @@ EVERYTHING: dict[str, Any] = {
     "grafana": {"enabled": True},
     "image": {"pullSecrets": ["registry"]},
 }
-CASES = {"nothing": {}, "a job": dict(JOB), "everything": EVERYTHING}
+PRODUCTION = yaml.safe_load((CHART / "values-production.yaml").read_text())
+CASES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "a job": dict(JOB),
+    "everything": EVERYTHING,
+    "production": {**PRODUCTION, "jobs": {"orders": {"sql": "SELECT 1"}}},
+}
+SCHEMA = ".".join(KUBERNETES.split(".")[:2])
 
 
 @pytest.fixture(params=CASES, scope="module")
@@ -41,6 +49,18 @@ def test_names_are_the_releases_own(objects: list[dict[str, Any]]) -> None:
         labels = each["metadata"]["labels"]
         assert labels["app.kubernetes.io/instance"] == "shop"
         assert labels["app.kubernetes.io/component"]
+
+
+def test_objects_are_what_kubernetes_takes(objects: list[dict[str, Any]]) -> None:
+    """By its own schemas, which know each field; what others define it does not know."""
+    for each in objects:
+        if "." not in each["apiVersion"] or each["apiVersion"].split("/")[0].endswith(".k8s.io"):
+            kubernetes_validate.validate(each, SCHEMA, strict=True)
+    for _, pod in pods(objects):
+        plain = {"apiVersion": "v1", "kind": "Pod", **pod}
+        containers = [{"image": "set-by-spark", **each} for each in pod["spec"]["containers"]]
+        plain["spec"] = {**pod["spec"], "containers": containers}
+        kubernetes_validate.validate(plain, SCHEMA, strict=True)
 
 
 def test_nothing_is_for_the_whole_cluster(objects: list[dict[str, Any]]) -> None:
