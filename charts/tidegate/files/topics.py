@@ -9,7 +9,7 @@ import time
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
-PATIENCE_S = 300
+PATIENCE_S = 40  # then it fails, and what it says is in the status of its pod
 
 
 def main() -> None:

@@ -65,6 +65,7 @@ def kubernetes_settings(master: str, environment: Mapping[str, str], token: str)
         "spark.network.timeoutInterval": "10s",
         "spark.executor.heartbeatInterval": "5s",
         "spark.decommission.enabled": "true",
+        "spark.kubernetes.decommission.script": "/opt/decommission",
         "spark.executor.decommission.killInterval": "20s",
         "spark.storage.decommission.enabled": "true",
         "spark.storage.decommission.rddBlocks.enabled": "false",

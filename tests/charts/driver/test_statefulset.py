@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from charts.chart import JOB, one, render, variables
+from tidegate.spark.kubernetes import BLOCKS_PORT, DRIVER_PORT
 
 
 def driver(values: dict[str, Any]) -> dict[str, Any]:
@@ -106,3 +107,10 @@ def test_the_map_with_the_sql() -> None:
     assert of({"jobs": {"orders": {"existingConfigMap": "theirs", "checkpoint": "s3://b/p"}}}) == (
         "theirs"
     )
+
+
+def test_its_ports_are_those_that_the_driver_takes() -> None:
+    ports = {each["name"]: each["containerPort"] for each in container(job())["ports"]}
+    assert ports["driver"] == DRIVER_PORT
+    assert ports["blocks"] == BLOCKS_PORT
+    assert f"--set=spark.ui.port={ports['ui']}" in container(job())["args"]

@@ -145,6 +145,7 @@ spec:
     - name: topics
       image: {{ include "tidegate.image" (dict "image" $root.Values.image "default" $root.Chart.AppVersion) }}
       imagePullPolicy: {{ $root.Values.image.pullPolicy }}
+      terminationMessagePolicy: FallbackToLogsOnError
       command: [/opt/tidegate/bin/python, /etc/tidegate/topics/topics.py]
       args:
         - {{ include "tidegate.kafka.servers" $root }}
