@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _of_application(submitted: list[str]) -> list[str]:
-    """The application's arguments: they follow its file, which follows options with a value each."""
+    """The application's arguments: behind its file, which is behind options with a value each."""
     while submitted[:1] and submitted[0].startswith("--"):
         submitted = submitted[2:]
     return submitted[1:]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import uuid
 from collections import Counter
+from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -72,7 +73,7 @@ def send(servers: str, topic: str) -> dict[str, int]:
     producer.produce(topic, b'{"id": ', partition=0)
     producer.flush(60)
     # The last window is open: its end is 30 s, and the watermark has not come there.
-    return {window: count for window, count in sorted(counts.items())[:-1]}
+    return dict(sorted(counts.items())[:-1])
 
 
 def order(number: int, second: int) -> bytes:
@@ -80,9 +81,9 @@ def order(number: int, second: int) -> bytes:
 
 
 def run(sql: str, checkpoint: str, options: list[str]) -> None:
-    with open("/tmp/job.sql", "w") as file:
-        file.write(sql)
-    command = [sys.executable, "-m", "tidegate.pod", "run", "/tmp/job.sql", "--available-now"]
+    file = Path("/tmp/job.sql")
+    file.write_text(sql)
+    command = [sys.executable, "-m", "tidegate.pod", "run", str(file), "--available-now"]
     done = subprocess.run([*command, f"--checkpoint={checkpoint}", *options], check=False)
     if done.returncode:
         raise SystemExit(f"the job failed with exit code {done.returncode}")
