@@ -145,8 +145,8 @@ e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the
 	@$(PYTHON) -m pytest $(PYTEST_ARGS) tests/e2e
 
 .PHONY: chaos
-chaos: $(STAMP) ## Break a release KILLS=30 times under SEED=1 (SCENARIO=executors), and judge it
-	@PYTHONPATH=tests $(PYTHON) -m chaos --scenario $(or $(SCENARIO),executors) --seed $(or $(SEED),1) --kills $(or $(KILLS),30) $(if $(NAMESPACE),--namespace $(NAMESPACE))
+chaos: $(STAMP) ## Break a job KILLS=30 times under SEED=1 (SCENARIO=executors, LOCAL=1), and judge it
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m chaos $(if $(LOCAL),--local) --scenario $(or $(SCENARIO),executors) --seed $(or $(SEED),1) --kills $(or $(KILLS),30) $(if $(NAMESPACE),--namespace $(NAMESPACE))
 
 .PHONY: chart
 chart: $(STAMP) ## Make the chart's schema, README and dashboard anew from their sources

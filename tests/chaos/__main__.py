@@ -1,11 +1,11 @@
-"""``make chaos``: a job on a cluster, broken again and again under a seed, and judged.
+"""``make chaos``: a job that is broken again and again under a seed, and judged.
 
-    python -m chaos --namespace NAMESPACE [--scenario executors] [--seed 1] [--kills 30] [--out DIR]
+    python -m chaos [--local | --namespace NAMESPACE] [--scenario executors] [--seed 1] [--kills 30]
 
-The namespace has a release of the chart with the job of `e2e.job`; without ``--namespace`` one is
-made, and removed in the end. The *workload* writes without pause, the *nemesis* breaks one thing
-after the other and waits each time until the job has come back, the *checker* compares with the
-oracle. Drivers of local processes are killed by ``make kill``.
+On a cluster ($KUBECONFIG's, or the kit's) the namespace has a release of the chart with the job of
+`e2e.job`; without ``--namespace`` one is made, and removed in the end. ``--local`` takes processes
+of this machine instead. The *workload* writes without pause, the *nemesis* breaks one thing after
+the other and waits each time until the job has come back, the *checker* compares with the oracle.
 """
 
 from __future__ import annotations
@@ -14,91 +14,111 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
 
 import yaml
 
-from chaos import report
+from chaos import local, nemesis, report
 from chaos.checker import judge
-from chaos.nemesis import SCENARIOS
+from chaos.job import EXECUTORS, IN, Job, wait_until_read
+from chaos.nemesis import Fault
 from chaos.report import Kill
 from chaos.watch import Watch
+from e2e import job as deployed
 from e2e.conftest import deploy
-from e2e.job import IN, NAME, DeployedJob, opened, values
 from e2e.namespace import Namespace
 from kafka.workload import Workload
+from spark.processes import wait_until
 
-EXECUTORS: Final = 2
-_RECOVERY_S_MAX: Final = 300.0
+_BACK_S_MAX: Final = 300.0
 _PAUSE_S: Final = (1.0, 4.0)
+_NAMESPACE: Final = "tidegate-chaos"
 
 
 def main() -> int:
     """Runs a scenario and says what came out."""
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
-    parser.add_argument("--namespace")
-    parser.add_argument("--scenario", choices=SCENARIOS, default="executors")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--local", action="store_true")
+    where.add_argument("--namespace")
+    parser.add_argument("--scenario", default="executors")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--out", type=Path, default=Path("out/chaos"))
     given = parser.parse_args()
+    known = local.SCENARIOS if given.local else nemesis.SCENARIOS
+    if given.scenario not in known:
+        parser.error(f"there is no scenario '{given.scenario}' here, but {', '.join(known)}")
     with ExitStack() as stack:
-        name = given.namespace or _deployed(stack)
-        job = stack.enter_context(opened(Namespace(name)))
-        return run(job, given.scenario, given.seed, given.kills, given.out)
+        job, faults = _opened(stack, given)
+        return run(job, faults, given.scenario, given.seed, given.kills, given.out)
+
+
+Faults = list[Callable[[], Fault]]
+
+
+def _opened(stack: ExitStack, given: argparse.Namespace) -> tuple[Job, Faults]:
+    if given.local:
+        here = stack.enter_context(local.opened())
+        return here, [partial(kind, here) for kind in local.SCENARIOS[given.scenario]]
+    namespace = Namespace(given.namespace or _deployed(stack))
+    job = stack.enter_context(deployed.opened(namespace))
+    return job, [partial(kind, namespace) for kind in nemesis.SCENARIOS[given.scenario]]
 
 
 def _deployed(stack: ExitStack) -> str:
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidegate-chaos-")))
     file = scratch / "values.yaml"
-    file.write_text(yaml.safe_dump(values()))
-    deploy("up", "tidegate-chaos", file)
-    stack.callback(deploy, "down", "tidegate-chaos", file)
-    return "tidegate-chaos"
+    file.write_text(yaml.safe_dump(deployed.values()))
+    deploy("up", _NAMESPACE, file)
+    stack.callback(deploy, "down", _NAMESPACE, file)
+    return _NAMESPACE
 
 
-def run(job: DeployedJob, scenario: str, seed: int, kills: int, out: Path) -> int:
+def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Path) -> int:
     """One run; 0 if its output is identical."""
     rng = Random(seed)
     happened: list[Kill] = []
     with Watch(job) as watch, Workload(job.kit, IN, seed) as workload:
-        _recovery(job, watch, 0.0, 0)
+        _back(job, watch, 0)
         for number in range(kills):
-            fault = rng.choice(SCENARIOS[scenario])(job.namespace)
+            fault = rng.choice(faults)()
             epoch, began_s = watch.epoch, watch.now_s
             what = fault.inject(rng)
             try:
-                took_s = _recovery(job, watch, began_s, epoch)
+                _back(job, watch, epoch)
             finally:
                 fault.heal()
-            happened.append(Kill(began_s, what, took_s))
-            print(f"{number + 1} of {kills}: {what}; back after {took_s:.1f} s", flush=True)
+            happened.append(Kill(began_s, what, watch.now_s - began_s))
+            took = f"back after {happened[-1].recovered_s:.1f} s"
+            print(f"{number + 1} of {kills}: {what}; {took}", flush=True)
             time.sleep(rng.uniform(*_PAUSE_S))
         workload.wake()
         workload.finish()
         workload.put_last()
-        job.wait_until_read(_RECOVERY_S_MAX)
+        wait_until_read(job, _BACK_S_MAX)
     verdict = judge(job)
     path = report.write(out, scenario, seed, happened, watch.samples, verdict)
     print(path.read_text())
     return 1 if verdict.problems else 0
 
 
-def _recovery(job: DeployedJob, watch: Watch, began_s: float, epoch: int) -> float:
-    """Seconds from ``began_s`` until the job is whole again and has committed an epoch."""
+def _back(job: Job, watch: Watch, epoch: int) -> None:
+    """Waits until the job is whole again, and has committed what was planned since."""
 
     def is_back() -> bool:
         # What was planned before the fault may still be committed: the epoch behind it counts.
-        if not watch.is_whole(epoch + 1, EXECUTORS):
+        try:
+            return watch.is_whole(epoch + 1, EXECUTORS) and job.is_whole()
+        except AssertionError:
             return False
-        pods = job.namespace.executors(NAME)
-        return [pod["status"]["phase"] for pod in pods] == ["Running"] * EXECUTORS
 
-    job.namespace.wait(is_back, "the job is back", _RECOVERY_S_MAX)
-    return watch.now_s - began_s
+    wait_until(is_back, "the job is back", _BACK_S_MAX)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from e2e.job import IN, OUT, DeployedJob
+from chaos.job import IN, OUT, Job
 from kafka.orders import judged
 
 Rows = list[dict[str, Any]]
@@ -37,12 +37,12 @@ class Verdict:
     reasons: set[str]
 
 
-def judge(job: DeployedJob) -> Verdict:
+def judge(job: Job) -> Verdict:
     """Of a job that has read all there is."""
     job.gather()
     messages = job.kit.read(IN)
     rows: Rows = [json.loads(value) for value in job.kit.values(OUT)]
-    ledger = json.loads(job.kit.tidegate("ledger", job.checkpoint, "--json"))
+    ledger = job.ledger()
     wanted = judged(messages, IN, job.log)
     problems = wanted.problems(rows, ledger)
     if not rows:

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from e2e.job import DeployedJob
+from chaos.job import Job
 
 _EVERY_S: Final = 1.0
 
@@ -30,7 +30,7 @@ class Sample:
 class Watch:
     """Looks once a second, in a thread."""
 
-    job: DeployedJob
+    job: Job
     samples: list[Sample] = field(default_factory=list)
     _began_s: float = field(default_factory=time.monotonic)
     _stop: threading.Event = field(default_factory=threading.Event)

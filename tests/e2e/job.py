@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any, Final
 
+from chaos.job import EXECUTORS, IN, OUT
 from e2e.namespace import Namespace
 from e2e.pod_kit import PodKit
 from kafka.orders import SINK, SOURCE
@@ -18,7 +19,6 @@ from kafka.workload import PARTITIONS
 
 RELEASE: Final = "tidegate"
 NAME: Final = "revenue"
-IN, OUT = "revenue-in", "revenue-out"
 _GATHERED_EVERY_S: Final = 15.0
 """A checkpoint keeps 200 entries at least: here those of a hundred seconds."""
 _SERVERS: Final = '{{ include "tidegate.kafka.servers" . }}'
@@ -39,11 +39,7 @@ def values(**more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DeployedJob:
-    """In the release `RELEASE` of ``namespace``, seen through ``kit``.
-
-    ``log`` is a local directory with the folder ``epochs``: all entries of the epoch log that there
-    were, of which a checkpoint itself keeps the last ones only.
-    """
+    """In the release `RELEASE` of ``namespace``, seen through ``kit``; see `chaos.job.Job`."""
 
     namespace: Namespace
     kit: PodKit
@@ -56,31 +52,28 @@ class DeployedJob:
         return f"{RELEASE}-{NAME}-0"
 
     def metrics(self) -> str:
-        """What its driver tells Prometheus."""
         return self.namespace.proxy(self.driver, 9464, "/metrics").decode()
 
-    def epoch(self) -> int:
-        """The newest epoch that is committed."""
-        lines = (line.split() for line in self.metrics().splitlines())
-        return int(float(next(words[1] for words in lines if words[0] == "tidegate_epoch")))
-
     def offsets(self) -> dict[str, int]:
-        """Up to which offset the newest entry of the epoch log has read each split."""
         found = self.kit.newest(f"{self.checkpoint}/epochs")
         offsets: dict[str, int] = json.loads(found)["next_offsets"].get("orders", {})
         return offsets
 
     def gather(self) -> None:
-        """Copies the entries of the epoch log that came since the last time."""
         known = sorted(path.name for path in (self.log / "epochs").iterdir())
         behind = known[-1] if known else ""
         for name, content in self.kit.files(f"{self.checkpoint}/epochs", behind).items():
             (self.log / "epochs" / name).write_bytes(content)
 
-    def wait_until_read(self, timeout_s: float) -> None:
-        """Until all that is in the topic now is in an epoch that is committed."""
-        ends = {f"{IN}-{part}": len(found) for part, found in self.kit.read(IN).items()}
-        self.namespace.wait(lambda: self.offsets() == ends, "all is read", timeout_s)
+    def ledger(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads(
+            self.kit.tidegate("ledger", self.checkpoint, "--json")
+        )
+        return document
+
+    def is_whole(self) -> bool:
+        pods = self.namespace.executors(NAME)
+        return [pod["status"]["phase"] for pod in pods] == ["Running"] * EXECUTORS
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import urllib.parse
 from functools import partial
 
 from chaos.checker import judge
-from e2e.job import IN, NAME, RELEASE, DeployedJob
+from chaos.job import IN, wait_until_read
+from e2e.job import NAME, RELEASE, DeployedJob
 from e2e.namespace import Namespace, names
 from kafka.workload import Workload
 from prometheus.panels import queries
@@ -32,7 +33,7 @@ def test_the_output_is_the_oracles(job: DeployedJob) -> None:
         time.sleep(5)
         workload.finish()
         workload.put_last()
-    job.wait_until_read(120)
+    wait_until_read(job, 120)
     verdict = judge(job)
     assert not verdict.problems
     assert verdict.written > 50
@@ -103,5 +104,5 @@ def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
             namespace.wait(replaced, "another driver", 240)
         workload.finish()
         workload.put_last()
-    job.wait_until_read(180)
+    wait_until_read(job, 180)
     assert not judge(job).problems
