@@ -133,15 +133,7 @@ class NodeFault(Faults):
     node: str = ""
 
     def _spare_node(self, rng: Random) -> str:
-        needed = {
-            self._node_of(pod)
-            for pod in (
-                f"{RELEASE}-{NAME}-0",
-                f"{RELEASE}-minio-0",
-                f"{RELEASE}-kafka-0",
-                "outside",
-            )
-        }
+        needed = {self._node_of(pod) for pod in (f"{RELEASE}-{NAME}-0", *_NEEDED)}
         nodes = {pod["spec"]["nodeName"] for pod in self.namespace.executors(NAME)} - needed
         assert nodes, "each node of an executor has what must not go"
         return str(rng.choice(sorted(nodes)))
@@ -188,9 +180,10 @@ class Zombie(NodeFault):
 
     def inject(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
         pod = f"{RELEASE}-{NAME}-0"
+        needed = {self._node_of(each) for each in _NEEDED}
+        if self._node_of(pod) in needed:
+            self._move(pod, needed)
         self.node = self._node_of(pod)
-        others = {self._node_of(f"{RELEASE}-{each}-0") for each in ("minio", "kafka")}
-        assert self.node not in others, f"{self.node} has the store or the broker, too"
         self._kit("cut-node")
         time.sleep(CUT_S)
         run("kubectl", "cordon", self.node)
@@ -201,6 +194,20 @@ class Zombie(NodeFault):
         self._kit("heal-node")
         run("kubectl", "uncordon", self.node)
 
+    def _move(self, pod: str, away_from: set[str]) -> None:
+        """Has the driver started on a node that may go."""
+        for node in away_from:
+            run("kubectl", "cordon", node)
+        self.namespace.kubectl("delete", "pod", pod, timeout_s=180)
+        self.namespace.wait(lambda: self._node_of(pod) not in away_from, "it has moved", 60)
+        self.namespace.kubectl("wait", f"pod/{pod}", "--for=condition=Ready", "--timeout=180s",
+                               timeout_s=200)  # fmt: skip
+        for node in away_from:
+            run("kubectl", "uncordon", node)
+
+
+_NEEDED: Final = (f"{RELEASE}-minio-0", f"{RELEASE}-kafka-0", "outside")
+"""What keeps data, and whoever looks from outside: their nodes stay."""
 
 SCENARIOS: Final[Mapping[str, tuple[type[Fault], ...]]] = {
     "executors": (AnyExecutor,),

@@ -130,6 +130,9 @@ def _pod_like(driver: Object) -> Object:
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "terminationGracePeriodSeconds": 0,
+            "affinity": {
+                "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [_NEAR]}
+            },
             "securityContext": template["spec"]["securityContext"],
             "containers": [
                 {
@@ -147,4 +150,9 @@ def _pod_like(driver: Object) -> Object:
     }
 
 
+_NEAR: Final = {
+    "topologyKey": "kubernetes.io/hostname",
+    "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "kafka"}},
+}
+"""With a broker, whose node is never broken: what looks must not be what breaks."""
 _RELEASE: Final = ("app.kubernetes.io/name", "app.kubernetes.io/instance")
