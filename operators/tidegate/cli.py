@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -21,8 +21,9 @@ from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import Progress, progress_for
 from tidegate.settings import Settings, resolve
-from tidegate.show import print_ledger, print_watermarks
+from tidegate.show import print_ledger, print_status, print_watermarks, printable
 from tidegate.types import Reason
+from tidegate.why import reason_of, reasons
 
 app = typer.Typer(
     help="Event-time SQL for Apache Spark.",
@@ -116,29 +117,50 @@ def ledger(
 
         checkpoint = Checkpoint(directory)
         checkpoint.read_job()
-        document = read_ledger(checkpoint)
-        if json_:
-            typer.echo(json.dumps(document))
-        else:
-            print_ledger(document, Console())
+        _show(read_ledger(checkpoint), json_, print_ledger)
+
+
+Place = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLACE", help="A job's checkpoint, or HOST:PORT of a running one's metrics."
+    ),
+]
 
 
 @app.command()
-def watermarks(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
-    json_: Json = False,
-    debug: Debug = False,
-) -> None:
+def status(place: Place, json_: Json = False, debug: Debug = False) -> None:
+    """Show how a job stands: its driver, rows, ledger, state, sinks and watermarks."""
+    with _reported(debug):
+        _show(_status_of(place), json_, print_status)
+
+
+@app.command()
+def watermarks(place: Place, json_: Json = False, debug: Debug = False) -> None:
     """Show every split's offset, end, watermark and status, and what holds the minimum."""
     with _reported(debug):
         from tidegate.spark.checkpoint import Checkpoint
+        from tidegate.spark.scraped import address_of, scrape
         from tidegate.spark.watermarks import read_watermarks
 
-        document = read_watermarks(Checkpoint(directory))
-        if json_:
-            typer.echo(json.dumps(document))
-        else:
-            print_watermarks(document, Console())
+        url = address_of(place)
+        document = read_watermarks(Checkpoint(place)) if url is None else scrape(url)
+        _show(document, json_, print_watermarks)
+
+
+@app.command()
+def why(
+    place: Place,
+    row: Annotated[
+        str | None, typer.Argument(metavar="[SPLIT@OFFSET]", help="A row of the ledger.")
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Say what holds a job's watermarks and windows back, or why a row was refused."""
+    with _reported(debug):
+        sentences = list(reasons(_status_of(place))) if row is None else _row_of(place, row)
+        typer.echo(json.dumps(sentences) if json_ else "\n".join(map(printable, sentences)))
 
 
 @app.command()
@@ -184,6 +206,42 @@ def replay(
 def main() -> None:
     """Entry point of the ``tidegate`` command."""
     app()
+
+
+def _status_of(place: str) -> dict[str, Any]:
+    from tidegate.spark.checkpoint import Checkpoint
+    from tidegate.spark.scraped import address_of, scrape
+    from tidegate.spark.status import read_status
+
+    url = address_of(place)
+    return read_status(Checkpoint(place), SystemClock()) if url is None else scrape(url)
+
+
+def _row_of(place: str, row: str) -> list[str]:
+    """Why a row is in the ledger, for each time that it is."""
+    from tidegate.spark.checkpoint import Checkpoint
+    from tidegate.spark.ledger import read_ledger
+
+    split, at, offset = row.rpartition("@")
+    if not at or not offset.isdigit():
+        raise OptionsError(f"'{row}' is no row: it is SPLIT@OFFSET, as tidegate ledger names it")
+    checkpoint = Checkpoint(place)
+    checkpoint.read_job()
+    found = [
+        reason_of(each)
+        for each in read_ledger(checkpoint)["rows"]
+        if (each["split"], each["offset"]) == (split, int(offset))
+    ]
+    return found or [f"{row} is not in the ledger: it was not read yet, or was not refused"]
+
+
+def _show(
+    document: dict[str, Any], json_: bool, shown: Callable[[dict[str, Any], Console], None]
+) -> None:
+    if json_:
+        typer.echo(json.dumps(document))
+    else:
+        shown(document, Console())
 
 
 def _text_of(file: Path) -> str:

@@ -14,16 +14,14 @@ def print_ledger(document: dict[str, Any], console: Console) -> None:
     rows = document["rows"]
     assert isinstance(rows, list)
     for row in rows:
-        place = _printable(f"{row['table']} {row['split']}@{row['offset']}")
+        place = printable(f"{row['table']} {row['split']}@{row['offset']}")
         console.print(
             f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
-            f"{escape(_printable(row['record'] or '')[:100])}",
+            f"{escape(printable(row['record'] or '')[:100])}",
             highlight=False,
             soft_wrap=True,
         )
-    counts = document["counts"]
-    assert isinstance(counts, dict)
-    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
+    print_counts(document, console)
 
 
 def _lateness(row: dict[str, Any]) -> str:
@@ -36,7 +34,7 @@ def _lateness(row: dict[str, Any]) -> str:
     return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Text of users' rows without what a terminal would obey."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
@@ -46,7 +44,7 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
     console.print(f"epoch {document['epoch']}, recorded {document['time'] or '-'}", highlight=False)
     for name, reason in document.get("silent", {}).items():
         console.print(
-            f"{escape(_printable(name))}: ends are those of that epoch: {escape(reason)}",
+            f"{escape(printable(name))}: ends are those of that epoch: {escape(reason)}",
             highlight=False,
         )
     for filter_ in document["filters"]:
@@ -60,7 +58,7 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
             holds = "◄ holds the minimum" if split["split"] in filter_["held_by"] else ""
             numbers = [_number(split[name]) for name in ("offset", "end", "lag")]
             times = [str(_or_dash(split[name])) for name in ("event_time", "watermark")]
-            name = escape(_printable(split["split"]))
+            name = escape(printable(split["split"]))
             table.add_row(name, *numbers, *times, split["status"], holds)
         console.print(table, highlight=False)
     for table_name, splits in document["lost"].items():
@@ -70,6 +68,46 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
                     f"lost: {escape(table_name)} {escape(split)} offsets {first} to {end - 1}",
                     highlight=False,
                 )
+
+
+def print_status(document: dict[str, Any], console: Console) -> None:
+    """The document of ``tidegate status``: what is not in that of ``watermarks`` comes first."""
+    driver = document["driver"]
+    console.print(
+        f"[bold]{escape(printable(document['job'] or '-'))}[/]  "
+        + (f"run by {escape(printable(driver))}" if driver else "not running"),
+        highlight=False,
+        soft_wrap=True,
+    )
+    print_counts(document, console)
+    for told in document["ledger"]:
+        console.print(
+            f"ledger: {told['rows']:,} {told['reason']} of {escape(printable(told['table']))},"
+            f" by {told['operator']}",
+            highlight=False,
+        )
+    for kept in document["state"]:
+        windows = "" if kept["windows"] is None else f", {kept['windows']:,} open windows"
+        oldest = "" if kept["oldest"] is None else f" from {kept['oldest']}"
+        console.print(
+            f"state: {kept['operator']} of fragment {kept['fragment']}: {kept['rows']:,} rows,"
+            f" {_number(kept['bytes'])} bytes{windows}{oldest}",
+            highlight=False,
+        )
+    for name, sunk in document["sinks"].items():
+        console.print(
+            f"sink: {escape(printable(name))}: {sunk['rows']:,} rows in {sunk['commits']:,}"
+            " commits",
+            highlight=False,
+        )
+    print_watermarks(document, console)
+
+
+def print_counts(document: dict[str, Any], console: Console) -> None:
+    """``read = used + …``."""
+    counts = document["counts"]
+    assert isinstance(counts, dict)
+    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
 
 
 def _heading(filter_: dict[str, Any]) -> str:

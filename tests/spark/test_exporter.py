@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import urllib.error
@@ -45,8 +46,18 @@ def test_metrics_of_a_running_job(tidegate: Commands, tmp_path: Path) -> None:
     command.wait_for_line(f"read {wanted.counts.read:,} ")
     assert asked(f"{place}/readyz") == (200, "running\n")
     status, text = asked(f"{place}/metrics")
+    by_address, by_checkpoint = (
+        json.loads(tidegate.run("status", where, "--json").out)
+        for where in (place.removeprefix("http://"), checkpoint)
+    )
+    told_why = tidegate.run("why", place)
     command.send(signal.SIGTERM)
     assert status == 200
+    assert told_why.code == 0, told_why.err
+    assert "held by" in told_why.out
+    for name in ("job", "epoch", "counts", "splits", "ledger", "sinks"):
+        assert by_address[name] == by_checkpoint[name], name
+    assert str(command.pid) in by_checkpoint["driver"]
     assert command.wait().code == 0
 
     fates, refused = Counter[str](), Counter[str]()

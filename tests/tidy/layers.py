@@ -52,6 +52,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "session": ("",),
     "progress": ("",),
     "show": (),
+    "why": (),
     "cli": ("",),
     "pod": ("",),
     "__main__": ("",),

@@ -2,7 +2,9 @@
 
     {"tables":  {table: {"connector", "format", "options": [[name, value], …],
                          "columns": [[name, type], …], "key": [name, …]}},
-     "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}}}
+     "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}},
+     "sinks":   {number: table},
+     "closing": {fragment: {operator: type of the key by which its windows close}}}
 
 ``columns`` are those of a record's value, ``key`` those that its key alone has. Options are as in
 the file: secrets in them are references.
@@ -15,7 +17,9 @@ from typing import Any
 
 from tidegate.connectors.registry import columns_of_key_alone
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Table
+from tidegate.plan.nodes import Node, Table
+from tidegate.plan.physical import FinalAggregate
+from tidegate.spark.writer import sink_tables
 from tidegate.types import Column, column_named
 
 
@@ -48,7 +52,23 @@ def about(plan: Plan) -> dict[str, Any]:
             }
             for node in plan.watermark_filters()
         },
+        "sinks": {str(number): table.name for number, table in sink_tables(plan.job).items()},
+        "closing": {
+            str(number): {
+                type(node).__name__: kind
+                for node in fragment.nodes
+                if (kind := closing_type(node)) is not None
+            }
+            for number, fragment in enumerate(plan.fragments)
+        },
     }
+
+
+def closing_type(node: Node) -> str | None:
+    """The type of the key by which an operator's groups close; None for other operators."""
+    if not isinstance(node, FinalAggregate):
+        return None
+    return column_named(node.aggregate.schema, node.aggregate.closing_key).type
 
 
 def tables_of(document: Mapping[str, Any]) -> dict[str, Table]:

@@ -26,7 +26,7 @@ from tidegate.connectors.registry import liveness
 from tidegate.events import SINK_RETRY
 from tidegate.metrics import Kind, Metric
 from tidegate.plan.fragments import Plan
-from tidegate.plan.physical import FinalAggregate
+from tidegate.spark.about import closing_type
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.profile import Profile
 from tidegate.spark.watermarks import holder
@@ -215,8 +215,8 @@ class JobMetrics:
     def _closing_unit(self, fragment: str, operator: str) -> float:
         """The unit of the closing key of an operator whose buckets are windows; else 0."""
         for node in self._plan.fragments[int(fragment)].nodes:
-            if isinstance(node, FinalAggregate) and type(node).__name__ == operator:
-                return unit_of(column_named(node.aggregate.schema, node.aggregate.closing_key).type)
+            if type(node).__name__ == operator and (kind := closing_type(node)) is not None:
+                return unit_of(kind)
         return 0
 
     def _sinks(self, entry: Entry) -> Iterator[Family]:

@@ -73,6 +73,19 @@ def _process_start(pid: int) -> str:
     return "" if fields[0] in ("Z", "X") else fields[19]
 
 
+def holder_of(store: Store, clock: Clock) -> str | None:
+    """Who holds the lease in ``store``, as people name it; None when nobody does."""
+    term = _last_term(store)
+    try:
+        document = json.loads(store.read(_name(term))) if term else {}
+        holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if holder.is_dead or store.age_s(_name(term), clock.now_us()) >= EXPIRY_S:
+        return None
+    return f"process {holder.pid} on {holder.host}"
+
+
 class Lease:
     """Held from `acquire` to `release`, renewed by a thread of its own.
 
@@ -102,7 +115,7 @@ class Lease:
             self._clock.sleep(1)
 
     def _take(self, takeover: bool) -> str:
-        term, note = self._last_term(), ""
+        term, note = _last_term(self._store), ""
         if term:
             note = self._judge(term, takeover)
         # The token tells this lease from one that a thread of this process tries to take.
@@ -133,7 +146,7 @@ class Lease:
         if self._thread is not None:
             self._thread.join()
         with suppress(OSError, StoreError):  # then it expires
-            if self._term and self._last_term() == self._term:
+            if self._term and _last_term(self._store) == self._term:
                 self._store.write(_name(self._term), b"{}")
 
     def _judge(self, term: int, takeover: bool) -> str:
@@ -168,9 +181,10 @@ class Lease:
             with suppress(OSError, StoreError):
                 self._store.touch(_name(self._term), self._document)
 
-    def _last_term(self) -> int:
-        stems = (name.partition(".")[0] for name in self._store.names(""))
-        return max((int(stem) for stem in stems if stem.isdigit()), default=0)
+
+def _last_term(store: Store) -> int:
+    stems = (name.partition(".")[0] for name in store.names(""))
+    return max((int(stem) for stem in stems if stem.isdigit()), default=0)
 
 
 def _name(term: int) -> str:
