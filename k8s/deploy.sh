@@ -4,14 +4,17 @@
 #
 #     k8s/deploy.sh up | down | status
 #
-# NAMESPACE (tidegate), RELEASE (tidegate), VALUES (more values files), TAG (of the images that are
-# built; it changes with what they are made of), REGISTRY (nothing is built: images are there).
+# NAMESPACE (tidegate), RELEASE (tidegate), PROFILE (the first values file: everything, with live
+# orders), VALUES (more values files), TAG, KAFKA_TAG, MINIO_TAG (of the images that are built; they
+# change with what those are made of), REGISTRY (nothing is built: images are there).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 NAMESPACE=${NAMESPACE:-tidegate}
 RELEASE=${RELEASE:-tidegate}
+PROFILE=${PROFILE:-charts/tidegate/values-demo.yaml}
 VALUES=${VALUES:-}
+CONTEXT=
 REGISTRY=${REGISTRY:-}
 CLUSTER=tidegate
 KIT=${KIT:-../shared/cluster/cluster.sh}
@@ -19,11 +22,13 @@ KIT_HOME=${KF_HOME:-$HOME/.cache/kf}
 
 say() { printf '%s\n' "$*"; }
 fail() { printf 'deploy: %s\n' "$*" >&2; exit 1; }
-has() { command -v "$1" >/dev/null 2>&1; }
+has() { type -P "$1" >/dev/null 2>&1; }
+kubectl() { command kubectl ${CONTEXT:+--context "$CONTEXT"} "$@"; }
+helm() { command helm ${CONTEXT:+--kube-context "$CONTEXT"} "$@"; }
 
 # Who makes images and puts them on the nodes: kit, kind, minikube or registry.
 find_cluster() {
-    if [ -z "${KUBECONFIG:-}" ] && [ -f "$KIT_HOME/run/admin.conf" ]; then
+    if [ -f "$KIT_HOME/run/admin.conf" ] && [ "${KUBECONFIG:-$KIT_HOME/run/admin.conf}" = "$KIT_HOME/run/admin.conf" ]; then
         eval "$("$KIT" env)"
     fi
     if [ "${KUBECONFIG:-}" = "$KIT_HOME/run/admin.conf" ]; then
@@ -32,6 +37,7 @@ find_cluster() {
         BUILDER=registry
     elif has kind && kind get clusters 2>/dev/null | grep -qx "$CLUSTER"; then
         BUILDER=kind
+        CONTEXT=kind-$CLUSTER
     elif has kubectl && [ "$(kubectl config current-context 2>/dev/null)" = minikube ]; then
         BUILDER=minikube
     elif has kubectl && kubectl version --request-timeout 5s >/dev/null 2>&1; then
@@ -48,6 +54,7 @@ make_cluster() {
         say "making a cluster with kind"
         kind create cluster --name "$CLUSTER" --config k8s/kind.yaml --wait 2m
         BUILDER=kind
+        CONTEXT=kind-$CLUSTER
     elif has minikube; then
         say "making a cluster with minikube"
         minikube start --cpus 2 --memory 6g
@@ -64,7 +71,7 @@ image() {
     registry) return ;;
     kit) "$KIT" image "$name" "$context" "$dockerfile" ;;
     kind) docker build --quiet -t "$name" -f "$dockerfile" "$context" && kind load docker-image --name "$CLUSTER" "$name" ;;
-    minikube) minikube image build -t "$name" -f "$dockerfile" "$context" ;;
+    minikube) minikube image build -t "$name" -f "${dockerfile#"$context"/}" "$context" ;;
     esac
 }
 
@@ -74,8 +81,8 @@ digest() { find "$@" -type f ! -name '*.pyc' ! -path '*/__pycache__/*' -print0 |
 
 build() {
     TAG=${TAG:-$(digest operators pyproject.toml k8s/images/tidegate)}
-    KAFKA_TAG=4.3.0-$(digest k8s/images/kafka)
-    MINIO_TAG=20260212-$(digest k8s/images/minio)
+    KAFKA_TAG=${KAFKA_TAG:-4.3.0-$(digest k8s/images/kafka)}
+    MINIO_TAG=${MINIO_TAG:-20260212-$(digest k8s/images/minio)}
     image "tidegate:$TAG" . k8s/images/tidegate/Dockerfile
     image "tidegate-kafka:$KAFKA_TAG" k8s/images/kafka k8s/images/kafka/Dockerfile
     image "tidegate-minio:$MINIO_TAG" k8s/images/minio k8s/images/minio/Dockerfile
@@ -86,7 +93,7 @@ build() {
 }
 
 install() {
-    local arguments=(--values charts/tidegate/values-demo.yaml) file
+    local arguments=(--values "$PROFILE") file
     for file in $VALUES; do arguments+=(--values "$file"); done
     local prefix=${REGISTRY:+$REGISTRY/}
     arguments+=(--set "image.repository=${prefix}tidegate" --set-string "image.tag=$TAG")

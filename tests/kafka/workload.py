@@ -42,6 +42,7 @@ class Workload:
     kit: Writer
     topic: str
     seed: int
+    begin: datetime = BEGIN
     rows: int = 0
     _rng: Random = field(init=False)
     _now_s: float = 0.0
@@ -75,7 +76,8 @@ class Workload:
         """No more rows."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join(30)
+            self._thread.join(300)
+            assert not self._thread.is_alive(), "the workload does not end"
         if self._failed:
             raise self._failed[0]
 
@@ -84,7 +86,7 @@ class Workload:
 
         Call it behind `finish`.
         """
-        last = BEGIN + timedelta(seconds=self._now_s) + timedelta(days=1)
+        last = self.begin + timedelta(seconds=self._now_s) + timedelta(days=1)
         for partition in range(PARTITIONS):
             row = {"id": -1 - partition, "order_time": _text(last), "price": 1, "customer": 0}
             self.kit.put(self.topic, partition, [json.dumps(row).encode()])
@@ -107,12 +109,12 @@ class Workload:
 
     def _row(self, partition: int) -> bytes:
         rng = self._rng
-        at = BEGIN + timedelta(seconds=self._now_s - rng.random() * 4)
+        at = self.begin + timedelta(seconds=self._now_s - rng.random() * 4)
         fate = rng.random()
         if partition == SLOW:
             at -= timedelta(seconds=_SLOW_S)
         if partition == IDLE and fate < 0.4:
-            at = BEGIN + timedelta(seconds=rng.uniform(-_SLOW_S, self._now_s))
+            at = self.begin + timedelta(seconds=rng.uniform(-_SLOW_S, self._now_s))
         elif fate < 0.03:
             at -= timedelta(seconds=rng.randint(0, 90))
         if partition == FUTURE and 0.1 <= fate < 0.2:

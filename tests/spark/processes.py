@@ -129,7 +129,7 @@ def session_of(leader: int) -> dict[int, str]:
         except OSError:
             continue
         if int(fields[3]) == leader and fields[0] not in "ZX":
-            found[int(stat.parent.name)] = b" ".join(words).decode(errors="replace")[:200]
+            found[int(stat.parent.name)] = b" ".join(words).decode(errors="replace")
     return found
 
 

@@ -1,5 +1,5 @@
 {{- define "tidegate.fullname" -}}
-{{- default .Release.Name .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- default .Release.Name .Values.fullnameOverride | trunc 31 | trimSuffix "-" -}}
 {{- end }}
 
 {{/* Labels of everything; component and job, where there is one, in a dict. */}}

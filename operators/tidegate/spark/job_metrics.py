@@ -68,7 +68,8 @@ class JobMetrics:
         """Asks Spark; it counts its driver, which runs tasks where there are no others."""
         context: Any = spark.sparkContext
         known = context._jsc.sc().getExecutorMemoryStatus().size()
-        self._executors = known if context.master.startswith("local") else known - 1
+        local = context.master == "local" or context.master.startswith("local[")
+        self._executors = known if local else known - 1
 
     def collect(self) -> Iterator[Family]:
         """All of them."""

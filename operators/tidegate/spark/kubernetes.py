@@ -2,7 +2,7 @@
 
 What a pod knows of itself comes by variables, which the chart fills from the pod's own fields:
 
-    POD_NAME, POD_NAMESPACE, POD_IP   of the driver
+    POD_NAME, POD_NAMESPACE, POD_IP   of the driver; POD_UID is for its lease
     TIDEGATE_IMAGE                    of the driver, and so of its executors
     TIDEGATE_EXECUTOR_TEMPLATE        a file with the executors' pod: security, volumes, secrets
 
@@ -59,7 +59,6 @@ def kubernetes_settings(master: str, environment: Mapping[str, str], token: str)
         "spark.kubernetes.executor.apiPollingInterval": "5s",
         "spark.kubernetes.executor.missingPodDetectDelta": "5s",
         "spark.kubernetes.allocation.batch.delay": "1s",
-        # A pod that waits for a node is asked for again after this, and no earlier.
         "spark.kubernetes.allocation.executor.timeout": "120s",
         "spark.network.timeout": "30s",
         "spark.network.timeoutInterval": "10s",

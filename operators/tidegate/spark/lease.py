@@ -35,7 +35,7 @@ RENEWAL_S = 3.0
 class Holder:
     """Who holds a lease. ``started`` tells a process from a later one with the same pid.
 
-    ``boot`` tells a machine from another one of the same name, as a pod's that moved has: what
+    ``boot`` tells a machine from another one of the same name, and a pod from another one: what
     runs there is not to be seen from here.
     """
 
@@ -56,11 +56,16 @@ class Holder:
 
 
 def _boot() -> str:
-    """The kernel's name for this run of this machine; empty where it gives none."""
+    """The kernel's name for this run of this machine; empty where it gives none.
+
+    In a pod with its uid: pods of one name, and pods of one machine, do not see each other's
+    processes, though a container that was started again in a pod sees that the one before is gone.
+    """
+    pod = os.environ.get("POD_UID", "")
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + pod
     except OSError:
-        return ""
+        return pod
 
 
 def _process_start(pid: int) -> str:

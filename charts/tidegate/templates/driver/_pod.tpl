@@ -81,7 +81,9 @@ spec:
 {{- end }}
 - --set=spark.kubernetes.container.image.pullPolicy={{ $root.Values.image.pullPolicy }}
 {{- range $key, $value := $job.settings }}
-- {{ printf "--set=%s=%v" $key $value | quote }}
+{{- /* YAML's numbers come as floats, and large ones would be written with an exponent. */}}
+{{- $whole := and (kindIs "float64" $value) (eq (floor $value) $value) }}
+- {{ printf "--set=%s=%v" $key (ternary (int64 $value) $value $whole) | quote }}
 {{- end }}
 {{- end }}
 
@@ -91,6 +93,7 @@ spec:
 {{- $job := .job -}}
 - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
 - {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+- {name: POD_UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
 - {name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}
 - name: TIDEGATE_IMAGE
   value: {{ include "tidegate.image" (dict "image" $root.Values.image "default" $root.Chart.AppVersion) }}
@@ -119,7 +122,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
   annotations:
-    checksum/config: {{ include (print $root.Template.BasePath "/driver/configmap.yaml") $root | sha256sum }}
+    checksum/config: {{ printf "%s%s" (tpl (default "" $job.sql) $root) (include "tidegate.executor" .) | sha256sum }}
     {{- with $job.podAnnotations }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
