@@ -62,7 +62,8 @@ def main() -> None:
                     engine.prepare()
                     found = measure(engine, Kit(cluster.bootstrap), base, rate, given.seconds)
                     rates[rate][engine.name] = found
-                    print(rate, engine.name, found, flush=True)
+                    told = {name: value for name, value in found.items() if name != "by_window_s"}
+                    print(rate, engine.name, told, flush=True)
     finally:
         shutil.rmtree(base, ignore_errors=True)
     (given.out / "latency.json").write_text(json.dumps(results, indent=2))
@@ -139,6 +140,7 @@ def summary(
     arrived = {_seconds(text): came for text, came in rows.items()}
     latencies: list[float] = []
     sizes: list[int] = []
+    slowest: dict[int, float] = {}
     unwritten = 0
     first = int(moments[0] + _WARM_S) // WINDOW_S * WINDOW_S
     for begin in range(first, int(reached[-1]), WINDOW_S):
@@ -151,17 +153,20 @@ def summary(
         sizes.append(sum(count for _, count in arrived[begin]))
         for moment, count in arrived[begin]:
             latencies += [moment - moments[place]] * count
+        slowest[begin] = max(moment for moment, _ in arrived[begin]) - moments[place]
     if not latencies or min(latencies) < 0:
         raise SystemExit("no window closed, or one before it could")
     found = np.array(latencies)
-    p50, p99 = np.quantile(found, [0.5, 0.99])
+    p50, p90, p99 = np.quantile(found, [0.5, 0.9, 0.99])
     return {
         "windows": len(sizes),
         "unwritten": unwritten,
         "rows_of_windows": [min(sizes), max(sizes)],
         "p50_s": round(float(p50), 3),
+        "p90_s": round(float(p90), 3),
         "p99_s": round(float(p99), 3),
         "max_s": round(float(found.max()), 3),
+        "by_window_s": {begin: round(float(took), 3) for begin, took in slowest.items()},
     }
 
 

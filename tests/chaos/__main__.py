@@ -74,9 +74,9 @@ def _opened(stack: ExitStack, given: argparse.Namespace) -> tuple[Job, Faults]:
 def _deployed(stack: ExitStack) -> str:
     scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tidegate-chaos-")))
     file = scratch / "values.yaml"
-    file.write_text(yaml.safe_dump(deployed.values()))
-    deploy("up", _NAMESPACE, file)
-    stack.callback(deploy, "down", _NAMESPACE, file)
+    file.write_text(yaml.safe_dump(deployed.alone()))
+    stack.callback(deploy, "down", _NAMESPACE, profile=file)
+    deploy("up", _NAMESPACE, profile=file)
     return _NAMESPACE
 
 
@@ -84,17 +84,20 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
     """One run; 0 if its output is identical."""
     rng = Random(seed)
     happened: list[Kill] = []
+    if any(job.kit.read(IN).values()):
+        raise SystemExit(f"topic {IN} has rows already: give a release that was made for this run")
     with Watch(job) as watch, Workload(job.kit, IN, seed) as workload:
-        _back(job, watch, 0)
+        _back(job, watch, lambda: True)
         for number in range(kills):
             fault = rng.choice(faults)()
-            epoch, began_s = watch.epoch, watch.now_s
-            what = fault.inject(rng)
             try:
-                _back(job, watch, epoch)
+                fault.prepare(rng)
+                began_s = watch.now_s
+                what = fault.inject()
+                _back(job, watch, fault.is_over)
+                happened.append(Kill(began_s, what, watch.now_s - began_s))
             finally:
                 fault.heal()
-            happened.append(Kill(began_s, what, watch.now_s - began_s))
             took = f"back after {happened[-1].recovered_s:.1f} s"
             print(f"{number + 1} of {kills}: {what}; {took}", flush=True)
             time.sleep(rng.uniform(*_PAUSE_S))
@@ -108,14 +111,18 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
     return 1 if verdict.problems else 0
 
 
-def _back(job: Job, watch: Watch, epoch: int) -> None:
-    """Waits until the job is whole again, and has committed what was planned since."""
+def _back(job: Job, watch: Watch, is_over: Callable[[], bool]) -> None:
+    """Waits until the job is whole again, and has committed what was planned since now."""
+    since_s, epoch = watch.now_s, watch.epoch
 
     def is_back() -> bool:
-        # What was planned before the fault may still be committed: the epoch behind it counts.
+        # What was planned before may still be committed, and one look may be a second old: the
+        # second epoch behind that counts.
         try:
-            return watch.is_whole(epoch + 1, EXECUTORS) and job.is_whole()
-        except AssertionError:
+            return (
+                is_over() and job.is_whole() and watch.is_whole(since_s, epoch + 2, EXECUTORS)
+            )
+        except (AssertionError, LookupError):
             return False
 
     wait_until(is_back, "the job is back", _BACK_S_MAX)

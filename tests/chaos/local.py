@@ -24,7 +24,7 @@ from spark.orders import ledger_of
 from spark.processes import Command, Commands, wait_until
 
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
-_WORKER: Final = "pyspark"
+_WORKER: Final = "pyspark.daemon"
 
 
 @dataclass
@@ -104,43 +104,52 @@ def opened() -> Iterator[LocalJob]:
 
 @dataclass
 class LocalFault(ABC):
-    """What happens to processes; a `chaos.nemesis.Fault` as soon as it injects something."""
+    """What happens to processes; a `chaos.nemesis.Fault`. By default one of some is killed."""
 
     job: LocalJob
+    pid: int = 0
+    _words = ""
+
+    def prepare(self, rng: Random) -> None:
+        """Chooses a process."""
+        pids = self.job.processes(self._words) if self._words else []
+        self.pid = rng.choice(pids) if pids else 0
 
     @abstractmethod
-    def inject(self, rng: Random) -> str: ...
+    def inject(self) -> str: ...
+
+    def is_over(self) -> bool:
+        """What was killed does not come again; another one does."""
+        return True
 
     def heal(self) -> None:  # noqa: B027 - Spark and the job do
         """Nothing."""
 
-    def _kill(self, rng: Random, words: str) -> int:
-        pids = self.job.processes(words)
-        assert pids, f"there is no process '{words}' to kill"
-        pid = rng.choice(pids)
-        os.kill(pid, signal.SIGKILL)
-        return pid
+    def _kill(self) -> None:
+        assert self.pid, f"there is no process '{self._words}' to kill"
+        os.kill(self.pid, signal.SIGKILL)
 
 
 class ExecutorKilled(LocalFault):
-    def inject(self, rng: Random) -> str:
-        return f"kill -9 of executor {self._kill(rng, _EXECUTOR)}"
+    _words = _EXECUTOR
+
+    def inject(self) -> str:
+        self._kill()
+        return f"kill -9 of executor {self.pid}"
 
 
 class WorkerKilled(LocalFault):
-    def inject(self, rng: Random) -> str:
-        return f"kill -9 of Python worker {self._kill(rng, _WORKER)}"
+    _words = _WORKER
 
-
-class AnyExecutor(LocalFault):
-    def inject(self, rng: Random) -> str:
-        return rng.choice((ExecutorKilled, WorkerKilled))(self.job).inject(rng)
+    def inject(self) -> str:
+        self._kill()
+        return f"kill -9 of Python worker {self.pid}"
 
 
 class DriverKilled(LocalFault):
     """Another one is started, as a StatefulSet would."""
 
-    def inject(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
+    def inject(self) -> str:
         command = self.job.command
         assert command is not None
         command.kill_driver()
@@ -153,7 +162,7 @@ class DriverKilled(LocalFault):
 class DriverStopped(LocalFault):
     """SIGSTOP, past its lease; another takes over; SIGCONT: the zombie must commit nothing."""
 
-    def inject(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
+    def inject(self) -> str:
         zombie = self.job.command
         assert zombie is not None
         zombie.send(signal.SIGSTOP)
@@ -175,8 +184,8 @@ class DriverStopped(LocalFault):
 _REFUSED: Final = 3
 
 SCENARIOS: Final[Mapping[str, tuple[type[LocalFault], ...]]] = {
-    "executors": (AnyExecutor,),
+    "executors": (ExecutorKilled, WorkerKilled),
     "drivers": (DriverKilled,),
     "zombie": (DriverStopped,),
-    "mix": (AnyExecutor, AnyExecutor, DriverKilled, DriverStopped),
+    "mix": (ExecutorKilled, WorkerKilled, DriverKilled, DriverStopped),
 }

@@ -1,68 +1,97 @@
 """Who breaks things: each fault a class, which knows pods and nodes and nothing of the job's rows.
 
-A fault is injected, and healed where it does not heal by itself. What it hits is drawn from a
-seeded Random, so that a seed replays the schedule; which pod stands at a place of the list, the
-cluster decides.
+What a fault hits is drawn from a seeded Random, so that a seed replays the schedule; which pod
+stands at a place of the list, the cluster decides.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Final, Protocol
 
+from chaos.job import EXECUTORS
 from e2e.job import NAME, RELEASE
-from e2e.namespace import Namespace, names, run
+from e2e.namespace import Namespace, Object, names, run
 
 CUT_S: Final = 25.0
-"""Longer than the driver's lease (15 s) and than Spark's patience with an executor."""
+"""Longer than the driver's lease (15 s), shorter than what Spark lets an executor be silent."""
+DRIVER: Final = f"{RELEASE}-{NAME}-0"
+STORE: Final = f"{RELEASE}-minio-0"
+BROKER: Final = f"{RELEASE}-kafka-0"
+_KEPT: Final = (STORE, BROKER, "outside")
+"""What keeps data, and whoever looks from outside: their nodes stay."""
 _KIT: Final = Path(__file__).parents[2].parent / "shared" / "cluster" / "cluster.sh"
 
 _KILL: Final = """
-import os, signal, sys
+import os, signal, sys, time
 words = sys.argv[1].encode()
+found = []
 for name in os.listdir("/proc"):
     if name.isdigit() and int(name) != os.getpid():
         try:
             line = open(f"/proc/{name}/cmdline", "rb").read()
         except OSError:
             continue
-        if words in line and b"/proc/" not in line and not line.startswith(b"/usr/bin/tini"):
-            os.kill(int(name), signal.SIGKILL)
-            print(name)
-            break
-else:
+        if words in line and not line.startswith((b"/usr/bin/tini", b"python\\0-c")):
+            found.append(int(name))
+if not found:
     sys.exit("no such process")
+if os.fork() == 0:  # the container, and this with it, may be gone by the kill: answer first
+    os.setsid()
+    for stream in (0, 1, 2):
+        os.close(stream)
+    time.sleep(0.2)
+    os.kill(min(found), signal.SIGKILL)
 """
-"""Kills a process of a pod whose command line has certain words."""
+"""Kills a process of a pod whose command line has certain words: the oldest of them."""
 
 
 class Fault(Protocol):
-    """Something that happens to a cluster."""
+    """Something that happens to a job."""
 
-    def __init__(self, namespace: Namespace) -> None: ...
+    def prepare(self, rng: Random) -> None:
+        """Chooses what to break, and puts the cluster into the state for it."""
 
-    def inject(self, rng: Random) -> str:
-        """Breaks something; gives a word on what."""
+    def inject(self) -> str:
+        """Breaks it; gives a word on what."""
+
+    def is_over(self) -> bool:
+        """Whether what was broken is there again, apart from the job."""
 
     def heal(self) -> None:
-        """Mends it, where that is not the cluster's own work."""
+        """Mends what is not the cluster's own work; also after a failure."""
 
 
 @dataclass
 class Faults:
-    """What can happen to the job `e2e.job` in ``namespace``."""
+    """What can happen to the job `e2e.job` in ``namespace``; by default to one pod."""
 
     namespace: Namespace
+    pod: str = ""
+    _uid: str = ""
+
+    def prepare(self, rng: Random) -> None:
+        """Chooses a pod."""
+        self.pod = self._choose(rng)
+        self._uid = self.namespace.get("pod", self.pod)["metadata"]["uid"]
+
+    def is_over(self) -> bool:
+        """One of the same name is ready; an executor's name does not come again."""
+        if self.pod not in (DRIVER, STORE, BROKER):
+            return True
+        pod = self.namespace.get("pod", self.pod)
+        return bool(pod["metadata"]["uid"] != self._uid and _is_ready(pod))
 
     def heal(self) -> None:
         """Nothing: Kubernetes, Spark and the job do."""
 
-    def _executor(self, rng: Random) -> str:
+    def _choose(self, rng: Random) -> str:
+        """An executor that runs."""
         found = self.namespace.executors(NAME)
         pods = sorted(names(pod for pod in found if pod["status"]["phase"] == "Running"))
         assert pods, "there is no executor to break"
@@ -71,152 +100,202 @@ class Faults:
     def _node_of(self, pod: str) -> str:
         return str(self.namespace.get("pod", pod)["spec"]["nodeName"])
 
-    def _kill(self, pod: str, words: str) -> None:
-        self.namespace.exec(pod, "python", "-c", _KILL, words)
+    def _kill(self, words: str) -> None:
+        self.namespace.exec(self.pod, "python", "-c", _KILL, words)
 
 
 class ExecutorDeleted(Faults):
-    def inject(self, rng: Random) -> str:
-        pod = self._executor(rng)
-        self.namespace.delete_pod(pod, force=True)
-        return f"deleted {pod}"
+    def inject(self) -> str:
+        self.namespace.delete_pod(self.pod, force=True)
+        return f"deleted {self.pod}"
 
 
 class ExecutorKilled(Faults):
-    def inject(self, rng: Random) -> str:
-        pod = self._executor(rng)
-        self._kill(pod, "KubernetesExecutorBackend")
-        return f"kill -9 of the JVM in {pod}"
+    def inject(self) -> str:
+        self._kill("KubernetesExecutorBackend")
+        return f"kill -9 of the JVM in {self.pod}"
 
 
 class WorkerKilled(Faults):
-    def inject(self, rng: Random) -> str:
-        pod = self._executor(rng)
-        self._kill(pod, "pyspark")
-        return f"kill -9 of a Python worker in {pod}"
-
-
-class AnyExecutor(Faults):
-    """One of the three above."""
-
-    def inject(self, rng: Random) -> str:
-        kinds: tuple[type[Fault], ...] = (ExecutorDeleted, ExecutorKilled, WorkerKilled)
-        return rng.choice(kinds)(self.namespace).inject(rng)
+    def inject(self) -> str:
+        self._kill("pyspark.daemon")
+        return f"kill -9 of the Python workers' parent in {self.pod}"
 
 
 class DriverDeleted(Faults):
-    def inject(self, rng: Random) -> str:
-        pod = f"{RELEASE}-{NAME}-0"
-        if rng.random() < 0.5:
-            self.namespace.delete_pod(pod, force=True)
-            return f"deleted {pod}"
-        self._kill(pod, "tidegate.pod")
-        return f"kill -9 of the driver in {pod}"
+    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
+        return DRIVER
+
+    def inject(self) -> str:
+        self.namespace.delete_pod(self.pod, force=True)
+        return f"deleted {self.pod}"
+
+
+class DriverKilled(DriverDeleted):
+    """In the same pod, so that each further time kubelet waits twice as long before it starts it."""
+
+    def inject(self) -> str:
+        self._kill("tidegate.pod")
+        return f"kill -9 of the driver in {self.pod}"
+
+    def is_over(self) -> bool:
+        return _is_ready(self.namespace.get("pod", self.pod))
 
 
 class StoreRestarted(Faults):
-    def inject(self, rng: Random) -> str:
-        self.namespace.delete_pod(f"{RELEASE}-minio-0", force=rng.random() < 0.5)
-        return "restarted MinIO"
+    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one
+        return STORE
+
+    def inject(self) -> str:
+        self.namespace.delete_pod(self.pod, force=True)
+        return "killed MinIO"
 
 
 class BrokerRestarted(Faults):
-    def inject(self, rng: Random) -> str:
-        self.namespace.delete_pod(f"{RELEASE}-kafka-0", force=rng.random() < 0.5)
-        return "restarted the broker"
+    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one
+        return BROKER
+
+    def inject(self) -> str:
+        self.namespace.delete_pod(self.pod, force=True)
+        return "killed the broker"
 
 
 @dataclass
 class NodeFault(Faults):
-    """To the node of an executor, if that node has neither driver nor store, broker or client."""
+    """To a node with an executor, and without what must stay; pods are moved until there is one."""
 
     node: str = ""
+    _cordoned: set[str] = field(default_factory=set)
 
-    def _spare_node(self, rng: Random) -> str:
-        needed = {self._node_of(pod) for pod in (f"{RELEASE}-{NAME}-0", *_NEEDED)}
-        nodes = {pod["spec"]["nodeName"] for pod in self.namespace.executors(NAME)} - needed
-        assert nodes, "each node of an executor has what must not go"
-        return str(rng.choice(sorted(nodes)))
+    def prepare(self, rng: Random) -> None:
+        kept = {self._node_of(pod) for pod in _KEPT}
+        spare = sorted(set(names(_nodes())) - kept)
+        assert spare, "each node has what must not go"
+        self.node = rng.choice(spare)
+        self._put(DRIVER, lambda pod: self._node_of(pod) != self.node, away_from={self.node})
+        if not self._executors_there():
+            (victim, *_) = sorted(names(self.namespace.executors(NAME)))
+            others = set(names(_nodes())) - {self.node}
+            self._cordon(others)
+            self.namespace.delete_pod(victim, force=True)
+            self.namespace.wait(self._executors_there, f"an executor is on {self.node}", 120)
+            self._uncordon()
+
+    def is_over(self) -> bool:
+        return True
+
+    def heal(self) -> None:
+        self._uncordon()
+
+    def _executors_there(self) -> bool:
+        pods = self.namespace.executors(NAME)
+        return len(pods) == EXECUTORS and any(
+            pod["spec"].get("nodeName") == self.node and _is_ready(pod) for pod in pods
+        )
+
+    def _put(self, pod: str, is_right: Callable[[str], bool], away_from: set[str]) -> None:
+        """Has a pod of a StatefulSet started elsewhere, if it is not where it should be."""
+        if is_right(pod):
+            return
+        self._cordon(away_from)
+        self.namespace.kubectl("delete", "pod", pod, timeout_s=180)
+        self.namespace.wait(lambda: is_right(pod), f"{pod} has moved", 60)
+        self.namespace.wait(
+            lambda: _is_ready(self.namespace.get("pod", pod)), f"{pod} is ready", 240
+        )
+        self._uncordon()
+
+    def _cordon(self, nodes: set[str]) -> None:
+        for node in nodes:
+            self._cordoned.add(node)
+            run("kubectl", "cordon", node)
+
+    def _uncordon(self) -> None:
+        for node in sorted(self._cordoned):
+            run("kubectl", "uncordon", node)
+        self._cordoned.clear()
 
     def _kit(self, command: str) -> None:
-        run(os.environ.get("KIT", _KIT), command, self.node.removeprefix("node"))
+        if self.node:
+            run(os.environ.get("KIT", _KIT), command, self.node.removeprefix("node"))
 
 
 class NodeOff(NodeFault):
-    def inject(self, rng: Random) -> str:
-        self.node = self._spare_node(rng)
+    def inject(self) -> str:
         self._kit("kill-node")
         return f"powered {self.node} off"
 
     def heal(self) -> None:
+        super().heal()
         self._kit("start-node")
-        run("kubectl", "wait", f"node/{self.node}", "--for=condition=Ready", "--timeout=120s")
+        run("kubectl", "wait", f"node/{self.node}", "--for=condition=Ready", "--timeout=120s",
+            timeout_s=150)  # fmt: skip
 
 
 class NodeCut(NodeFault):
-    def inject(self, rng: Random) -> str:
-        self.node = self._spare_node(rng)
+    def inject(self) -> str:
         self._kit("cut-node")
+        time.sleep(CUT_S)
+        self._kit("heal-node")
         return f"cut {self.node} off for {CUT_S:.0f} s"
 
     def heal(self) -> None:
-        time.sleep(CUT_S)
+        super().heal()
         self._kit("heal-node")
 
 
 class Drained(NodeFault):
-    def inject(self, rng: Random) -> str:
-        self.node = self._spare_node(rng)
+    def inject(self) -> str:
+        self._cordoned.add(self.node)
         flags = ("--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=120s")
         run("kubectl", "drain", self.node, *flags, timeout_s=150)
         return f"drained {self.node}"
-
-    def heal(self) -> None:
-        run("kubectl", "uncordon", self.node)
 
 
 class Zombie(NodeFault):
     """Two drivers: the node of one is cut off, and it runs on; another is started in its place."""
 
-    def inject(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
-        pod = f"{RELEASE}-{NAME}-0"
-        needed = {self._node_of(each) for each in _NEEDED}
-        if self._node_of(pod) in needed:
-            self._move(pod, needed)
-        self.node = self._node_of(pod)
+    def prepare(self, rng: Random) -> None:  # noqa: ARG002 - there is one driver
+        kept = {self._node_of(pod) for pod in _KEPT}
+        self._put(DRIVER, lambda pod: self._node_of(pod) not in kept, away_from=kept)
+        self.node = self._node_of(DRIVER)
+        self._uid = self.namespace.get("pod", DRIVER)["metadata"]["uid"]
+
+    def inject(self) -> str:
         self._kit("cut-node")
-        time.sleep(CUT_S)
-        run("kubectl", "cordon", self.node)
-        self.namespace.delete_pod(pod, force=True)
-        return f"cut {self.node} off with its driver, and had another started"
+        self._cordon({self.node})
+        self.namespace.delete_pod(DRIVER, force=True)
+        return f"cut {self.node} off with its driver, which ran on, and had another started"
+
+    def is_over(self) -> bool:
+        pod = self.namespace.get("pod", DRIVER)
+        return bool(pod["metadata"]["uid"] != self._uid and _is_ready(pod))
 
     def heal(self) -> None:
         self._kit("heal-node")
-        run("kubectl", "uncordon", self.node)
-
-    def _move(self, pod: str, away_from: set[str]) -> None:
-        """Has the driver started on a node that may go."""
-        for node in away_from:
-            run("kubectl", "cordon", node)
-        self.namespace.kubectl("delete", "pod", pod, timeout_s=180)
-        self.namespace.wait(lambda: self._node_of(pod) not in away_from, "it has moved", 60)
-        self.namespace.kubectl("wait", f"pod/{pod}", "--for=condition=Ready", "--timeout=180s",
-                               timeout_s=200)  # fmt: skip
-        for node in away_from:
-            run("kubectl", "uncordon", node)
+        super().heal()
 
 
-_NEEDED: Final = (f"{RELEASE}-minio-0", f"{RELEASE}-kafka-0", "outside")
-"""What keeps data, and whoever looks from outside: their nodes stay."""
+def _nodes() -> list[Object]:
+    return Namespace("default").all("node")
 
-SCENARIOS: Final[Mapping[str, tuple[type[Fault], ...]]] = {
-    "executors": (AnyExecutor,),
-    "drivers": (DriverDeleted,),
+
+def _is_ready(pod: Object) -> bool:
+    conditions = {each["type"]: each["status"] for each in pod["status"].get("conditions", ())}
+    return conditions.get("Ready") == "True"
+
+
+SCENARIOS: Final[Mapping[str, tuple[Callable[[Namespace], Fault], ...]]] = {
+    "executors": (ExecutorDeleted, ExecutorKilled, WorkerKilled),
+    "drivers": (DriverDeleted, DriverDeleted, DriverKilled),
     "store": (StoreRestarted,),
     "broker": (BrokerRestarted,),
     "node-off": (NodeOff,),
     "node-cut": (NodeCut,),
     "drain": (Drained,),
     "zombie": (Zombie,),
-    "mix": (AnyExecutor, AnyExecutor, AnyExecutor, DriverDeleted, StoreRestarted, BrokerRestarted),
-}
+    "mix": (
+        ExecutorDeleted, ExecutorKilled, WorkerKilled, DriverDeleted, StoreRestarted,
+        BrokerRestarted,
+    ),
+}  # fmt: skip

@@ -60,10 +60,10 @@ class Watch:
         """The newest that was ever seen."""
         return max((sample.epoch for sample in list(self.samples)), default=-1)
 
-    def is_whole(self, epoch: int, executors: int) -> bool:
-        """Whether the newest look saw an epoch later than ``epoch``, and all executors."""
+    def is_whole(self, since_s: float, epoch: int, executors: int) -> bool:
+        """Whether a look since ``since_s`` saw an epoch later than ``epoch``, and all executors."""
         last = self.samples[-1] if self.samples else Sample(0.0)
-        return last.epoch > epoch and last.executors >= executors
+        return last.at_s >= since_s and last.epoch > epoch and last.executors >= executors
 
     def _run(self) -> None:
         while not self._stop.wait(_EVERY_S):

@@ -12,15 +12,22 @@ import pytest
 import yaml
 
 from e2e.job import RELEASE, DeployedJob, opened, values
-from e2e.namespace import Namespace, environment
+from e2e.namespace import KIT, Namespace, environment, run
 
 _DEPLOY: Final = Path(__file__).parents[2] / "k8s" / "deploy.sh"
 _ROOT: Final = _DEPLOY.parents[1]
 
 
-def deploy(what: str, namespace: str, file: Path) -> None:
-    """``k8s/deploy.sh up`` or ``down``."""
-    env = {**environment(), "NAMESPACE": namespace, "RELEASE": RELEASE, "VALUES": str(file)}
+def deploy(
+    what: str, namespace: str, *, profile: Path | None = None, values: Path | None = None
+) -> None:
+    """``k8s/deploy.sh up`` or ``down``, with other values instead of the demonstration's, or more."""
+    env = {**environment(), "NAMESPACE": namespace, "RELEASE": RELEASE}
+    env |= {"PROFILE": str(profile)} if profile else {}
+    env |= {"VALUES": str(values)} if values else {}
+    if env["KUBECONFIG"] == str(KIT / "run" / "admin.conf"):
+        # Its only DNS server must not go with a node that is broken.
+        run("kubectl", "--namespace", "kube-system", "scale", "deployment/coredns", "--replicas=2")
     done = subprocess.run([_DEPLOY, what], cwd=_ROOT, env=env, check=False, timeout=1800)
     assert done.returncode == 0
 
@@ -31,9 +38,9 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
     name = os.environ.get("NAMESPACE", "tidegate-e2e")
     file = tmp_path_factory.mktemp("values") / "values.yaml"
     file.write_text(yaml.safe_dump(values()))
-    deploy("up", name, file)
+    deploy("up", name, values=file)
     yield Namespace(name)
-    deploy("down", name, file)
+    deploy("down", name, values=file)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any, Final
 
 from spark.processes import wait_until
 
-_KIT: Final = Path(os.environ.get("KF_HOME") or Path.home() / ".cache" / "kf")
+KIT: Final = Path(os.environ.get("KF_HOME") or Path.home() / ".cache" / "kf")
 CHART: Final = Path(__file__).parents[2] / "charts" / "tidegate"
 
 Object = dict[str, Any]
@@ -25,12 +24,12 @@ Object = dict[str, Any]
 def environment() -> dict[str, str]:
     """Of kubectl and helm. Raises AssertionError where there is no cluster."""
     found = dict(os.environ)
-    kit = _KIT / "run" / "admin.conf"
+    kit = KIT / "run" / "admin.conf"
     if "KUBECONFIG" not in found and kit.exists():
         found["KUBECONFIG"] = str(kit)
     assert "KUBECONFIG" in found, "there is no cluster: set KUBECONFIG, or cluster.sh up 3"
-    if shutil.which("kubectl") is None:
-        found["PATH"] = f"{_KIT / 'bin'}:{found['PATH']}"
+    if found["KUBECONFIG"] == str(kit):
+        found["PATH"] = f"{KIT / 'bin'}:{found['PATH']}"
     return found
 
 
@@ -69,7 +68,8 @@ class Namespace:
     def all(self, kind: str, **labels: str) -> list[Object]:
         """All objects of a kind that have these labels (`_LABELS`)."""
         selector = ",".join(f"{_LABELS[name]}={value}" for name, value in labels.items())
-        found = json.loads(self.kubectl("get", kind, "-l", selector, "-o", "json"))
+        chosen = ["-l", selector] if selector else []
+        found = json.loads(self.kubectl("get", kind, *chosen, "-o", "json"))
         items: list[Object] = found["items"]
         return items
 

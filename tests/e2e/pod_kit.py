@@ -59,7 +59,7 @@ class PodKit:
     ) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait(10)
+            self._process.communicate(timeout=10)
         self._namespace.delete_pod(POD, force=True)
 
     def make(self, topic: str, partitions: int) -> None:
@@ -90,7 +90,7 @@ class PodKit:
 
     def tidegate(self, *args: object) -> str:
         """What the command line says in the pod. Raises AssertionError when it fails."""
-        return self._namespace.exec(POD, "tidegate", *args).decode()
+        return self._namespace.exec(POD, "tidegate", *args, timeout_s=600).decode()
 
     def _ask(self, operation: str, *args: Any) -> Any:
         with self._lock:

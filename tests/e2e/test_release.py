@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 import urllib.parse
+from datetime import timedelta
 from functools import partial
 
 from chaos.checker import judge
 from chaos.job import IN, wait_until_read
 from e2e.job import NAME, RELEASE, DeployedJob
 from e2e.namespace import Namespace, names
-from kafka.workload import Workload
+from kafka.workload import BEGIN, Workload
 from prometheus.panels import queries
 from tidegate.metrics import METRICS, Kind
 
@@ -21,9 +22,12 @@ _NOT_OF_THESE_JOBS = {"tidegate_alignment_drift_seconds"}  # they align nothing
 
 def test_executors_are_on_different_nodes(deployed: Namespace) -> None:
     for job in (NAME, "orders"):
-        executors = deployed.executors(job)
-        assert len(executors) == 2
-        assert len({pod["spec"]["nodeName"] for pod in executors}) == 2, names(executors)
+
+        def are_apart(name: str = job) -> bool:
+            nodes = [pod["spec"]["nodeName"] for pod in deployed.executors(name)]
+            return len(nodes) == len(set(nodes)) == 2
+
+        deployed.wait(are_apart, f"two nodes have executors of {job}", 60)
 
 
 def test_the_output_is_the_oracles(job: DeployedJob) -> None:
@@ -36,7 +40,7 @@ def test_the_output_is_the_oracles(job: DeployedJob) -> None:
     wait_until_read(job, 120)
     verdict = judge(job)
     assert not verdict.problems
-    assert verdict.written > 50
+    assert verdict.written > 10
     assert {"late", "malformed"} <= {reason.split(":")[0] for reason in verdict.reasons}
 
 
@@ -93,7 +97,9 @@ def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
         (container,) = pod["status"]["containerStatuses"]
         return bool(pod["metadata"]["uid"] != old and container["ready"])
 
-    with Workload(job.kit, IN, seed=2) as workload:
+    before = judge(job).written
+    # Behind the last row of the test before, which is a day ahead: else all of them are late.
+    with Workload(job.kit, IN, seed=2, begin=BEGIN + timedelta(days=3)) as workload:
         for command in (
             ("upgrade", RELEASE, "charts/tidegate", "--reuse-values", "--set",
              f"jobs.{NAME}.settings.tidegate\\.epoch\\.rows\\.max=500"),
@@ -105,4 +111,6 @@ def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
         workload.finish()
         workload.put_last()
     wait_until_read(job, 180)
-    assert not judge(job).problems
+    verdict = judge(job)
+    assert not verdict.problems
+    assert verdict.written > before

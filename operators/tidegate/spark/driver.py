@@ -151,9 +151,9 @@ def _run(
             if options.metrics is not None:
                 state.ticks.append(lambda: metrics.count_executors(spark))
             if is_kubernetes(options.master):
-                namespace = os.environ["POD_NAMESPACE"]
-                application = spark.sparkContext.applicationId
-                state.ticks.append(reaper_in(namespace, application, clock, log).on_tick)
+                places = os.environ["POD_NAMESPACE"], os.environ["POD_NAME"]
+                reaper = reaper_in(*places, spark.sparkContext.applicationId, clock, log)
+                state.ticks.append(reaper.on_tick)
             try:
                 run_query(spark, job, committer, state, options.interval_s, stop, log)
             finally:

@@ -4,6 +4,9 @@ When a node dies, Kubernetes marks its pods for deletion and waits for the node 
 gone, which it never does. Spark counts such a pod as running: it makes no other, for as long as the
 node is away. The driver, which knows that it has lost the executor, need not wait.
 
+A driver that was started again in its pod finds the executors of the one before: they end by
+themselves, but stay listed as long as that pod. They are deleted once, at the beginning.
+
 Nothing is lost by it when the node was only cut off, and its executor runs on: the driver takes
 nothing from an executor that it has lost, a task's rows are behind the fence of a transaction or
 are files that no entry lists, and state is of the version that the next task reads.
@@ -32,9 +35,11 @@ class Reaper:
     pods: Any
     namespace: str
     application: str
+    driver: str  # its pod's name
     clock: Clock
     log: Callable[[str], None]
     reaped: int = 0
+    _tidied: bool = False
     _since_s: dict[str, float] = field(default_factory=dict)  # by uid: seen terminating
     _looked_s: float = float("-inf")
 
@@ -48,9 +53,25 @@ class Reaper:
         from urllib3.exceptions import HTTPError
 
         try:
+            if not self._tidied:
+                self._tidy()
+                self._tidied = True
             self._look(now_s)
         except (ApiException, HTTPError) as error:
             self.log(f"cannot look after executors: {str(error).splitlines()[0]}")
+
+    def _tidy(self) -> None:
+        """Deletes executors that this driver's pod owns, and this application does not."""
+        selector = f"spark-role=executor,spark-app-selector!={self.application}"
+        found = self.pods.list_namespaced_pod(
+            self.namespace, label_selector=selector, _request_timeout=EVERY_S
+        )
+        for pod in found.items:
+            owners = [owner.name for owner in pod.metadata.owner_references or ()]
+            if self.driver in owners:
+                self.pods.delete_namespaced_pod(
+                    pod.metadata.name, self.namespace, _request_timeout=EVERY_S
+                )
 
     def _look(self, now_s: float) -> None:
         selector = f"spark-role=executor,spark-app-selector={self.application}"
@@ -71,9 +92,11 @@ class Reaper:
                 self.reaped += 1
 
 
-def reaper_in(namespace: str, application: str, clock: Clock, log: Callable[[str], None]) -> Reaper:
-    """The reaper of a driver in a pod, by the token of its service account."""
+def reaper_in(
+    namespace: str, driver: str, application: str, clock: Clock, log: Callable[[str], None]
+) -> Reaper:
+    """The reaper of the driver in the pod ``driver``, by the token of its service account."""
     from kubernetes import client, config
 
     config.load_incluster_config()
-    return Reaper(client.CoreV1Api(), namespace, application, clock, log)
+    return Reaper(client.CoreV1Api(), namespace, application, driver, clock, log)

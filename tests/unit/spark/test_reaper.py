@@ -18,6 +18,8 @@ class Pods:
 
     ending: dict[str, bool]
     """By name: whether the pod is being deleted."""
+    earlier: dict[str, str] = field(default_factory=dict)
+    """Executors of other applications, by name: the pod that owns them."""
     deleted: list[str] = field(default_factory=list)
     failing: bool = False
 
@@ -26,10 +28,16 @@ class Pods:
 
         if self.failing:
             raise ApiException(status=500, reason="down")
-        assert (namespace, options["label_selector"]) == (
-            "streams",
-            "spark-role=executor,spark-app-selector=app",
-        )
+        assert namespace == "streams"
+        if options["label_selector"] == "spark-role=executor,spark-app-selector!=app":
+            owners = {name: [SimpleNamespace(name=who)] for name, who in self.earlier.items()}
+            return SimpleNamespace(
+                items=[
+                    SimpleNamespace(metadata=SimpleNamespace(name=name, owner_references=refs))
+                    for name, refs in owners.items()
+                ]
+            )
+        assert options["label_selector"] == "spark-role=executor,spark-app-selector=app"
         return SimpleNamespace(
             items=[
                 SimpleNamespace(
@@ -45,14 +53,16 @@ class Pods:
         )
 
     def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
-        assert (namespace, options["grace_period_seconds"]) == ("streams", 0)
+        assert namespace == "streams"
         self.deleted.append(name)
-        del self.ending[name]
+        if self.earlier.pop(name, None) is None:
+            assert options["grace_period_seconds"] == 0
+            del self.ending[name]
 
 
 def world(**ending: bool) -> tuple[Pods, Reaper, ManualClock, list[str]]:
     pods, clock, said = Pods(ending), ManualClock(), list[str]()
-    return pods, Reaper(pods, "streams", "app", clock, said.append), clock, said
+    return pods, Reaper(pods, "streams", "app", "driver-0", clock, said.append), clock, said
 
 
 def wait(reaper: Reaper, clock: ManualClock, seconds: float) -> None:
@@ -91,3 +101,13 @@ def test_an_api_server_that_is_away_is_asked_again() -> None:
     pods.failing = False
     wait(reaper, clock, GRACE_S + MARGIN_S + 2 * EVERY_S)
     assert pods.deleted == ["hangs"]
+
+
+def test_executors_of_the_driver_before_are_deleted_once() -> None:
+    pods, reaper, clock, _ = world(runs=False)
+    pods.earlier = {"old": "driver-0", "of another job": "driver-1"}
+    wait(reaper, clock, 60)
+    assert pods.deleted == ["old"]
+    pods.earlier["came later"] = "driver-0"
+    wait(reaper, clock, 60)
+    assert pods.deleted == ["old"]
