@@ -119,9 +119,7 @@ def _back(job: Job, watch: Watch, is_over: Callable[[], bool]) -> None:
         # What was planned before may still be committed, and one look may be a second old: the
         # second epoch behind that counts.
         try:
-            return (
-                is_over() and job.is_whole() and watch.is_whole(since_s, epoch + 2, EXECUTORS)
-            )
+            return is_over() and job.is_whole() and watch.is_whole(since_s, epoch + 2, EXECUTORS)
         except (AssertionError, LookupError):
             return False
 

@@ -132,7 +132,7 @@ class DriverDeleted(Faults):
 
 
 class DriverKilled(DriverDeleted):
-    """In the same pod, so that each further time kubelet waits twice as long before it starts it."""
+    """In the same pod: each further time kubelet waits twice as long before it starts it."""
 
     def inject(self) -> str:
         self._kill("tidegate.pod")

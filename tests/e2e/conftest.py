@@ -21,7 +21,7 @@ _ROOT: Final = _DEPLOY.parents[1]
 def deploy(
     what: str, namespace: str, *, profile: Path | None = None, values: Path | None = None
 ) -> None:
-    """``k8s/deploy.sh up`` or ``down``, with other values instead of the demonstration's, or more."""
+    """``k8s/deploy.sh up`` or ``down``, with values in place of the demonstration's, or more."""
     env = {**environment(), "NAMESPACE": namespace, "RELEASE": RELEASE}
     env |= {"PROFILE": str(profile)} if profile else {}
     env |= {"VALUES": str(values)} if values else {}
