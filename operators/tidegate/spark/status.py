@@ -20,19 +20,16 @@ from tidegate.clock import Clock
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.lease import holder_of
 from tidegate.spark.ledger import counts_document, show_time
-from tidegate.spark.watermarks import read_watermarks
+from tidegate.spark.watermarks import newest, watermarks_of
 from tidegate.types import END
 
 
 def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
     """The document. Raises OptionsError when the directory is no checkpoint."""
-    job = checkpoint.read_job()
-    watermarks = read_watermarks(checkpoint)
-    entry = checkpoint.entry(watermarks["epoch"])
-    assert entry is not None
+    job, entry = newest(checkpoint)
     about = job.get("about", {})
     return {
-        **watermarks,
+        **watermarks_of(job, entry),
         "driver": holder_of(checkpoint.store.below("lease"), clock),
         **counts_document(entry.counts),
         "ledger": list(_ledger(entry)),

@@ -28,9 +28,19 @@ _END = "infinity"
 
 def read_watermarks(checkpoint: Checkpoint) -> dict[str, Any]:
     """The document. Raises OptionsError when the directory is no checkpoint."""
+    return watermarks_of(*newest(checkpoint))
+
+
+def newest(checkpoint: Checkpoint) -> tuple[dict[str, Any], Entry]:
+    """What the job is, and its newest entry. Raises OptionsError where there is no checkpoint."""
     job = checkpoint.read_job()
     entry = checkpoint.entry(checkpoint.last_epoch())
     assert entry is not None
+    return job, entry
+
+
+def watermarks_of(job: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+    """The document, of what was read."""
     about = job.get("about", {})
     tables = tables_of(about)
     ends, silent = _ends(entry, tables)
