@@ -74,6 +74,12 @@ REQUIRED = {
     "spark.dynamicAllocation.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Spark compares what two attempts of a task have sent, byte by byte of a row, and ends the
+    # query when they differ while the writers run. Ours do: a row holds a whole batch, in the order
+    # in which its parts came in, and how long that took. What a batch says is the same each time
+    # (S6), so a lost executor costs its tasks, and not the query (T1).
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
 
 
