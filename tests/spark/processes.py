@@ -69,6 +69,10 @@ class Command:
     def err(self) -> str:
         return self._path("err").read_text()
 
+    @property
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def wait(self, timeout_s: float = TIMEOUT_S) -> Finished:
         """Waits for the end of the command itself."""
         try:
