@@ -81,11 +81,11 @@ def test_pods_are_restricted(objects: list[dict[str, Any]]) -> None:
             assert container["resources"]["requests"], where
 
 
-def test_only_drivers_and_prometheus_may_ask_the_api_server(objects: list[dict[str, Any]]) -> None:
+def test_only_drivers_may_ask_the_api_server(objects: list[dict[str, Any]]) -> None:
     for where, pod in pods(objects):
         token = pod["spec"].get("automountServiceAccountToken", True)
         component = pod["metadata"]["labels"]["app.kubernetes.io/component"]
-        assert token == (component in ("driver", "prometheus")), where
+        assert token == (component == "driver"), where
 
 
 def test_images_have_a_version_or_a_digest(objects: list[dict[str, Any]]) -> None:

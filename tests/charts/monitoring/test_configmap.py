@@ -4,9 +4,9 @@ from typing import Any
 
 import yaml
 
-from charts.chart import CHART, one, render
+from charts.chart import CHART, JOB, one, render
 
-ON = {"monitoring": {"prometheus": {"enabled": True, "interval": "7s"}}}
+ON = {**JOB, "monitoring": {"prometheus": {"enabled": True, "interval": "7s"}}}
 
 
 def config() -> dict[str, Any]:
@@ -18,11 +18,16 @@ def config() -> dict[str, Any]:
 def test_drivers_of_the_release_are_scraped() -> None:
     assert config()["global"]["scrape_interval"] == "7s"
     scraped = {each["job_name"]: each for each in config()["scrape_configs"]}
-    assert scraped["tidegate"]["metrics_path"] == "/metrics"
-    assert scraped["tidegate"]["relabel_configs"][0]["regex"] == "shop;driver;metrics"
-    assert scraped["spark"]["relabel_configs"][0]["regex"] == "shop;driver;ui"
-    for each in scraped.values():
-        assert "pod" in {rule.get("target_label") for rule in each["relabel_configs"]}
+    for name, path, port in (
+        ("tidegate", "/metrics", 9464),
+        ("spark", "/metrics/executors/prometheus/", 4040),
+    ):
+        assert scraped[name]["metrics_path"] == path
+        (driver,) = scraped[name]["static_configs"]
+        assert driver == {
+            "targets": [f"shop-orders.streams.svc:{port}"],
+            "labels": {"pod": "shop-orders-0", "namespace": "streams"},
+        }
 
 
 def test_the_alerts_are_there() -> None:
