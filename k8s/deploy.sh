@@ -64,9 +64,16 @@ make_cluster() {
     fi
 }
 
-# NAME CONTEXT DOCKERFILE: builds an image and puts it on the nodes, unless it was.
+# NAME CONTEXT DOCKERFILE: builds an image and puts it on the nodes, unless all of them have it.
 image() {
-    local name=$1 context=$2 dockerfile=$3
+    local name=$1 context=$2 dockerfile=$3 nodes
+    if [ "$BUILDER" != registry ]; then
+        nodes=$(kubectl get nodes -o jsonpath='{range .items[*]}{.status.images[*].names}{"\n"}{end}')
+        if ! grep -qvF "/$name\"" <<< "$nodes"; then
+            say "nodes have $name"
+            return
+        fi
+    fi
     case $BUILDER in
     registry) return ;;
     kit) "$KIT" image "$name" "$context" "$dockerfile" ;;
