@@ -94,8 +94,16 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
                 fault.prepare(rng)
                 began_s = watch.now_s
                 what = fault.inject()
-                _back(job, watch, fault.is_over)
-                happened.append(Kill(began_s, what, watch.now_s - began_s))
+                whole_s = _back(job, watch, fault.is_over)
+                happened.append(
+                    Kill(
+                        began_s,
+                        what,
+                        recovered_s=watch.now_s - began_s,
+                        whole_s=max(whole_s - began_s, 0.0),
+                        pause_s=watch.longest_pause_s(began_s),
+                    )
+                )
             finally:
                 fault.heal()
             took = f"back after {happened[-1].recovered_s:.1f} s"
@@ -111,19 +119,31 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
     return 1 if verdict.problems else 0
 
 
-def _back(job: Job, watch: Watch, is_over: Callable[[], bool]) -> None:
-    """Waits until the job is whole again, and has committed what was planned since now."""
-    since_s, epoch = watch.now_s, watch.epoch
+def _back(job: Job, watch: Watch, is_over: Callable[[], bool]) -> float:
+    """Waits until the job is whole again, and has committed what was planned since now.
 
-    def is_back() -> bool:
-        # What was planned before may still be committed, and one look may be a second old: the
-        # second epoch behind that counts.
+    Gives when all that runs it was there again.
+    """
+    since_s, epoch = watch.now_s, watch.epoch
+    whole_s = since_s
+
+    def is_there() -> bool:
         try:
-            return is_over() and job.is_whole() and watch.is_whole(since_s, epoch + 2, EXECUTORS)
+            return is_over() and job.is_whole()
         except (AssertionError, LookupError):
             return False
 
+    def is_back() -> bool:
+        nonlocal whole_s
+        if not is_there():
+            whole_s = watch.now_s
+            return False
+        # What was planned before may still be committed, and one look may be a second old: the
+        # second epoch behind that counts.
+        return watch.is_whole(since_s, epoch + 2, EXECUTORS)
+
     wait_until(is_back, "the job is back", _BACK_S_MAX)
+    return whole_s
 
 
 if __name__ == "__main__":

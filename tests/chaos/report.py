@@ -15,11 +15,16 @@ from chaos.watch import Sample
 
 @dataclass(frozen=True)
 class Kill:
-    """``recovered_s``: from the fault to an epoch that is behind it, with all executors."""
+    """A fault, and how long it took until …"""
 
     at_s: float
     what: str
     recovered_s: float
+    """… an epoch behind it was committed, with all executors."""
+    whole_s: float = 0.0
+    """… what was broken was there again: of an executor, its pod's start."""
+    pause_s: float = 0.0
+    """The longest time without a new epoch meanwhile."""
 
 
 def write(
@@ -50,6 +55,7 @@ def write(
 def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> str:
     """The report itself."""
     times = [kill.recovered_s for kill in kills]
+    pauses = [kill.pause_s for kill in kills]
     said = "identical" if not verdict.problems else "WRONG"
     lines = [
         f"# Chaos: {scenario}, seed {seed}: {said}",
@@ -58,10 +64,15 @@ def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> s
         f"In the ledger: {', '.join(sorted(verdict.reasons))}.",
         "",
         f"Recovery: median {median(times):.1f} s, most {max(times):.1f} s.",
+        f"Without a new epoch: median {median(pauses):.1f} s, most {max(pauses):.1f} s.",
         "",
-        "| at | fault | until an epoch behind it, with all executors |",
-        "|---|---|---|",
-        *(f"| {kill.at_s:.0f} s | {kill.what} | {kill.recovered_s:.1f} s |" for kill in kills),
+        "| at | fault | it is there again | an epoch with all executors | longest without one |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {kill.at_s:.0f} s | {kill.what} | {kill.whole_s:.1f} s | {kill.recovered_s:.1f} s |"
+            f" {kill.pause_s:.1f} s |"
+            for kill in kills
+        ),
         "",
         *(f"- {problem}" for problem in verdict.problems),
     ]

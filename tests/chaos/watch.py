@@ -65,6 +65,16 @@ class Watch:
         last = self.samples[-1] if self.samples else Sample(0.0)
         return last.at_s >= since_s and last.epoch > epoch and last.executors >= executors
 
+    def longest_pause_s(self, since_s: float) -> float:
+        """The longest time from one epoch to the next, of those that ended behind ``since_s``."""
+        pauses, at_s, epoch = [0.0], 0.0, -1
+        for sample in list(self.samples):
+            if sample.epoch > epoch:
+                if sample.at_s > since_s:
+                    pauses.append(sample.at_s - max(at_s, since_s))
+                at_s, epoch = sample.at_s, sample.epoch
+        return max(pauses)
+
     def _run(self) -> None:
         while not self._stop.wait(_EVERY_S):
             asked_s = self.now_s
