@@ -151,6 +151,10 @@ status: ## Follow what is deployed: pods, then the drivers' epochs
 e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the oracle, remove it
 	@$(PYTHON) -m pytest $(PYTEST_ARGS) tests/e2e
 
+.PHONY: kit
+kit: $(STAMP) ## Where there is no Docker: boot ../shared's cluster, judge a release on it, break it KILLS=4 times
+	@tests/e2e/kit.sh
+
 .PHONY: chaos
 chaos: $(STAMP) ## Break a job KILLS=30 times under SEED=1 (SCENARIO=executors, LOCAL=1), and judge it
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m chaos $(if $(LOCAL),--local) --scenario $(or $(SCENARIO),executors) --seed $(or $(SEED),1) --kills $(or $(KILLS),30) $(if $(NAMESPACE),--namespace $(NAMESPACE))

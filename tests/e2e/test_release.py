@@ -11,7 +11,8 @@ from functools import partial
 from chaos.checker import judge
 from chaos.job import IN, wait_until_read
 from e2e.job import NAME, RELEASE, DeployedJob
-from e2e.namespace import Namespace, names
+from e2e.namespace import Namespace, names, run
+from e2e.pod_kit import POD
 from kafka.workload import BEGIN, Workload
 from prometheus.panels import queries
 from tidegate.metrics import METRICS, Kind
@@ -114,3 +115,46 @@ def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
     verdict = judge(job)
     assert not verdict.problems
     assert verdict.written > before
+
+
+def test_faults_are_seen(deployed: Namespace, job: DeployedJob) -> None:
+    """What the dashboard shows of executors, restarts and epochs changes when they are lost."""
+    of_job = f'pod="{job.driver}"'
+    executors = f"min_over_time(tidegate_executors{{{of_job}}}[1m])"
+    starts = f"changes(tidegate_start_time_seconds{{{of_job}}}[1m])"
+    epochs = f"rate(tidegate_epoch_duration_seconds_count{{{of_job}}}[15s])"
+
+    def is_calm() -> bool:
+        return _asked(deployed, executors) == [2.0] and _asked(deployed, starts) == [0.0]
+
+    with Workload(job.kit, IN, seed=3, begin=BEGIN + timedelta(days=6)) as workload:
+        deployed.wait(is_calm, "no fault is in sight", 180)
+        for pod in names(deployed.executors(NAME)):
+            deployed.delete_pod(pod, force=True)
+        deployed.wait(lambda: _asked(deployed, executors)[0] < 2, "lost executors are seen", 60)
+        deployed.wait(lambda: _asked(deployed, epochs)[0] > 0, "epochs go on", 120)
+        deployed.delete_pod(job.driver, force=True)
+        deployed.wait(lambda: not any(_asked(deployed, epochs)), "no epochs are seen", 60)
+        deployed.wait(lambda: _asked(deployed, starts)[0] >= 1, "the restart is seen", 240)
+        deployed.wait(lambda: _asked(deployed, epochs)[0] > 0, "epochs go on", 120)
+        workload.finish()
+        workload.put_last()
+    wait_until_read(job, 180)
+    assert not judge(job).problems
+
+
+def test_uninstalling_leaves_nothing(deployed: Namespace, job: DeployedJob) -> None:
+    """Not a pod, nor what Spark made for its executors, nor a claim of a volume."""
+    deployed.helm("uninstall", RELEASE, "--wait", "--timeout", "5m")
+    kinds = run("kubectl", "api-resources", "--verbs=list", "--namespaced", "-o", "name").decode()
+    own = {"configmap/kube-root-ca.crt", "serviceaccount/default", f"pod/{POD}"}
+
+    def left() -> set[str]:
+        wanted = ",".join(kind for kind in kinds.split() if not kind.startswith("events"))
+        found = deployed.kubectl("get", wanted, "-o", "name").decode().split()
+        return {name for name in found if "/" in name} - own
+
+    try:
+        deployed.wait(lambda: not left(), "nothing is left", 60)
+    finally:
+        assert left() == set()

@@ -48,6 +48,10 @@ DEFAULTS = {
     # the first, which takes it 40 ms: once in each task, a third of a small epoch.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
+    # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
+    # times, five seconds apart, before its tasks run again.
+    "spark.shuffle.io.retryWait": "1s",
+    "spark.shuffle.io.connectionCreationTimeout": "5s",
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
     "spark.sql.streaming.minBatchesToRetain": "20",
