@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Final
@@ -48,7 +49,11 @@ def text() -> str:
         board.with_row(builders.Row(section.TITLE))
         for panel in section.panels():
             board.with_panel(panel)
-    return JSONEncoder(sort_keys=True, indent=1).encode(board.build()) + "\n"
+    document = json.loads(JSONEncoder().encode(board.build()))
+    for variable in document["templating"]["list"]:
+        for name in ("auto", "auto_count", "auto_min"):  # of variables of another type
+            variable.pop(name, None)
+    return json.dumps(document, sort_keys=True, indent=1) + "\n"
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def panels() -> list[Builder[Panel]]:
             Query(f"topk(10, tidegate_split_lag_rows{{{JOB}}})", "{{table}} {{split}}"),
         ),
         lines(
-            "Read", BYTES_PER_S, "Bytes of records.",
+            "Bytes read", BYTES_PER_S, "Bytes of records.",
             Query(
                 f"sum by (table) (rate(tidegate_read_bytes_total{{{JOB}}}[$__rate_interval]))",
                 "{{table}}",
