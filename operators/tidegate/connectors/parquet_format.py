@@ -114,7 +114,18 @@ def _fits(kind: Kind, value: str, name: str, stored: pa.DataType) -> str:
 
 
 def encode(data: pa.Table) -> bytes:
-    """``data`` as one parquet file."""
+    """``data`` as one parquet file.
+
+    Strings have a dictionary, and nothing else: of numbers and times zstd makes a quarter less
+    without one, in two thirds of the time (25,000 rows of windows), and a BLOB is rarely repeated.
+    """
+    words = [field.name for field in data.schema if _is_word(field.type)]
     buffer = io.BytesIO()
-    pq.write_table(data, buffer, compression="zstd")
+    pq.write_table(data, buffer, compression="zstd", use_dictionary=words)
     return buffer.getvalue()
+
+
+def _is_word(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -131,4 +131,8 @@ def ledger_rows(
 def _filled(value: object, kind: pa.DataType, count: int) -> pa.Array | pa.ChunkedArray:
     if isinstance(value, pa.Array | pa.ChunkedArray):
         return value if value.type == kind else pc.cast(value, kind)
+    if pa.types.is_dictionary(kind):
+        words = pa.array([] if value is None else [value], kind.value_type)
+        place = pa.scalar(None if value is None else 0, kind.index_type)
+        return pa.DictionaryArray.from_arrays(pa.repeat(place, count), words)
     return pa.repeat(pa.scalar(value, type=kind), count)

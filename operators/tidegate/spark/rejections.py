@@ -27,11 +27,12 @@ Rejections = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 def count_rejected(into: Rejections, rows: pa.Table) -> None:
     """Adds ``rows``, of the schema of the ledger, to ``into``."""
-    timed = pc.fill_null(pc.starts_with(rows.column("time_type"), "TIMESTAMP"), False)
+    types = rows.column("time_type").cast(pa.string())
+    timed = pc.fill_null(pc.starts_with(types, "TIMESTAMP"), False)
     timed = pc.and_(timed, pc.is_valid(rows.column("lateness"))).to_numpy()
     seconds = pc.fill_null(rows.column("lateness"), 0).to_numpy() / 1e6 * timed
     buckets = np.where(timed, np.searchsorted(BOUNDS_S, seconds), _UNTIMED)
-    counted = rows.select(_BY).append_column("bucket", pa.array(buckets))
+    counted = rows.select(_BY).unify_dictionaries().append_column("bucket", pa.array(buckets))
     counted = counted.append_column("seconds", pa.array(seconds))
     groups = counted.group_by([*_BY, "bucket"], use_threads=False)
     for group in groups.aggregate([([], "count_all"), ("seconds", "sum")]).to_pylist():
