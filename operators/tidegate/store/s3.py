@@ -34,6 +34,9 @@ PATIENCE: Final = timedelta(seconds=90)
 """A store that is restarted is there again within half a minute."""
 FIRST_PATIENCE: Final = timedelta(seconds=5)
 """One that was never reached is more likely not there."""
+SILENCE: Final = timedelta(seconds=15)
+"""How long a request waits for an answer before it is tried again: a store that was killed, and
+whose address went with it, never hangs up. No shorter, since a file must be sent by then."""
 _BACKOFF: Final[BackoffConfig] = {
     "init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2,
 }  # fmt: skip
@@ -195,7 +198,7 @@ def _client(bucket: str, at: str, region_name: str, patience: timedelta) -> Any:
     return Bucket(
         bucket,
         config=config,
-        client_options={"allow_http": at.startswith("http://")},
+        client_options={"allow_http": at.startswith("http://"), "read_timeout": SILENCE},
         # The time decides, not the number.
         retry_config={"max_retries": 1000, "retry_timeout": patience, "backoff": _BACKOFF},
     )
