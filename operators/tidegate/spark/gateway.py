@@ -49,9 +49,12 @@ DEFAULTS = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
     # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
-    # times, five seconds apart, before its tasks run again.
+    # times, five seconds apart, before its tasks run again. That costs an epoch a second here, so
+    # it may be soon, and as often as it takes until the executor is known to be gone.
+    "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "1s",
     "spark.shuffle.io.connectionCreationTimeout": "5s",
+    "spark.stage.maxConsecutiveAttempts": "100",
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
     "spark.sql.streaming.minBatchesToRetain": "20",
