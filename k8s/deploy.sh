@@ -125,6 +125,10 @@ up)
 down)
     find_cluster
     [ -n "$BUILDER" ] || fail "there is no cluster"
+    # Drivers first, while there is a broker and a store with which they can finish their epoch.
+    drivers="app.kubernetes.io/instance=$RELEASE,app.kubernetes.io/component=driver"
+    kubectl --namespace "$NAMESPACE" scale statefulset -l "$drivers" --replicas=0 >/dev/null 2>&1 || true
+    kubectl --namespace "$NAMESPACE" wait pod -l "$drivers" --for=delete --timeout=90s >/dev/null 2>&1 || true
     helm uninstall "$RELEASE" --namespace "$NAMESPACE" --ignore-not-found --wait --timeout 5m
     kubectl delete namespace "$NAMESPACE" --ignore-not-found --timeout 5m
     ;;
