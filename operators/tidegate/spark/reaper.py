@@ -1,8 +1,13 @@
-"""Executors that hang in Terminating are deleted for good, so that Spark replaces them.
+"""Executors that hang are deleted, so that Spark replaces them: in Terminating, or before they run.
 
 When a node dies, Kubernetes marks its pods for deletion and waits for the node to say that they are
 gone, which it never does. Spark counts such a pod as running: it makes no other, for as long as the
 node is away. The driver, which knows that it has lost the executor, need not wait.
+
+A node can be there and yet start nothing (its disk, its images, its network): a pod that was given
+to it stays Pending, and Spark waits for that one too. Behind `START_S` it is deleted, and the
+scheduler has another choice. A pod that no node has room for is left alone: another would have
+none either.
 
 A driver that was started again in its pod finds the executors of the one before: they end by
 themselves, but stay listed as long as that pod. They are deleted once, at the beginning.
@@ -22,6 +27,8 @@ from tidegate.clock import Clock
 
 MARGIN_S: Final = 15.0
 """How long behind its grace period a pod may take: a slow node is no dead one."""
+START_S: Final = 300.0
+"""How long a node may take to start a pod: an image must be fetched within."""
 EVERY_S: Final = 5.0
 
 
@@ -40,7 +47,8 @@ class Reaper:
     log: Callable[[str], None]
     reaped: int = 0
     _tidied: bool = False
-    _since_s: dict[str, float] = field(default_factory=dict)  # by uid: seen terminating
+    _since_s: dict[tuple[str, bool], float] = field(default_factory=dict)
+    """Since when a pod (by uid) is seen to end (True), or to be started (False)."""
     _looked_s: float = float("-inf")
 
     def on_tick(self) -> None:
@@ -78,18 +86,35 @@ class Reaper:
         found = self.pods.list_namespaced_pod(
             self.namespace, label_selector=selector, _request_timeout=EVERY_S
         )
-        ending = [pod.metadata for pod in found.items if pod.metadata.deletion_timestamp]
+        hanging = [pod for pod in found.items if _is_ending(pod) or _is_starting(pod)]
         self._since_s = {
-            each.uid: self._since_s.get(each.uid, now_s) for each in ending
-        }  # pods that are gone are forgotten
-        for each in ending:
-            patience_s = (each.deletion_grace_period_seconds or 0) + MARGIN_S
-            if now_s - self._since_s[each.uid] >= patience_s:
-                self.log(f"deleting executor {each.name} for good: it hangs, its node is away")
-                self.pods.delete_namespaced_pod(
-                    each.name, self.namespace, grace_period_seconds=0, _request_timeout=EVERY_S
-                )
-                self.reaped += 1
+            key: self._since_s.get(key, now_s) for key in map(_key, hanging)
+        }  # pods that are gone, or run, are forgotten
+        for pod in hanging:
+            name, waited_s = pod.metadata.name, now_s - self._since_s[_key(pod)]
+            if not _is_ending(pod):
+                if waited_s >= START_S:
+                    self.log(f"deleting executor {name}: its node does not start it")
+                    self._delete(name)
+            elif waited_s >= (pod.metadata.deletion_grace_period_seconds or 0) + MARGIN_S:
+                self.log(f"deleting executor {name} for good: it hangs, its node is away")
+                self._delete(name, grace_period_seconds=0)
+
+    def _delete(self, name: str, **options: Any) -> None:
+        self.pods.delete_namespaced_pod(name, self.namespace, _request_timeout=EVERY_S, **options)
+        self.reaped += 1
+
+
+def _is_ending(pod: Any) -> bool:
+    return bool(pod.metadata.deletion_timestamp)
+
+
+def _is_starting(pod: Any) -> bool:
+    return bool(pod.status.phase == "Pending" and pod.spec.node_name)
+
+
+def _key(pod: Any) -> tuple[str, bool]:
+    return pod.metadata.uid, _is_ending(pod)
 
 
 def reaper_in(

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tidegate.clock import ManualClock
-from tidegate.spark.reaper import EVERY_S, MARGIN_S, Reaper
+from tidegate.spark.reaper import EVERY_S, MARGIN_S, START_S, Reaper
 
 GRACE_S = 30
 
@@ -18,6 +18,8 @@ class Pods:
 
     ending: dict[str, bool]
     """By name: whether the pod is being deleted."""
+    starting: dict[str, str | None] = field(default_factory=dict)
+    """Pods that do not run yet, by name: the node that is to start them."""
     earlier: dict[str, str] = field(default_factory=dict)
     """Executors of other applications, by name: the pod that owns them."""
     deleted: list[str] = field(default_factory=list)
@@ -40,24 +42,34 @@ class Pods:
         assert options["label_selector"] == "spark-role=executor,spark-app-selector=app"
         return SimpleNamespace(
             items=[
-                SimpleNamespace(
-                    metadata=SimpleNamespace(
-                        name=name,
-                        uid=f"uid-{name}",
-                        deletion_timestamp="2026-01-01" if ending else None,
-                        deletion_grace_period_seconds=GRACE_S,
-                    )
-                )
-                for name, ending in self.ending.items()
+                *(_pod(name, ending, "Running", "node1") for name, ending in self.ending.items()),
+                *(_pod(name, False, "Pending", node) for name, node in self.starting.items()),
             ]
         )
 
     def delete_namespaced_pod(self, name: str, namespace: str, **options: Any) -> None:
         assert namespace == "streams"
         self.deleted.append(name)
-        if self.earlier.pop(name, None) is None:
+        if name in self.ending:
             assert options["grace_period_seconds"] == 0
             del self.ending[name]
+        else:
+            assert "grace_period_seconds" not in options
+            self.starting.pop(name, None)
+            self.earlier.pop(name, None)
+
+
+def _pod(name: str, ending: bool, phase: str, node: str | None) -> Any:
+    return SimpleNamespace(
+        metadata=SimpleNamespace(
+            name=name,
+            uid=f"uid-{name}",
+            deletion_timestamp="2026-01-01" if ending else None,
+            deletion_grace_period_seconds=GRACE_S,
+        ),
+        status=SimpleNamespace(phase=phase),
+        spec=SimpleNamespace(node_name=node),
+    )
 
 
 def world(**ending: bool) -> tuple[Pods, Reaper, ManualClock, list[str]]:
@@ -91,6 +103,20 @@ def test_a_pod_that_ends_in_time_is_left_alone() -> None:
     del pods.ending["ends"]
     wait(reaper, clock, 1_000)
     assert pods.deleted == []
+
+
+def test_a_pod_that_its_node_does_not_start_is_deleted() -> None:
+    pods, reaper, clock, said = world(runs=False)
+    pods.starting = {"stuck": "node2", "slow": "node2", "without room": None}
+    reaper.on_tick()
+    wait(reaper, clock, START_S - 1)
+    assert pods.deleted == []
+    pods.ending["slow"] = pods.starting.pop("slow") is None  # it runs now
+    wait(reaper, clock, 1 + EVERY_S)
+    assert (pods.deleted, reaper.reaped) == (["stuck"], 1)
+    assert said == ["deleting executor stuck: its node does not start it"]
+    wait(reaper, clock, 1_000)
+    assert pods.deleted == ["stuck"]
 
 
 def test_an_api_server_that_is_away_is_asked_again() -> None:
