@@ -149,7 +149,7 @@ status: ## Follow what is deployed: pods, then the drivers' epochs
 
 .PHONY: e2e
 e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the oracle, remove it
-	@$(PYTHON) -m pytest $(PYTEST_ARGS) tests/e2e
+	@$(PYTHON) -m pytest -v -s $(PYTEST_ARGS) tests/e2e
 
 .PHONY: kit
 kit: $(STAMP) ## Where there is no Docker: boot ../shared's cluster, judge a release on it, break it KILLS=4 times
