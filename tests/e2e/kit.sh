@@ -14,5 +14,7 @@ if [ ! -f "${KF_HOME:-$HOME/.cache/kf}/run/admin.conf" ]; then
     trap '"$KIT/cluster.sh" down' EXIT
 fi
 "$KIT/cluster.sh" up 3
-make e2e
-make chaos SCENARIO="$FAULTS" SEED="$SEED" KILLS="$KILLS"
+status=0
+make e2e || status=$?
+make chaos SCENARIO="$FAULTS" SEED="$SEED" KILLS="$KILLS" || status=$?
+exit "$status"

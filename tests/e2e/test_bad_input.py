@@ -38,7 +38,7 @@ _SECRET: Final = {"secretKeyRef": {"name": "nobody-made-it", "key": "password"}}
 JOBS: Final[Mapping[str, Broken]] = {
     "sql": Broken({"sql": _SQL.replace("count(*)", "count(*")}, ("job.sql", "expected")),
     "column": Broken({"sql": _SQL.replace("sum(price)", "sum(prise)")}, ("job.sql", "prise")),
-    "kafka": Broken(
+    "brokers": Broken(
         {"sql": _SQL.replace('{{ include "tidegate.kafka.servers" . }}', "127.0.0.1:9")},
         ("127.0.0.1:9", "broker"),
     ),
