@@ -95,11 +95,12 @@ def draw(panels: Sequence[Mapping[str, Any]], shown: Shown, file: Path) -> None:
     top = min(panel["gridPos"]["y"] for panel in panels)
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) - top
     figure = plt.figure(figsize=(11, 0.3 * height))
-    grid = figure.add_gridspec(height, _COLUMNS, hspace=6.0, wspace=14.0)
+    grid = figure.add_gridspec(height, _COLUMNS, hspace=1.0, wspace=1.0)
     for panel in panels:
         place = panel["gridPos"]
         y, x = place["y"] - top, place["x"]
-        axis = figure.add_subplot(grid[y : y + place["h"], x : x + place["w"]])
+        # The last row and column of its place are for what is written around it.
+        axis = figure.add_subplot(grid[y : y + place["h"] - 1, x : x + place["w"] - 1])
         _draw_panel(axis, panel, shown)
     figure.savefig(file, bbox_inches="tight", metadata={"Date": None})
     plt.close(figure)
