@@ -67,15 +67,13 @@ make_cluster() {
 # NAME CONTEXT DOCKERFILE: builds an image and puts it on the nodes, unless all of them have it.
 image() {
     local name=$1 context=$2 dockerfile=$3 nodes
-    if [ "$BUILDER" != registry ]; then
-        nodes=$(kubectl get nodes -o jsonpath='{range .items[*]}{.status.images[*].names}{"\n"}{end}')
-        if ! grep -qvF "/$name\"" <<< "$nodes"; then
-            say "nodes have $name"
-            return
-        fi
+    [ "$BUILDER" != registry ] || return 0
+    nodes=$(kubectl get nodes -o jsonpath='{range .items[*]}{.status.images[*].names}{"\n"}{end}')
+    if ! grep -qvF "/$name\"" <<< "$nodes"; then
+        say "nodes have $name"
+        return
     fi
     case $BUILDER in
-    registry) return ;;
     kit) "$KIT" image "$name" "$context" "$dockerfile" ;;
     kind) docker build --quiet -t "$name" -f "$dockerfile" "$context" && kind load docker-image --name "$CLUSTER" "$name" ;;
     minikube) minikube image build -t "$name" -f "${dockerfile#"$context"/}" "$context" ;;

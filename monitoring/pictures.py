@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 import time
 import urllib.parse
@@ -116,7 +115,7 @@ def _draw_panel(axis: Any, panel: Mapping[str, Any], shown: Shown) -> None:
         _draw_number(axis, found, unit)
         return
     if panel["type"] == "heatmap":
-        found = sorted(found, key=lambda line: _bound(line.name))
+        found = sorted(found, key=lambda line: float(line.name))  # bounds of buckets
     for line in found:
         axis.plot(*zip(*line.points, strict=True), linewidth=0.9, label=line.name)
     for at_s in shown.marks:
@@ -133,13 +132,6 @@ def _draw_number(axis: Any, found: Sequence[Line], unit: str) -> None:
     axis.axis("off")
     for line in found[:1]:
         axis.text(0, 0.45, written(line.points[-1][1], unit), fontsize=15, va="center")
-
-
-def _bound(name: str) -> float:
-    try:
-        return float(name)
-    except ValueError:
-        return math.inf
 
 
 def written(value: float, unit: str) -> str:

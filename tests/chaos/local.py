@@ -21,9 +21,8 @@ from kafka.kit import Kit
 from kafka.orders import job_text
 from kafka.workload import PARTITIONS
 from spark.orders import ledger_of
-from spark.processes import Command, Commands, wait_until
+from spark.processes import EXECUTOR, Command, Commands, wait_until
 
-_EXECUTOR: Final = "CoarseGrainedExecutorBackend"
 _WORKER: Final = "pyspark.daemon"
 
 
@@ -76,7 +75,7 @@ class LocalJob:
         return ledger_of(self.checkpoint)
 
     def is_whole(self) -> bool:
-        return len(self.processes(_EXECUTOR)) == EXECUTORS
+        return len(self.processes(EXECUTOR)) == EXECUTORS
 
     def processes(self, words: str) -> list[int]:
         """Those of the job with ``words`` in their command line, sorted."""
@@ -131,7 +130,7 @@ class LocalFault(ABC):
 
 
 class ExecutorKilled(LocalFault):
-    _words = _EXECUTOR
+    _words = EXECUTOR
 
     def inject(self) -> str:
         self._kill()

@@ -74,15 +74,17 @@ class Faults:
     namespace: Namespace
     pod: str = ""
     _uid: str = ""
+    _only = ""
+    """The pod that it happens to, if that is no executor."""
 
     def prepare(self, rng: Random) -> None:
         """Chooses a pod."""
-        self.pod = self._choose(rng)
+        self.pod = self._only or self._executor(rng)
         self._uid = self.namespace.get("pod", self.pod)["metadata"]["uid"]
 
     def is_over(self) -> bool:
         """One of the same name is ready; an executor's name does not come again."""
-        if self.pod not in (DRIVER, STORE, BROKER):
+        if not self._only:
             return True
         pod = self.namespace.get("pod", self.pod)
         return bool(pod["metadata"]["uid"] != self._uid and _is_ready(pod))
@@ -90,8 +92,8 @@ class Faults:
     def heal(self) -> None:
         """Nothing: Kubernetes, Spark and the job do."""
 
-    def _choose(self, rng: Random) -> str:
-        """An executor that runs."""
+    def _executor(self, rng: Random) -> str:
+        """One that runs."""
         found = self.namespace.executors(NAME)
         pods = sorted(names(pod for pod in found if pod["status"]["phase"] == "Running"))
         assert pods, "there is no executor to break"
@@ -104,7 +106,7 @@ class Faults:
         self.namespace.exec(self.pod, "python", "-c", _KILL, words)
 
 
-class ExecutorDeleted(Faults):
+class PodDeleted(Faults):
     def inject(self) -> str:
         self.namespace.delete_pod(self.pod, force=True)
         return f"deleted {self.pod}"
@@ -122,13 +124,8 @@ class WorkerKilled(Faults):
         return f"kill -9 of the Python workers' parent in {self.pod}"
 
 
-class DriverDeleted(Faults):
-    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one driver
-        return DRIVER
-
-    def inject(self) -> str:
-        self.namespace.delete_pod(self.pod, force=True)
-        return f"deleted {self.pod}"
+class DriverDeleted(PodDeleted):
+    _only = DRIVER
 
 
 class DriverKilled(DriverDeleted):
@@ -142,21 +139,19 @@ class DriverKilled(DriverDeleted):
         return _is_ready(self.namespace.get("pod", self.pod))
 
 
-class StoreRestarted(Faults):
-    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one
-        return STORE
+class StoreRestarted(PodDeleted):
+    _only = STORE
 
     def inject(self) -> str:
-        self.namespace.delete_pod(self.pod, force=True)
+        super().inject()
         return "killed MinIO"
 
 
-class BrokerRestarted(Faults):
-    def _choose(self, rng: Random) -> str:  # noqa: ARG002 - there is one
-        return BROKER
+class BrokerRestarted(PodDeleted):
+    _only = BROKER
 
     def inject(self) -> str:
-        self.namespace.delete_pod(self.pod, force=True)
+        super().inject()
         return "killed the broker"
 
 
@@ -286,7 +281,7 @@ def _is_ready(pod: Object) -> bool:
 
 
 SCENARIOS: Final[Mapping[str, tuple[Callable[[Namespace], Fault], ...]]] = {
-    "executors": (ExecutorDeleted, ExecutorKilled, WorkerKilled),
+    "executors": (PodDeleted, ExecutorKilled, WorkerKilled),
     "drivers": (DriverDeleted, DriverDeleted, DriverKilled),
     "store": (StoreRestarted,),
     "broker": (BrokerRestarted,),
@@ -295,7 +290,7 @@ SCENARIOS: Final[Mapping[str, tuple[Callable[[Namespace], Fault], ...]]] = {
     "drain": (Drained,),
     "zombie": (Zombie,),
     "mix": (
-        ExecutorDeleted, ExecutorKilled, WorkerKilled, DriverDeleted, StoreRestarted,
+        PodDeleted, ExecutorKilled, WorkerKilled, DriverDeleted, StoreRestarted,
         BrokerRestarted,
     ),
 }  # fmt: skip

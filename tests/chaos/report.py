@@ -21,9 +21,9 @@ class Kill:
     what: str
     recovered_s: float
     """… an epoch behind it was committed, with all executors."""
-    whole_s: float = 0.0
+    whole_s: float
     """… what was broken was there again: of an executor, its pod's start."""
-    pause_s: float = 0.0
+    pause_s: float
     """The longest time without a new epoch meanwhile."""
 
 

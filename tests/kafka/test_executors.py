@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from kafka.kit import Kit
 from kafka.orders import job_text, judged, rows_of
 from kafka.workload import PARTITIONS, Workload
 from spark.orders import ledger_of
-from spark.processes import Command, Commands, wait_until
+from spark.processes import EXECUTOR, Command, Commands, stat_of, wait_until
 
-EXECUTOR = "CoarseGrainedExecutorBackend"
 _SETTLED_S = 2.0
 
 
@@ -35,7 +35,7 @@ def test_an_executor_is_killed_while_it_writes(
         TIDEGATE_FAILPOINTS=",".join(f"sink-produced:{epoch}:stop" for epoch in range(2, 12)),
     )
     wait_until(lambda: bool(stopped(job)), "a writer stands between rows and marker")
-    time.sleep(_SETTLED_S)
+    time.sleep(_SETTLED_S)  # the other one, if it has rows, stands there too
     victim, *others = stopped(job)
     for pid in others:
         os.kill(pid, signal.SIGCONT)
@@ -58,7 +58,12 @@ def test_an_executor_is_killed_while_it_writes(
 
 def stopped(job: Command) -> list[int]:
     """Its processes that a failpoint has stopped."""
-    return sorted(pid for pid in job.family() if stat_of(pid)[0] == "T")
+    found = []
+    for pid in job.family():
+        with suppress(OSError):  # it may have gone meanwhile
+            if stat_of(pid)[0] == "T":
+                found.append(pid)
+    return sorted(found)
 
 
 def executor_of(worker: int) -> int:
@@ -67,11 +72,3 @@ def executor_of(worker: int) -> int:
         worker = int(stat_of(worker)[1])
         assert worker > 1, "no executor stands above it"
     return worker
-
-
-def stat_of(pid: int) -> list[str]:
-    """State and parent of a process, and what else /proc tells; state X if it has gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return ["X"]

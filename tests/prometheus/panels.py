@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from monitoring.pictures import sections
+
 from charts.chart import CHART
 
 
 def panels() -> list[dict[str, Any]]:
     document = json.loads((CHART / "files" / "tidegate.json").read_text())
-    found: list[dict[str, Any]] = []
-    for panel in document["panels"]:
-        found += panel["panels"] if panel["type"] == "row" else [panel]
-    return found
+    return [panel for found in sections(document).values() for panel in found]
 
 
 def queries(pod: str, interval: str) -> dict[str, str]:

@@ -19,6 +19,9 @@ from typing import Self
 TIMEOUT_S = 180.0
 """Far above what anything here takes; a machine that is busy with other things is slow."""
 
+EXECUTOR = "CoarseGrainedExecutorBackend"
+"""What the command line of an executor has outside of Kubernetes."""
+
 QUICK_JVM = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """No thorough compiler for jobs that last seconds: it halves what they cost."""
 
@@ -126,15 +129,20 @@ class Command:
 def session_of(leader: int) -> dict[int, str]:
     """Every living process of the session that ``leader`` began: pid and command line."""
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*"):
         try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            words = (stat.parent / "cmdline").read_bytes().split(b"\0")
+            fields = stat_of(int(path.name))
+            words = (path / "cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if int(fields[3]) == leader and fields[0] not in "ZX":
-            found[int(stat.parent.name)] = b" ".join(words).decode(errors="replace")
+            found[int(path.name)] = b" ".join(words).decode(errors="replace")
     return found
+
+
+def stat_of(pid: int) -> list[str]:
+    """A process in /proc: state, parent, group, session, … Raises OSError if it is gone."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
 
 
 def kill_session(leader: int) -> None:

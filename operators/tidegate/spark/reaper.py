@@ -70,23 +70,13 @@ class Reaper:
 
     def _tidy(self) -> None:
         """Deletes executors that this driver's pod owns, and this application does not."""
-        selector = f"spark-role=executor,spark-app-selector!={self.application}"
-        found = self.pods.list_namespaced_pod(
-            self.namespace, label_selector=selector, _request_timeout=EVERY_S
-        )
-        for pod in found.items:
+        for pod in self._executors("!="):
             owners = [owner.name for owner in pod.metadata.owner_references or ()]
             if self.driver in owners:
-                self.pods.delete_namespaced_pod(
-                    pod.metadata.name, self.namespace, _request_timeout=EVERY_S
-                )
+                self._delete(pod.metadata.name)
 
     def _look(self, now_s: float) -> None:
-        selector = f"spark-role=executor,spark-app-selector={self.application}"
-        found = self.pods.list_namespaced_pod(
-            self.namespace, label_selector=selector, _request_timeout=EVERY_S
-        )
-        hanging = [pod for pod in found.items if _is_ending(pod) or _is_starting(pod)]
+        hanging = [pod for pod in self._executors("=") if _is_ending(pod) or _is_starting(pod)]
         self._since_s = {
             key: self._since_s.get(key, now_s) for key in map(_key, hanging)
         }  # pods that are gone, or run, are forgotten
@@ -96,13 +86,22 @@ class Reaper:
                 if waited_s >= START_S:
                     self.log(f"deleting executor {name}: its node does not start it")
                     self._delete(name)
+                    self.reaped += 1
             elif waited_s >= (pod.metadata.deletion_grace_period_seconds or 0) + MARGIN_S:
                 self.log(f"deleting executor {name} for good: it hangs, its node is away")
                 self._delete(name, grace_period_seconds=0)
+                self.reaped += 1
+
+    def _executors(self, relation: str) -> list[Any]:
+        """Pods of executors: of this application (``=``), or of all others (``!=``)."""
+        selector = f"spark-role=executor,spark-app-selector{relation}{self.application}"
+        found = self.pods.list_namespaced_pod(
+            self.namespace, label_selector=selector, _request_timeout=EVERY_S
+        )
+        return list(found.items)
 
     def _delete(self, name: str, **options: Any) -> None:
         self.pods.delete_namespaced_pod(name, self.namespace, _request_timeout=EVERY_S, **options)
-        self.reaped += 1
 
 
 def _is_ending(pod: Any) -> bool:

@@ -25,14 +25,10 @@ TARGETS = [
     for title, panel in PANELS.items()
     for target in panel["targets"]
 ]
-_COUNTERS = (
-    "|".join(metric.name for metric in METRICS if metric.kind is Kind.COUNTER)
-    + "|"
-    + "|".join(
-        rf"{metric.name}_(?:bucket|count|sum)"
-        for metric in METRICS
-        if metric.kind is Kind.HISTOGRAM
-    )
+_COUNTERS = "|".join(
+    metric.name if metric.kind is Kind.COUNTER else rf"{metric.name}_(?:bucket|count|sum)"
+    for metric in METRICS
+    if metric.kind in (Kind.COUNTER, Kind.HISTOGRAM)
 )
 
 TOTALS = {"tidegate_lost_offsets_total"}
