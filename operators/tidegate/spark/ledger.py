@@ -67,7 +67,9 @@ def read_parquet(checkpoint: Checkpoint, name: str) -> pa.Table:
     """A file of the ledger. Raises FileNotFoundError, and TrustError when it is corrupt."""
     data = checkpoint.store.read(name)
     try:
-        return pq.read_table(pa.BufferReader(data))
+        # By this thread alone: one of Arrow's that drops the last reference to the bytes while
+        # Python ends cannot get the interpreter's lock, and aborts the process (arrow#34314).
+        return pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise TrustError(
             f"the ledger is corrupt: {checkpoint.store.where(name)} cannot be read",

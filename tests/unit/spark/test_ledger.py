@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -74,6 +76,25 @@ def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
     checkpoint.write_entry(Entry(1, 0))
     with pytest.raises(TrustError, match="part-0001"):
         read_ledger(checkpoint)
+
+
+def test_reading_leaves_no_thread_behind(tmp_path: Path) -> None:
+    """A thread that holds the bytes while Python ends aborts one process in eight."""
+    checkpoint = new_checkpoint(tmp_path)
+    columns = {f"c{index}": ["x"] * 50 for index in range(11)}
+    pq.write_table(pa.table(columns), Path(checkpoint.uri) / "ledger" / "part.parquet")
+    script = (
+        "import os, sys\n"
+        "from tidegate.spark.checkpoint import Checkpoint\n"
+        "from tidegate.spark.ledger import read_parquet\n"
+        "checkpoint = Checkpoint(sys.argv[1])\n"
+        "before = os.listdir('/proc/self/task')\n"
+        "assert read_parquet(checkpoint, 'ledger/part.parquet').num_rows == 50\n"
+        "assert os.listdir('/proc/self/task') == before, 'threads were started'\n"
+    )
+    command = [sys.executable, "-c", script, checkpoint.uri]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 def test_splits_of_several_accounts_are_told_apart() -> None:
