@@ -31,7 +31,8 @@ class Run:
     """``seconds``: from the start of the process to its last output in the topic.
 
     The lists have such seconds, and what was then: offsets of the output, whenever they had grown;
-    CPU seconds used; what the process printed. ``began_s``: the start, since 1970.
+    CPU seconds used; what the process printed. ``began_s``: the start, since 1970. ``programs``:
+    CPU seconds of all by the program's name.
     """
 
     began_s: float
@@ -41,6 +42,7 @@ class Run:
     growth: list[tuple[float, int]] = field(default_factory=list)
     cpu: list[tuple[float, float]] = field(default_factory=list)
     lines: list[tuple[float, str]] = field(default_factory=list)
+    programs: dict[str, float] = field(default_factory=dict)
 
     def cpu_s(self, since: float = 0.0, until: float = float("inf")) -> float:
         """CPU seconds used between two moments."""
@@ -110,7 +112,8 @@ def run(
     if not growth and writes:
         raise SystemExit(f"{' '.join(command)} wrote nothing; see {log}")
     ended = growth[-1][0] if growth else clock.monotonic_s() - began
-    return Run(began_s, ended, usage.peak_bytes, load, growth, cpu, lines)
+    programs = usage.cpu_s_by_program
+    return Run(began_s, ended, usage.peak_bytes, load, growth, cpu, lines, programs)
 
 
 class Ends:

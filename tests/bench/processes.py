@@ -22,6 +22,7 @@ class Usage:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._ticks: dict[int, int] = {}
+        self._names: dict[int, str] = {}
         self.peak_bytes = 0
 
     def __enter__(self) -> Usage:
@@ -43,6 +44,15 @@ class Usage:
         """As of the last look, `INTERVAL_S` ago at most."""
         return sum(list(self._ticks.values())) / _TICKS
 
+    @property
+    def cpu_s_by_program(self) -> dict[str, float]:
+        """`cpu_s`, by the name of the program."""
+        spent: dict[str, float] = {}
+        for pid, ticks in list(self._ticks.items()):
+            name = self._names[pid]
+            spent[name] = spent.get(name, 0.0) + ticks / _TICKS
+        return spent
+
     def _run(self) -> None:
         while not self._stop.wait(INTERVAL_S):
             self._look()
@@ -52,6 +62,7 @@ class Usage:
         for pid in pids:
             ticks = _cpu_ticks(pid)
             if ticks:
+                self._names[pid] = name_of(pid) or self._names.get(pid, "")
                 self._ticks[pid] = ticks
         self.peak_bytes = max(self.peak_bytes, sum(map(memory, pids)))
 

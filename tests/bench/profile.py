@@ -4,7 +4,8 @@
 
 Runs Tidegate on a workload of `bench.workloads` (orders; its first case) and shows what its metrics
 say: every job's ``metrics.prom`` has the same (``tidegate_phase_seconds_total``). Seconds of an
-epoch; those of tasks are summed over the tasks of a kind, which run side by side.
+epoch; those of tasks are summed over the tasks of a kind, which run side by side. Below, the CPU
+seconds of Java and of Python.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bench.data import PARTITIONS, Orders, Topics
 from bench.engines import Case, engine_named
-from bench.measure import run
+from bench.measure import Run, run
 from bench.workloads import workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
@@ -32,10 +33,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--set", action="append", type=_setting, default=[], dest="settings")
     given = parser.parse_args()
-    found = {workload.name: workload for workload in workloads(given.rows)}
-    if given.workload not in found:
-        parser.error(f"there is no workload {given.workload}, but {', '.join(found)}")
-    workload = found[given.workload]
+    known = {workload.name: workload for workload in workloads(given.rows)}
+    if given.workload not in known:
+        parser.error(f"there is no workload {given.workload}, but {', '.join(known)}")
+    workload = known[given.workload]
     case = next(iter(workload.cases)) if given.case is None else given.case
     if case not in workload.cases:
         parser.error(f"{workload.name} has no case {case}, but {', '.join(workload.cases)}")
@@ -43,10 +44,14 @@ def main() -> None:
     try:
         with Cluster(base / "kafka") as cluster:
             orders = workload.cases[case]
-            text = _metrics(base, Kit(cluster.bootstrap), workload.query, orders, given.settings)
+            found = _run(base, Kit(cluster.bootstrap), workload.query, orders, given.settings)
+        metrics = (base / "run" / "checkpoint" / "metrics.prom").read_text()
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    print(table(text))
+    print(table(metrics))
+    print("\nCPU seconds by program, with the start")
+    for name, spent in sorted(found.programs.items(), key=lambda each: -each[1]):
+        print(f"  {name:20} {spent:8.2f}")
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -56,7 +61,7 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _metrics(base: Path, kit: Kit, query: str, orders: Orders, given: list[tuple[str, str]]) -> str:
+def _run(base: Path, kit: Kit, query: str, orders: Orders, given: list[tuple[str, str]]) -> Run:
     source = Topics(kit, base / "orders").filled(orders)
     target = kit.topic("profile", partitions=PARTITIONS)
     home = base / "run"
@@ -64,8 +69,7 @@ def _metrics(base: Path, kit: Kit, query: str, orders: Orders, given: list[tuple
     padded = orders.padding > 0
     case = Case(query, kit.bootstrap, source, target, home, padded=padded, settings=dict(given))
     engine = engine_named("tidegate")
-    run(engine.command(case), {}, kit.bootstrap, target, home / "log")
-    return (home / "checkpoint" / "metrics.prom").read_text()
+    return run(engine.command(case), {}, kit.bootstrap, target, home / "log")
 
 
 def table(metrics: str) -> str:
