@@ -19,17 +19,27 @@ WITH (connector = 'filesystem', path = '{0}/in'{1}) FORMAT PLAIN ENCODE JSON;
 CREATE SINK counts AS SELECT window_end, count(*) AS n FROM TUMBLE(orders, t, 10)
 WHERE id > 0 GROUP BY window_end EMIT ON WINDOW CLOSE
 WITH (connector = 'filesystem', path = '{0}/out') FORMAT PLAIN ENCODE JSON;
+CREATE TABLE rejected (record VARCHAR) WITH ('connector' = 'blackhole');
 """
 
 
 def plan_in(
-    directory: Path, *, pushdown: bool = True, monitored: bool = False, each_file: bool = False
+    directory: Path,
+    *,
+    pushdown: bool = True,
+    monitored: bool = False,
+    each_file: bool = False,
+    copied: bool = False,
 ) -> Plan:
-    """A job that counts rows by window, from ``in/`` to ``out/``."""
+    """A job that counts rows by window, from ``in/`` to ``out/``.
+
+    ``copied``: its ledger has a copy in a table.
+    """
     options = ", 'source.monitor-interval' = '1 s'" if monitored else ""
     options += ", 'source.split' = 'file'" if each_file else ""
     sql = SQL.format(directory.as_posix(), options)
-    return cut(compile_sql(sql, "job.sql", {}), vnodes=4, pushdown=pushdown)
+    settings = {"tidegate.ledger.table": "rejected"} if copied else {}
+    return cut(compile_sql(sql, "job.sql", settings), vnodes=4, pushdown=pushdown)
 
 
 def add_rows(directory: Path, split: str, name: str, *rows: tuple[int, int] | str) -> Path:

@@ -248,7 +248,10 @@ def _sorted_out(
     staged: dict[int, list[StagedFile]] = {}
     for kind, body in results:
         if kind == "report":
-            reports.append(json.loads(body))
+            report = json.loads(body)
+            reports.append(report)
+            for file in report.get("ledger", []):  # of a reader that had many such rows
+                staged.setdefault(TO_LEDGER, []).append(StagedFile(*file))
         else:
             target = int(kind.removeprefix("staged:"))
             staged.setdefault(target, []).append(StagedFile(*json.loads(body)))

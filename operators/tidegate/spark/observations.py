@@ -44,8 +44,9 @@ def observe(
             sent[:] = [known + more for known, more in zip(sent, report["sent"], strict=True)]
         if report["type"] == "actor":
             state.add(report)
-        if report["type"] == "writer":
+        if "rejected" in report:
             add_rejections(entry.rejected, report["rejected"])
+        if report["type"] == "writer":
             _add(entry.events, report["events"])
     _add(entry.events, EVENTS.take())  # the driver's own
     entry.state = state.document()

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 
-from tidegate.connectors.base import SplitRange
+from tidegate.connectors.base import SinkWriter, SplitRange
 from tidegate.connectors.registry import offset_at, source_reader
-from tidegate.executor.actor import NO_SPLIT, Actor
+from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.engine import Engine
 from tidegate.phases import PHASES
+from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.heap import HEAP
+from tidegate.spark.ledger import ledger_writer
+from tidegate.spark.ledger_share import LedgerShare
 from tidegate.spark.outbox import Outbox
 from tidegate.spark.planner import FragmentTask, ReaderTask
 from tidegate.spark.wire import Row
 from tidegate.spark.wirejob import WireJob, worker_engine
 from tidegate.state import MemoryStateTable, StateTable
-from tidegate.types import RECORD, Barrier, SplitStatus, Status
+from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 
 
 def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
@@ -33,20 +36,46 @@ def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
 def _run_fragment(
     job: WireJob, task: ReaderTask, work: FragmentTask, engine: Engine
 ) -> Iterator[Row]:
+    share = LedgerShare(_staging(job, task, work))
+    try:
+        yield from _run_actor(job, task, work, engine, share)
+    except BaseException:
+        share.abort()
+        raise
+
+
+def _staging(job: WireJob, task: ReaderTask, work: FragmentTask) -> Callable[[], SinkWriter] | None:
+    """What stages the ledger's rows here; None where the writers need them, for the copy."""
+    if job.plan.job.ledger is not None:
+        return None
+    name = f"{task.index}.{work.fragment}"
+    return lambda: ledger_writer(Checkpoint(job.checkpoint), task.epoch, name)
+
+
+def _run_actor(
+    job: WireJob, task: ReaderTask, work: FragmentTask, engine: Engine, share: LedgerShare
+) -> Iterator[Row]:
     fragment = job.plan.fragments[work.fragment]
     table = fragment.table
     assert table is not None
     states = _restored(work)
     actor = Actor(fragment, job.plan.vnodes, engine, states.table, instance=task.index)
     outbox = Outbox(job.plan, fragment, task.index, work.peers)
+
+    def sent(emissions: Iterable[Emission]) -> Iterator[Row]:
+        for emission in emissions:
+            if isinstance(emission.message, Rejected):
+                share.add(emission.message)
+            else:
+                yield from outbox.send(emission)
+
     splits = [split for split in work.splits if split.split != NO_SPLIT]
     actor.open_splits([split.split for split in splits], task.time_us)
     for split in splits:
         if split.floors:
             actor.take_over(split.split, split.floors)
             status = SplitStatus(Status.ACTIVE, split.split, tuple(split.floors.items()))
-            for emission in actor.announce(status):
-                yield from outbox.send(emission)
+            yield from sent(actor.announce(status))
     reader = source_reader(table, engine)
     ranges = [
         SplitRange(split.split, split.start, split.end, split.first_offset)
@@ -59,16 +88,17 @@ def _run_fragment(
         next_offsets[split_name] = chunk.next_offset
         size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
         read_bytes[split_name] = read_bytes.get(split_name, 0) + size
-        for emission in actor.on_source(split_name, chunk):
-            yield from outbox.send(emission)
+        yield from sent(actor.on_source(split_name, chunk))
     for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
         at = offset_at(table, wanted.end)
         if at is not None:
             next_offsets[wanted.split] = at
     barrier = Barrier(task.epoch, task.time_us)
-    for emission in actor.close_splits({s.split: s.status for s in work.splits}, barrier):
-        yield from outbox.send(emission)
+    yield from sent(actor.close_splits({s.split: s.status for s in work.splits}, barrier))
+    few = share.close()
+    if few is not None:
+        yield from outbox.send(Emission(None, None, few))
     yield outbox.report(
         {
             "type": "source",
@@ -81,6 +111,7 @@ def _run_fragment(
             "bytes": read_bytes,
             "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
             "lost": reader.take_lost(),
+            **share.report(),
             "phases": PHASES.take(),
         }
     )

@@ -110,6 +110,17 @@ def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
     assert world.ledger.calls == [(1, ["l"])]
 
 
+def test_what_a_reader_staged_for_the_ledger_is_published_too(world: World) -> None:
+    kind, body = source_report(1, 10, used=6, late=4)
+    told = {"late": {"rows": 3, "seconds": 1.5, "buckets": [3]}}
+    more = {"ledger": [["r", 0, 3, 10]], "rejected": {"orders": {"watermark_filter": told}}}
+    report = kind, json.dumps({**json.loads(body), **more}).encode()
+    entry = world.committer.commit([staged(TO_LEDGER, "l"), report])
+    assert entry.ledger_rows == 4
+    assert entry.rejected["orders"]["watermark_filter"]["late"]["rows"] == 3
+    assert world.ledger.calls == [(1, ["l", "r"])]
+
+
 def test_what_dead_attempts_left_is_removed_now_and_then(world: World) -> None:
     for epoch in range(1, TIDIED_EVERY + 2):
         world.committer.commit([source_report(epoch, 1, used=1)])

@@ -8,6 +8,10 @@ import pytest
 
 from spark_kit import add_rows, job_in
 from tidegate.clock import ManualClock
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.registry import sink_committer
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.ledger import ledger_table, read_ledger
 from tidegate.spark.offsets import Offset
 from tidegate.spark.planner import Planner
 from tidegate.spark.reader import run_reader_task
@@ -46,6 +50,65 @@ def test_a_task_reads_filters_and_reports(tmp_path: Path) -> None:
     chunks = [message for message in ledger if isinstance(message, Chunk)]
     found = [reason for chunk in chunks for reason in chunk.data.column("reason").to_pylist()]
     assert sorted(found) == ["late", "malformed"]
+
+
+MANY = 30_000
+
+
+def many_late(directory: Path) -> None:
+    """A row, and `MANY` that are late behind it: a megabyte for the ledger."""
+    late = ((n, n % 7) for n in range(1, MANY + 1))
+    add_rows(directory, "a", "0.json", (1, 1_000), "no json", *late)
+
+
+def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
+    many_late(tmp_path)
+    job = job_in(tmp_path)
+    rows = rows_of_first_epoch(job)
+    (report,) = reports(rows)
+    assert [row for row in rows if row.fragment == TO_LEDGER] == []
+    staged = [StagedFile(*file) for file in report["ledger"]]
+    assert sum(file.rows for file in staged) == MANY + 1
+    told = {
+        reason: counted["rows"]
+        for operators in report["rejected"].values()
+        for reasons in operators.values()
+        for reason, counted in reasons.items()
+    }
+    assert told == {"late": MANY, "malformed": 1}
+
+    checkpoint = Checkpoint(job.checkpoint)
+    committer = sink_committer(ledger_table(checkpoint), checkpoint.staging(TO_LEDGER))
+    checkpoint.write_entry(Entry(1, 0))
+    committer.publish(1, staged)
+    found = read_ledger(checkpoint)["rows"]
+    assert [row["offset"] for row in found] == list(range(1, MANY + 2))
+    assert [row["reason"] for row in found] == ["malformed"] + ["late"] * MANY
+
+
+def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
+    many_late(tmp_path)
+    rows = rows_of_first_epoch(job_in(tmp_path, copied=True))
+    (report,) = reports(rows)
+    assert report["ledger"] == []
+    assert report["rejected"] == {}
+    ledger = [decode(row.kind, row.body) for row in rows if row.fragment == TO_LEDGER]
+    assert sum(m.data.num_rows for m in ledger if isinstance(m, Chunk)) == MANY + 1
+
+
+def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
+    many_late(tmp_path)
+    job = job_in(tmp_path)
+    staging = Path(f"{job.checkpoint}/ledger")
+    planner = Planner(job, ManualClock(1_000))
+    (task,) = planner.tasks(Offset(), planner.next_offset(Offset()))
+    running = run_reader_task(job, task)
+    for row in running:
+        if row.fragment == TO_DRIVER:
+            break
+    assert len(list(staging.rglob("*.parquet"))) == 1
+    running.close()
+    assert list(staging.rglob("*.parquet")) == []
 
 
 def test_every_receiver_gets_watermark_and_barrier_behind_its_rows(tmp_path: Path) -> None:
