@@ -15,21 +15,21 @@ import time
 from pathlib import Path
 from typing import Final
 
-import duckdb
 import numpy as np
+import pyarrow as pa
 from confluent_kafka import Producer
 
 from bench.data import PARTITIONS
+from tidegate.executor.engine import Engine
 
 TICK_S: Final = 0.05
 DISORDER_S: Final = 1.0
 _CUSTOMERS: Final = 10_000
 _LINES: Final = """
 SELECT encode('{"id":' || id || ',"order_time":"'
-  || strftime(make_timestamp(t), '%Y-%m-%d %H:%M:%S.%f') || '","price":' || price
+  || strftime(make_timestamp(t), '%Y-%m-%d %H:%M:%S.%f') || '","price":' || price::DECIMAL(10, 2)
   || ',"customer_id":' || customer || '}')
-FROM (SELECT unnest($ids) AS id, unnest($times) AS t, unnest($prices)::DECIMAL(10, 2) AS price,
-  unnest($customers) AS customer)
+FROM orders
 """
 
 
@@ -45,7 +45,7 @@ def main(servers: str, topic: str, rate: int, seconds: float, log: Path) -> None
         {"bootstrap.servers": servers, "linger.ms": 5, "queue.buffering.max.messages": 2_000_000}
     )
     random = np.random.default_rng(1)
-    engine = duckdb.connect(config={"threads": 1})
+    engine = Engine()
     began = tick = time.time()
     sent = 0
     with log.open("w") as file:
@@ -61,7 +61,7 @@ def main(servers: str, topic: str, rate: int, seconds: float, log: Path) -> None
 
 def _produce(
     producer: Producer,
-    engine: duckdb.DuckDBPyConnection,
+    engine: Engine,
     random: np.random.Generator,
     topic: str,
     first: int,
@@ -70,14 +70,16 @@ def _produce(
     """One tick: its rows, spread over the partitions; gives the highest time of each."""
     now_us = int(time.time() * 1e6)
     times = now_us - (random.random(rows) ** 4 * DISORDER_S * 1e6).astype(np.int64)
-    values = {
-        "ids": list(range(first, first + rows)),
-        "times": times.tolist(),
-        "prices": (random.integers(1, 100_000, rows) / 100).tolist(),
-        "customers": random.integers(0, _CUSTOMERS, rows).tolist(),
-    }
-    lines = engine.execute(_LINES, values).fetchall()
-    for number, (line,) in enumerate(lines):
+    orders = pa.table(
+        {
+            "id": np.arange(first, first + rows),
+            "t": times,
+            "price": random.integers(1, 100_000, rows) / 100,
+            "customer": random.integers(0, _CUSTOMERS, rows),
+        }
+    )
+    lines = engine.query(_LINES, {"orders": orders}).column(0).to_pylist()
+    for number, line in enumerate(lines):
         producer.produce(topic, line, partition=number % PARTITIONS)
     return [int(times[part::PARTITIONS].max()) for part in range(PARTITIONS)]
 
