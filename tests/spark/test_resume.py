@@ -17,13 +17,22 @@ import pytest
 from oracle.jobs import Expected, JobSpec, expected, write
 from spark.orders import order_lines, orders_job, problems_of, reasons
 from spark.processes import Commands, Warm
+from tidegate.spark.ledger_share import TRAVEL_BYTES_MAX
+
+
+def with_huge(lines: bytes) -> bytes:
+    """A malformed line before each hundred, so long that its reader stages it by itself."""
+    huge = b"{" + b"x" * TRAVEL_BYTES_MAX + b"\n"
+    kept = lines.splitlines(keepends=True)
+    return b"".join(huge + b"".join(kept[at : at + 100]) for at in range(0, len(kept), 100))
+
 
 SPLITS = {
     "a": [order_lines(11, 900), order_lines(12, 900, begin_us=1_714_550_760_000_000)],
-    "b": [order_lines(13, 1700)],
+    "b": [with_huge(order_lines(13, 1700))],
     "c": [order_lines(14, 1650, step_us=430_000)],
 }
-"""5,150 rows: two epochs of at most 5,000, and 52 of at most 100."""
+"""5,167 rows: two epochs of at most 5,000, and 52 of at most 100."""
 
 ROWS_MAX = {"100": 52, "5_000": 2, "unlimited": 1}
 """tidegate.epoch.rows.max, and how many epochs that makes at least."""

@@ -13,6 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -66,12 +67,15 @@ class FilesystemWriter:
         self._writer = writer
         self._token = token
         self._file_bytes_max = file_bytes_max
-        self._engine = Engine()
         self._pieces: list[bytes] = []
         self._tables: list[pa.Table] = []
         self._rows = 0
         self._bytes = 0
         self._staged: list[StagedFile] = []
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine()  # takes some 20 ms, and Parquet needs none
 
     def write(self, data: pa.Table) -> None:
         if data.num_rows == 0:

@@ -1,14 +1,16 @@
 """The late and quarantined rows of a reader task, on their way to the ledger (S7).
 
 Few of them travel to the writers, with all else, and become one file. Many are staged by the task
-that finds them: on the way a record would be packed, shuffled twice and unpacked, which takes 1.5
-of the 2.5 µs of CPU that a late row costs. As with a writer's files, only what a report of the
-epoch names is published, whichever attempts of the task there were.
+that finds them: on the way a record would be packed, shuffled at every exchange and unpacked, which
+takes more than to write it. As with a writer's files, only what a report of the epoch names is
+published, whichever attempts of the task there were: rows that travel and the report are of one
+attempt, since they lie in one block of its output.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import astuple
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,32 +25,33 @@ TRAVEL_BYTES_MAX: Final = 1 << 20
 
 
 class LedgerShare:
-    """Takes rows until `close`. ``writer`` makes what stages them; None: all travel."""
+    """Keeps the rows of a task, or stages them from when they are many. ``make`` gives what stages
+    them, once it is needed."""
 
-    def __init__(self, writer: Callable[[], SinkWriter] | None) -> None:
-        self._make = writer
+    def __init__(self, make: Callable[[], SinkWriter]) -> None:
+        self._make = make
         self._writer: SinkWriter | None = None
-        self._held: list[pa.Table] = []
+        self._kept: list[pa.Table] = []
         self._bytes = 0
         self._counted: Rejections = {}
         self._staged: list[StagedFile] = []
 
     def add(self, rejected: Rejected) -> None:
-        """Keeps or stages rows. Raises SinkError."""
-        self._held.append(rejected.data)
+        """Takes rows. Raises SinkError."""
+        self._kept.append(rejected.data)
         self._bytes += rejected.data.nbytes
-        if self._make is not None and self._bytes > TRAVEL_BYTES_MAX:
+        if self._bytes > TRAVEL_BYTES_MAX:
             with PHASES.phase("ledger"):
-                self._stage(self._make)
+                self._stage()
 
     def close(self) -> Rejected | None:
         """Ends the epoch; gives the rows that travel. Raises SinkError."""
         if self._writer is not None:
             with PHASES.phase("ledger"):
                 self._staged = self._writer.close()
-        if not self._held:
+        if not self._kept:
             return None
-        return Rejected(pa.concat_tables(self._held).unify_dictionaries().combine_chunks())
+        return Rejected(pa.concat_tables(self._kept).unify_dictionaries().combine_chunks())
 
     def abort(self) -> None:
         """Removes what was staged."""
@@ -56,15 +59,16 @@ class LedgerShare:
             self._writer.abort()
 
     def report(self) -> dict[str, Any]:
-        """What the driver is told, once it is closed: of the staged rows alone."""
+        """What the driver is told of the staged rows. Writers count those that travel, so that
+        none is counted twice."""
         return {
-            "ledger": [[file.path, file.order, file.rows, file.bytes] for file in self._staged],
+            "ledger": [list(astuple(file)) for file in self._staged],
             "rejected": self._counted,
         }
 
-    def _stage(self, make: Callable[[], SinkWriter]) -> None:
-        self._writer = self._writer or make()
-        for rows in self._held:
+    def _stage(self) -> None:
+        self._writer = self._writer or self._make()
+        for rows in self._kept:
             self._writer.write(rows)
             count_rejected(self._counted, rows)
-        self._held.clear()
+        self._kept.clear()

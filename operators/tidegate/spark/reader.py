@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
-from tidegate.connectors.base import SinkWriter, SplitRange
+from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import offset_at, source_reader
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.engine import Engine
@@ -29,32 +29,35 @@ def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
     HEAP.on_task()
     engine = worker_engine(job.time_zone)
     engine.set_epoch_time(task.time_us)
-    for fragment_task in task.fragments:
-        yield from _run_fragment(job, task, fragment_task, engine)
-
-
-def _run_fragment(
-    job: WireJob, task: ReaderTask, work: FragmentTask, engine: Engine
-) -> Iterator[Row]:
-    share = LedgerShare(_staging(job, task, work))
+    share = _ledger_share(job, task)
     try:
-        yield from _run_actor(job, task, work, engine, share)
+        for place, work in enumerate(task.fragments, start=1):
+            ended = share if place == len(task.fragments) else None
+            yield from _run_fragment(job, task, work, engine, share, ended)
     except BaseException:
-        share.abort()
+        if share is not None:
+            share.abort()
         raise
 
 
-def _staging(job: WireJob, task: ReaderTask, work: FragmentTask) -> Callable[[], SinkWriter] | None:
-    """What stages the ledger's rows here; None where the writers need them, for the copy."""
+def _ledger_share(job: WireJob, task: ReaderTask) -> LedgerShare | None:
+    """None where all rows for the ledger go to the writers, which copy them into a table."""
     if job.plan.job.ledger is not None:
         return None
-    name = f"{task.index}.{work.fragment}"
-    return lambda: ledger_writer(Checkpoint(job.checkpoint), task.epoch, name)
+    return LedgerShare(
+        lambda: ledger_writer(Checkpoint(job.checkpoint), task.epoch, str(task.index))
+    )
 
 
-def _run_actor(
-    job: WireJob, task: ReaderTask, work: FragmentTask, engine: Engine, share: LedgerShare
+def _run_fragment(
+    job: WireJob,
+    task: ReaderTask,
+    work: FragmentTask,
+    engine: Engine,
+    share: LedgerShare | None,
+    ended: LedgerShare | None,
 ) -> Iterator[Row]:
+    """One fragment of the task. ``ended`` is the share if this is the last that adds to it."""
     fragment = job.plan.fragments[work.fragment]
     table = fragment.table
     assert table is not None
@@ -64,7 +67,7 @@ def _run_actor(
 
     def sent(emissions: Iterable[Emission]) -> Iterator[Row]:
         for emission in emissions:
-            if isinstance(emission.message, Rejected):
+            if share is not None and isinstance(emission.message, Rejected):
                 share.add(emission.message)
             else:
                 yield from outbox.send(emission)
@@ -96,7 +99,7 @@ def _run_actor(
             next_offsets[wanted.split] = at
     barrier = Barrier(task.epoch, task.time_us)
     yield from sent(actor.close_splits({s.split: s.status for s in work.splits}, barrier))
-    few = share.close()
+    few = ended.close() if ended is not None else None
     if few is not None:
         yield from outbox.send(Emission(None, None, few))
     yield outbox.report(
@@ -111,7 +114,7 @@ def _run_actor(
             "bytes": read_bytes,
             "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
             "lost": reader.take_lost(),
-            **share.report(),
+            **(ended.report() if ended is not None else {}),
             "phases": PHASES.take(),
         }
     )

@@ -1,6 +1,7 @@
 """How many rows were refused: by whom, why, and how late they were. For the metrics.
 
-Counted where rows are written into the ledger, and summed up in the entries of the epoch log:
+Counted where rows are written into the ledger, by a writer or a reader, and summed up in the
+entries of the epoch log:
 
     {account: {operator: {reason: {"rows": n, "seconds": s, "buckets": [n, …]}}}}
 

@@ -21,7 +21,7 @@ from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
 from tidegate.spark.heap import HEAP
-from tidegate.spark.ledger import ledger_table
+from tidegate.spark.ledger import ledger_table, ledger_writer
 from tidegate.spark.memory import resident_bytes
 from tidegate.spark.rejections import Rejections, count_rejected
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
@@ -72,7 +72,9 @@ def _write(
     name = str(context.partitionId() if context is not None else 0)
 
     def writer_of(target: int) -> SinkWriter:
-        if target not in writers:
+        if target == TO_LEDGER and target not in writers:
+            writers[target] = ledger_writer(checkpoint, epoch, name)
+        elif target not in writers:
             table = targets(job.plan.job, checkpoint)[target]
             remembered = dict(job.remembered).get(target, ())
             known = written.get(target, {}).get(name, 0)

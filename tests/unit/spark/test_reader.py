@@ -90,8 +90,7 @@ def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
     many_late(tmp_path)
     rows = rows_of_first_epoch(job_in(tmp_path, copied=True))
     (report,) = reports(rows)
-    assert report["ledger"] == []
-    assert report["rejected"] == {}
+    assert "ledger" not in report
     ledger = [decode(row.kind, row.body) for row in rows if row.fragment == TO_LEDGER]
     assert sum(m.data.num_rows for m in ledger if isinstance(m, Chunk)) == MANY + 1
 
@@ -99,15 +98,15 @@ def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
 def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
     many_late(tmp_path)
     job = job_in(tmp_path)
-    staging = Path(f"{job.checkpoint}/ledger")
     planner = Planner(job, ManualClock(1_000))
     (task,) = planner.tasks(Offset(), planner.next_offset(Offset()))
     running = run_reader_task(job, task)
-    for row in running:
-        if row.fragment == TO_DRIVER:
-            break
+    while next(running).fragment != TO_DRIVER:
+        pass
+    staging = Path(f"{job.checkpoint}/ledger")
     assert len(list(staging.rglob("*.parquet"))) == 1
-    running.close()
+    with pytest.raises(RuntimeError, match="the JVM hung up"):
+        running.throw(RuntimeError("the JVM hung up"))
     assert list(staging.rglob("*.parquet")) == []
 
 
