@@ -100,7 +100,7 @@ def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
     job = job_in(tmp_path)
     planner = Planner(job, ManualClock(1_000))
     (task,) = planner.tasks(Offset(), planner.next_offset(Offset()))
-    running = run_reader_task(job, task)
+    running: Any = run_reader_task(job, task)
     while next(running).fragment != TO_DRIVER:
         pass
     staging = Path(f"{job.checkpoint}/ledger")
