@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
@@ -62,7 +63,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: $(STAMP) java ## Make .venv with everything pinned; check Python and Java
+setup: $(STAMP) java $(ARCHIVE) ## Make .venv with everything pinned; check Python and Java
 
 $(STAMP): pyproject.toml
 	@$(FIND_PYTHON); \
@@ -72,6 +73,11 @@ $(STAMP): pyproject.toml
 	echo "make: installing into $(VENV) (about 1 GB with Spark, a few minutes the first time)"; \
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
 	touch $(STAMP)
+
+# Spark starts in two thirds of the time with it, and as well without.
+$(ARCHIVE): $(STAMP)
+	@$(FIND_JAVA); echo "make: keeping Spark's classes as Java likes to load them (half a minute)"; \
+	$(VENV)/bin/tidegate-class-archive > /dev/null || echo "make: going on without"
 
 .PHONY: java
 java: ## Check that there is a Java for Spark, and say which

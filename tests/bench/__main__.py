@@ -29,6 +29,7 @@ from bench.workloads import Workload, workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from tidegate.spark.gateway import DEFAULTS, REQUIRED
+from tidegate.spark.jvm import JVM_OPTIONS
 
 _QUICK: Final = (("orders",), 2, 10_000_000)
 _FULL_ROUNDS: Final = 5
@@ -109,7 +110,7 @@ class _Bench:
             "about": workload.about,
             "machine": machine(),
             "engines": _settings(engines),
-            "spark_of_tidegate": {**DEFAULTS, **REQUIRED},
+            "spark_of_tidegate": {**DEFAULTS, "JVM": JVM_OPTIONS, **REQUIRED},
             "runs": found,
         }
 

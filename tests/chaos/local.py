@@ -22,8 +22,7 @@ from kafka.orders import job_text
 from kafka.workload import PARTITIONS
 from spark.orders import ledger_of
 from spark.processes import EXECUTOR, Command, Commands, wait_until
-
-_WORKER: Final = "pyspark.daemon"
+from tidegate.spark.gateway import DAEMON
 
 
 @dataclass
@@ -138,7 +137,7 @@ class ExecutorKilled(LocalFault):
 
 
 class WorkerKilled(LocalFault):
-    _words = _WORKER
+    _words = DAEMON
 
     def inject(self) -> str:
         self._kill()

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 from chaos.job import EXECUTORS
 from e2e.job import NAME, RELEASE
 from e2e.namespace import Namespace, Object, names, run
+from tidegate.spark.gateway import DAEMON
 
 CUT_S: Final = 25.0
 """Longer than the driver's lease (15 s), shorter than what Spark lets an executor be silent."""
@@ -120,7 +121,7 @@ class ExecutorKilled(Faults):
 
 class WorkerKilled(Faults):
     def inject(self) -> str:
-        self._kill("pyspark.daemon")
+        self._kill(DAEMON)
         return f"kill -9 of the Python workers' parent in {self.pod}"
 
 

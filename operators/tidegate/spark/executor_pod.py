@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import pyspark
-
 from tidegate.errors import RunError
+from tidegate.spark.jvm import class_path
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTIONS: Final = {
@@ -41,8 +40,7 @@ def executor_command(environment: Mapping[str, str]) -> list[str]:
     memory = values.pop("-Xmx")
     numbered = ((_JAVA_OPTION.fullmatch(name), text) for name, text in environment.items())
     options = [text for _, text in sorted((int(n[1]), text) for n, text in numbered if n)]
-    jars = f"{Path(pyspark.__file__).parent / 'jars'}/*"
-    paths = [environment.get("SPARK_CLASSPATH", ""), jars]
+    paths = [environment.get("SPARK_CLASSPATH", ""), class_path()]
     command = [str(Path(environment.get("JAVA_HOME", "/usr"), "bin", "java")), *options]
     command += [f"-Xms{memory}", f"-Xmx{memory}", "-cp", ":".join(path for path in paths if path)]
     command.append(_BACKEND)

@@ -21,16 +21,12 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from tidegate.errors import RunError
+from tidegate.spark import jvm
 
 _STATE = "spark.sql.streaming.stateStore"
 
-_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
-"""The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
-and its collector's threads take half of its CPU on a small machine, and give nothing back.
-
-Its heap begins with what a driver needs (some 150 MB live), not with a 64th of the machine, and is
-in memory from the start: else it is filled with garbage, collected once in an hour, and looks all
-that time as if it leaked."""
+DAEMON = "tidegate.spark.daemon"
+"""The module that Spark starts Python workers by."""
 
 WORKER_PYTHON = str(Path(__file__).with_name("python"))
 """A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""
@@ -39,11 +35,10 @@ DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": _JVM,
-    "spark.executor.extraJavaOptions": _JVM,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": DAEMON,
     # Over TCP the JVM's second write to a worker waits until the worker's kernel has acknowledged
     # the first, which takes it 40 ms: once in each task, a third of a small epoch.
     "spark.python.unix.domain.socket.enabled": "true",
@@ -120,7 +115,7 @@ def start_spark(
     conf = SparkConf(loadDefaults=False)
     conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
     conf.setMaster(master).setAppName(name)
-    for key, value in {**DEFAULTS, **settings, **REQUIRED}.items():
+    for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
         conf.set(key, value)
     conf.set("spark.sql.shuffle.partitions", str(parallelism))
     try:

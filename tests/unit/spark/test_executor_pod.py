@@ -4,6 +4,7 @@ import pytest
 
 from tidegate.errors import RunError
 from tidegate.spark.executor_pod import executor_command
+from tidegate.spark.jvm import class_path
 
 GIVEN = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.0.0.1:7078",
@@ -24,7 +25,7 @@ def test_an_executor_is_started_with_what_spark_says() -> None:
     assert command[:6] == ["/opt/java/bin/java", "-Do=0", "-Do=2", "-Do=10", "-Xms512m", "-Xmx512m"]
     paths = command[command.index("-cp") + 1]
     assert paths.startswith("/extra/*:")
-    assert paths.endswith("/pyspark/jars/*")
+    assert paths.endswith(class_path())
     assert command[command.index("--hostname") + 1] == "10.0.0.2"
     assert command[command.index("--podName") + 1] == "orders-exec-3"
 

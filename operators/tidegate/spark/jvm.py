@@ -1,0 +1,120 @@
+"""How Spark's JVMs are started: their options, and an archive of Spark's classes.
+
+    tidegate-class-archive      makes the archive, beside this Python, in half a minute
+
+A JVM reads some fifteen thousand classes before a job's first epoch is over, which is half of its
+CPU time until then, and again on each executor that takes another's place. With an archive of them
+(class data sharing, JEP 350) it maps them into memory, which JVMs of a machine share.
+
+Java uses it if Java and the first jars of the class path are those that it was made with, in this
+order, and otherwise silently does without. So the order is fixed here (that of a directory is
+another on each disk), and nothing depends on the archive but speed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import pyspark
+
+from tidegate.errors import RunError
+
+JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
+"""The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
+and its collector's threads take half of its CPU on a small machine, and give nothing back.
+
+Its heap begins with what a driver needs (some 150 MB live), not with a 64th of the machine, and is
+in memory from the start: else it is filled with garbage, collected once in an hour, and looks all
+that time as if it leaked."""
+
+ARCHIVE: Final = Path(sys.prefix) / "share" / "tidegate" / "spark.jsa"
+_QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
+"""Java would say on stdout why it does without."""
+_PATIENCE_S: Final = 120.0
+_JOB: Final = """
+CREATE SOURCE orders (id BIGINT, t BIGINT, WATERMARK FOR t AS t - 5)
+WITH (connector = 'filesystem', path = '{0}/in') FORMAT PLAIN ENCODE JSON;
+CREATE SINK counts AS SELECT window_end, count(*) AS n FROM TUMBLE(orders, t, 10)
+GROUP BY window_end EMIT ON WINDOW CLOSE
+WITH (connector = 'filesystem', path = '{0}/out') FORMAT PLAIN ENCODE JSON;
+"""
+
+
+def class_path() -> str:
+    """Spark's jars, in the order of their names."""
+    return ":".join(map(str, sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))))
+
+
+def settings(archive: Path = ARCHIVE) -> dict[str, str]:
+    """Spark's settings for its JVMs; with the archive, if there is one. An executor in a pod has
+    `class_path` by itself (`tidegate.spark.executor_pod`)."""
+    options, found = JVM_OPTIONS, {}
+    if archive.exists():
+        options += f" -XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
+        found["spark.driver.extraClassPath"] = class_path()
+    for role in ("driver", "executor"):
+        found[f"spark.{role}.extraJavaOptions"] = options
+    return found
+
+
+def main() -> None:
+    """The command."""
+    try:
+        make(ARCHIVE)
+    except RunError as error:
+        raise SystemExit(error.render()) from None
+    sys.stdout.write(f"{ARCHIVE} has {ARCHIVE.stat().st_size >> 20} MB\n")
+
+
+def make(archive: Path) -> None:
+    """Runs a small job and keeps the classes that it has loaded. Raises RunError."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    archive.unlink(missing_ok=True)
+    draft = archive.with_suffix(".draft")
+    draft.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as place:
+        data = Path(place, "in", "a", "0.json")
+        data.parent.mkdir(parents=True)
+        data.write_text("".join(f'{{"id": {n}, "t": {n}}}\n' for n in range(100)))
+        file = Path(place, "job.sql")
+        file.write_text(_JOB.format(place))
+        run = "from tidegate.cli import main; main()"
+        command = [sys.executable, "-c", run, "run", str(file), "--checkpoint", f"{place}/ck"]
+        options = f"{JVM_OPTIONS} -XX:ArchiveClassesAtExit={draft} {_QUIET}"
+        for setting in (
+            f"spark.driver.extraClassPath={class_path()}",
+            f"spark.driver.extraJavaOptions={options}",
+            "tidegate.epoch.rows.max=10",
+        ):
+            command += ["--set", setting]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        raise RunError("no class archive: the job that loads the classes failed", detail=ran.stderr)
+    # The JVM writes when it ends, which is behind the end of its driver.
+    waited_s = time.monotonic() + _PATIENCE_S
+    while not _is_whole(draft):
+        if time.monotonic() > waited_s:
+            raise RunError(f"no class archive: Java has not written {draft}")
+        time.sleep(1)
+    draft.rename(archive)
+
+
+def _is_whole(archive: Path) -> bool:
+    """Whether a Java starts with it that may not do without."""
+    if not archive.exists():
+        return False
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else "java"
+    options = [f"-XX:SharedArchiveFile={archive}", "-Xshare:on", "-XX:+UseSerialGC"]
+    command = [java, *options, "-cp", class_path(), "-version"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    main()
