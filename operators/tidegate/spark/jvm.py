@@ -17,12 +17,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Final
 
 import pyspark
 
+from tidegate.clock import SystemClock
 from tidegate.errors import RunError
 
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
@@ -97,11 +97,12 @@ def make(archive: Path) -> None:
     if ran.returncode != 0:
         raise RunError("no class archive: the job that loads the classes failed", detail=ran.stderr)
     # The JVM writes when it ends, which is behind the end of its driver.
-    waited_s = time.monotonic() + _PATIENCE_S
+    clock = SystemClock()
+    until_s = clock.monotonic_s() + _PATIENCE_S
     while not _is_whole(draft):
-        if time.monotonic() > waited_s:
+        if clock.monotonic_s() > until_s:
             raise RunError(f"no class archive: Java has not written {draft}")
-        time.sleep(1)
+        clock.sleep(1)
     draft.rename(archive)
 
 
