@@ -21,8 +21,7 @@ from kafka.kit import Kit
 from kafka.orders import job_text
 from kafka.workload import PARTITIONS
 from spark.orders import ledger_of
-from spark.processes import EXECUTOR, Command, Commands, wait_until
-from tidegate.spark.gateway import DAEMON
+from spark.processes import EXECUTOR, WORKERS, Command, Commands, wait_until
 
 
 @dataclass
@@ -137,7 +136,7 @@ class ExecutorKilled(LocalFault):
 
 
 class WorkerKilled(LocalFault):
-    _words = DAEMON
+    _words = WORKERS
 
     def inject(self) -> str:
         self._kill()

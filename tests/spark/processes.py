@@ -16,11 +16,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tidegate.spark.gateway import DAEMON
+
 TIMEOUT_S = 180.0
 """Far above what anything here takes; a machine that is busy with other things is slow."""
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
 """What the command line of an executor has outside of Kubernetes."""
+
+WORKERS = f"-m {DAEMON}"
+"""What the command lines of Python workers have. The JVM's has the module's name too."""
 
 QUICK_JVM = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """No thorough compiler for jobs that last seconds: it halves what they cost."""

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from oracle.jobs import JobSpec, expected, write
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
-from spark.processes import Commands, Warm, wait_until
-from tidegate.spark.gateway import DAEMON
+from spark.processes import WORKERS, Commands, Warm, wait_until
 
 MINUTE_US = 60 * SECOND_US
 MONITORED = "'source.monitor-interval' = '1 s'"
@@ -76,7 +75,7 @@ def test_workers_are_killed_and_ctrl_c_stops(tidegate: Commands, tmp_path: Path)
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.interval=200 ms"]
     command = tidegate.start(*args, "--master", "local[2,4]")  # a task may fail four times
     command.wait_for_line(f"read {expected(first).counts.read:,} ")
-    workers = [pid for pid, words in command.family().items() if DAEMON in words]
+    workers = [pid for pid, words in command.family().items() if WORKERS in words]
     assert workers
     for pid in workers:
         os.kill(pid, signal.SIGKILL)

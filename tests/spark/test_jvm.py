@@ -9,6 +9,8 @@ from pathlib import Path
 from tidegate.spark.jvm import class_path, make
 
 _SHARED = "source: shared objects file (top)"
+_JAR = "source: file:"
+"""What is made on the way, a lambda's class, has neither."""
 
 
 def test_spark_starts_from_the_archive(tmp_path: Path) -> None:
@@ -20,5 +22,6 @@ def test_spark_starts_from_the_archive(tmp_path: Path) -> None:
     command = [f"{home}/bin/java" if home else "java", *options, "-cp", class_path(), *program]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = [line for line in ran.stdout.splitlines() if " org.apache.spark." in line]
-    shared = [line for line in loaded if _SHARED in line]
-    assert len(shared) > 0.9 * len(loaded) > 9
+    shared, read = ([line for line in loaded if source in line] for source in (_SHARED, _JAR))
+    assert len(shared) > 100
+    assert len(read) < 0.1 * len(shared)
