@@ -112,6 +112,8 @@ def start_spark(
     os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    if master.startswith("local"):  # else it asks what the machine's name stands for: maybe nothing
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf(loadDefaults=False)
     conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
     conf.setMaster(master).setAppName(name)

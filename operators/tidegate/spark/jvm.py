@@ -37,6 +37,7 @@ ARCHIVE: Final = Path(sys.prefix) / "share" / "tidegate" / "spark.jsa"
 _QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
 """Java would say on stdout why it does without."""
 _PATIENCE_S: Final = 120.0
+_LINES_TOLD: Final = 20
 _JOB: Final = """
 CREATE SOURCE orders (id BIGINT, t BIGINT, WATERMARK FOR t AS t - 5)
 WITH (connector = 'filesystem', path = '{0}/in') FORMAT PLAIN ENCODE JSON;
@@ -94,8 +95,13 @@ def make(archive: Path) -> None:
         ):
             command += ["--set", setting]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    if ran.returncode != 0:
-        raise RunError("no class archive: the job that loads the classes failed", detail=ran.stderr)
+        if ran.returncode != 0:
+            log = Path(place, "ck", "log", "spark.log")
+            said = log.read_text(errors="replace").splitlines() if log.exists() else []
+            raise RunError(
+                "no class archive: the job that loads the classes failed",
+                detail="\n".join([ran.stderr, *said[-_LINES_TOLD:]]),
+            )
     # The JVM writes when it ends, which is behind the end of its driver.
     clock = SystemClock()
     until_s = clock.monotonic_s() + _PATIENCE_S
