@@ -45,10 +45,11 @@ DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
     # times, five seconds apart, before its tasks run again. That costs an epoch a second here, so
-    # it may be soon, and as often as it takes until the executor is known to be gone.
+    # it may be soon, and as often as it takes until the executor is known to be gone. The address of
+    # a pod that is gone does not refuse, it is silent; a pod that lives answers in milliseconds.
     "spark.shuffle.io.maxRetries": "1",
-    "spark.shuffle.io.retryWait": "1s",
-    "spark.shuffle.io.connectionCreationTimeout": "5s",
+    "spark.shuffle.io.retryWait": "500ms",
+    "spark.shuffle.io.connectionCreationTimeout": "2s",
     "spark.stage.maxConsecutiveAttempts": "100",
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
