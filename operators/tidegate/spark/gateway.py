@@ -45,8 +45,8 @@ DEFAULTS = {
     "spark.sql.adaptive.enabled": "false",
     # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
     # times, five seconds apart, before its tasks run again. That costs an epoch a second here, so
-    # it may be soon, and as often as it takes until the executor is known to be gone. The address of
-    # a pod that is gone does not refuse, it is silent; a pod that lives answers in milliseconds.
+    # it may be soon, and as often as it takes until the executor is known to be gone. A pod that
+    # lives answers in milliseconds; the address of one that is gone does not refuse, it is silent.
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "500ms",
     "spark.shuffle.io.connectionCreationTimeout": "2s",
