@@ -114,7 +114,7 @@ class Answer(Protocol):
 class Rows:
     """The rows themselves, each once; ``ordered``: in each partition in the order of their times.
 
-    Times are compared to the millisecond: Flink has no more.
+    Times are compared down to the millisecond: Spark writes no more, and cuts off the rest.
     """
 
     directory: Path
@@ -137,7 +137,7 @@ class Rows:
 
 
 _SUM: Final = """
-SELECT count(*), sum(CAST(hash(id, epoch_ms(order_time), price, customer_id) AS HUGEINT))
+SELECT count(*), sum(CAST(hash(id, epoch_us(order_time) // 1000, price, customer_id) AS HUGEINT))
 FROM read_json('{source}', format = 'newline_delimited', columns = {{id: 'BIGINT',
   order_time: 'TIMESTAMP', price: 'DECIMAL(10,2)', customer_id: 'BIGINT'}})
 """
