@@ -27,6 +27,8 @@ import pyspark
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from tidegate.spark.java import java
+
 VERSION: Final = "4.3.0"
 START_S: Final = 90.0
 _CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
@@ -36,12 +38,6 @@ Configuration:
   Appenders: {Console: {name: out, PatternLayout: {pattern: "%d %p %c{1} %m%n"}}}
   Loggers: {Root: {level: WARN, AppenderRef: {ref: out}}}
 """
-
-
-def java() -> str:
-    """The java that runs Spark too."""
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home, "bin", "java")) if home else "java"
 
 
 def cache() -> Path:

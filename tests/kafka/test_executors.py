@@ -15,6 +15,7 @@ from spark.orders import ledger_of
 from spark.processes import EXECUTOR, Command, Commands, stat_of, wait_until
 
 _SETTLED_S = 2.0
+"""Nothing tells whether the other writer has rows in the epoch, nor when it is through."""
 
 
 def test_an_executor_is_killed_while_it_writes(

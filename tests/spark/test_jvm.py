@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
+from tidegate.spark.java import java
 from tidegate.spark.jvm import class_path, make
 
 _SHARED = "source: shared objects file (top)"
@@ -16,10 +16,9 @@ _JAR = "source: file:"
 def test_spark_starts_from_the_archive(tmp_path: Path) -> None:
     archive = tmp_path / "spark.jsa"
     make(archive)
-    home = os.environ.get("JAVA_HOME")
     options = [f"-XX:SharedArchiveFile={archive}", "-Xshare:on", "-Xlog:class+load"]
     program = ["org.apache.spark.deploy.SparkSubmit", "--version"]
-    command = [f"{home}/bin/java" if home else "java", *options, "-cp", class_path(), *program]
+    command = [java(), *options, "-cp", class_path(), *program]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = [line for line in ran.stdout.splitlines() if " org.apache.spark." in line]
     shared, read = ([line for line in loaded if source in line] for source in (_SHARED, _JAR))

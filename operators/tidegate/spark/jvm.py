@@ -13,7 +13,6 @@ another on each disk), and nothing depends on the archive but speed.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ import pyspark
 
 from tidegate.clock import SystemClock
 from tidegate.errors import RunError
+from tidegate.spark.java import java
 
 JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
 """The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
@@ -76,9 +76,8 @@ def main() -> None:
 def make(archive: Path) -> None:
     """Runs a small job and keeps the classes that it has loaded. Raises RunError."""
     archive.parent.mkdir(parents=True, exist_ok=True)
-    archive.unlink(missing_ok=True)
     draft = archive.with_suffix(".draft")
-    draft.unlink(missing_ok=True)
+    draft.unlink(missing_ok=True)  # else an earlier one would do
     with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as place:
         data = Path(place, "in", "a", "0.json")
         data.parent.mkdir(parents=True)
@@ -116,10 +115,8 @@ def _is_whole(archive: Path) -> bool:
     """Whether a Java starts with it that may not do without."""
     if not archive.exists():
         return False
-    home = os.environ.get("JAVA_HOME")
-    java = f"{home}/bin/java" if home else "java"
     options = [f"-XX:SharedArchiveFile={archive}", "-Xshare:on", "-XX:+UseSerialGC"]
-    command = [java, *options, "-cp", class_path(), "-version"]
+    command = [java(), *options, "-cp", class_path(), "-version"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 

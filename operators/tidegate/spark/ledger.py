@@ -10,9 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors.base import SinkWriter
 from tidegate.connectors.files import open_location
-from tidegate.connectors.registry import Stage, sink_writer
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.spark.checkpoint import Checkpoint
@@ -40,13 +38,6 @@ def ledger_table(checkpoint: Checkpoint) -> Table:
     """The ledger as a sink table."""
     options = (("format", "parquet"), ("path", checkpoint.ledger))
     return Table("$ledger", _COLUMNS, "filesystem", "parquet", options)
-
-
-def ledger_writer(checkpoint: Checkpoint, epoch: int, writer: str) -> SinkWriter:
-    """What stages rows of ``epoch`` for the ledger, as the task ``writer``."""
-    return sink_writer(
-        ledger_table(checkpoint), Stage(checkpoint.staging(TO_LEDGER), epoch, writer)
-    )
 
 
 def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:

@@ -11,14 +11,13 @@ from tidegate.connectors.registry import offset_at, source_reader
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.engine import Engine
 from tidegate.phases import PHASES
-from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.heap import HEAP
-from tidegate.spark.ledger import ledger_writer
 from tidegate.spark.ledger_share import LedgerShare
 from tidegate.spark.outbox import Outbox
 from tidegate.spark.planner import FragmentTask, ReaderTask
-from tidegate.spark.wire import Row
+from tidegate.spark.wire import TO_LEDGER, Row
 from tidegate.spark.wirejob import WireJob, worker_engine
+from tidegate.spark.writer import staging_writer
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 
@@ -44,9 +43,7 @@ def _ledger_share(job: WireJob, task: ReaderTask) -> LedgerShare | None:
     """None where all rows for the ledger go to the writers, which copy them into a table."""
     if job.plan.job.ledger is not None:
         return None
-    return LedgerShare(
-        lambda: ledger_writer(Checkpoint(job.checkpoint), task.epoch, str(task.index))
-    )
+    return LedgerShare(lambda: staging_writer(job, TO_LEDGER, task.epoch, str(task.index)))
 
 
 def _run_fragment(

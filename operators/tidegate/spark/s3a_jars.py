@@ -20,6 +20,7 @@ from typing import Final
 import pyspark
 
 from tidegate.errors import RunError
+from tidegate.spark.java import java
 
 _HADOOP: Final = "3.5.0"
 _CLOUD: Final = "4.1.2"  # the newest; it runs on Spark 4.2
@@ -67,8 +68,7 @@ def _resolve(draft: Path) -> None:
     module = draft / "ivy.xml"
     module.write_text(_ivy())
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
-    java = Path(os.environ.get("JAVA_HOME", "/"), "bin", "java")
-    command = [str(java) if java.exists() else "java", "-jar", str(ivy), "-ivy", str(module)]
+    command = [java(), "-jar", str(ivy), "-ivy", str(module)]
     command += ["-cache", str(draft / "cache")]
     command += ["-retrieve", f"{draft}/jars/[artifact]-[revision].[ext]"]
     try:

@@ -21,11 +21,11 @@ from tidegate.plan.nodes import Job, Table, quoted
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import carried
 from tidegate.spark.heap import HEAP
-from tidegate.spark.ledger import ledger_table, ledger_writer
+from tidegate.spark.ledger import ledger_table
 from tidegate.spark.memory import resident_bytes
 from tidegate.spark.rejections import Rejections, count_rejected
 from tidegate.spark.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
-from tidegate.spark.wirejob import decode_job, worker_engine
+from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
 
 WRITER_SCHEMA = "kind string, body binary"
 _ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
@@ -57,6 +57,16 @@ def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
     return {**sink_tables(job), TO_LEDGER: ledger_table(checkpoint)}
 
 
+def staging_writer(
+    job: WireJob, target: int, epoch: int, writer: str, known: int = 0
+) -> SinkWriter:
+    """What stages rows of ``epoch`` for a target, as the task ``writer`` (see `Stage`)."""
+    checkpoint = Checkpoint(job.checkpoint)
+    table = targets(job.plan.job, checkpoint)[target]
+    remembered = dict(job.remembered).get(target, ())
+    return sink_writer(table, Stage(checkpoint.staging(target), epoch, writer, remembered, known))
+
+
 def _write(
     job_text: str,
     epoch: int,
@@ -66,20 +76,14 @@ def _write(
     PHASES.start()
     HEAP.on_task()
     job = decode_job(job_text)
-    checkpoint = Checkpoint(job.checkpoint)
     writers: dict[int, SinkWriter] = {}
     context = TaskContext.get()
     name = str(context.partitionId() if context is not None else 0)
 
     def writer_of(target: int) -> SinkWriter:
-        if target == TO_LEDGER and target not in writers:
-            writers[target] = ledger_writer(checkpoint, epoch, name)
-        elif target not in writers:
-            table = targets(job.plan.job, checkpoint)[target]
-            remembered = dict(job.remembered).get(target, ())
+        if target not in writers:
             known = written.get(target, {}).get(name, 0)
-            stage = Stage(checkpoint.staging(target), epoch, name, remembered, known)
-            writers[target] = sink_writer(table, stage)
+            writers[target] = staging_writer(job, target, epoch, name, known)
         return writers[target]
 
     copy, to_copy = job.plan.job.ledger, TO_SINK - len(job.plan.job.sinks)
