@@ -100,7 +100,7 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
                         began_s,
                         what,
                         recovered_s=watch.now_s - began_s,
-                        whole_s=max(whole_s - began_s, 0.0),
+                        whole_s=max(whole_s - began_s, watch.starting_s(began_s, EXECUTORS)),
                         pause_s=watch.longest_pause_s(began_s),
                     )
                 )

@@ -22,7 +22,7 @@ class Kill:
     recovered_s: float
     """… an epoch behind it was committed, with all executors."""
     whole_s: float
-    """… what was broken was there again: of an executor, its pod's start."""
+    """… what was broken was there again: of an executor, until its successor told the driver so."""
     pause_s: float
     """The longest time without a new epoch meanwhile."""
 
@@ -56,6 +56,7 @@ def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> s
     """The report itself."""
     times = [kill.recovered_s for kill in kills]
     pauses = [kill.pause_s for kill in kills]
+    beyond = [max(0.0, kill.pause_s - kill.whole_s) for kill in kills]
     said = "identical" if not verdict.problems else "WRONG"
     lines = [
         f"# Chaos: {scenario}, seed {seed}: {said}",
@@ -65,6 +66,7 @@ def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> s
         "",
         f"Recovery: median {median(times):.1f} s, most {max(times):.1f} s.",
         f"Without a new epoch: median {median(pauses):.1f} s, most {max(pauses):.1f} s.",
+        f"Of it behind all being there: median {median(beyond):.1f} s, most {max(beyond):.1f} s.",
         "",
         "| at | fault | it is there again | an epoch with all executors | longest without one |",
         "|---|---|---|---|---|",

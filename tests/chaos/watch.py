@@ -75,6 +75,18 @@ class Watch:
                 at_s, epoch = sample.at_s, sample.epoch
         return max(pauses)
 
+    def starting_s(self, since_s: float, executors: int) -> float:
+        """How long behind ``since_s`` a look last saw fewer ``executors`` than there should be.
+
+        0 if none did: nothing that Spark calls an executor was gone.
+        """
+        fewer = [
+            sample.at_s
+            for sample in list(self.samples)
+            if sample.at_s >= since_s and sample.epoch >= 0 and sample.executors < executors
+        ]
+        return max(fewer, default=since_s) - since_s
+
     def _run(self) -> None:
         while not self._stop.wait(_EVERY_S):
             asked_s = self.now_s

@@ -32,6 +32,7 @@ WORKER_PYTHON = str(Path(__file__).with_name("python"))
 """A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""
 
 DEFAULTS = {
+    "spark.log.level": "WARN",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
@@ -130,7 +131,6 @@ def start_spark(
             hint="check Java (17 or newer), --master and the spark.* settings"
             + (f"; Spark's own words are in {log}" if log is not None else ""),
         ) from error
-    context.setLogLevel("WARN")
     _let_the_jvm_hang_up(context)
     return SparkSession(context)
 

@@ -13,7 +13,8 @@ from tidegate.spark.memory import resident_bytes
 
 @pytest.fixture(autouse=True)
 def thawed() -> Iterator[None]:
-    """The process of the tests goes on as it was."""
+    """The process of the tests goes on as it was; what others froze does not count."""
+    gc.unfreeze()
     yield
     gc.unfreeze()
 
