@@ -131,6 +131,8 @@ def start_spark(
             hint="check Java (17 or newer), --master and the spark.* settings"
             + (f"; Spark's own words are in {log}" if log is not None else ""),
         ) from error
+    # Spark itself applies INFO to nothing: it is the level already, behind a filter of the shell's.
+    context.setLogLevel(str(conf.get("spark.log.level")))
     _let_the_jvm_hang_up(context)
     return SparkSession(context)
 
