@@ -131,8 +131,9 @@ def start_spark(
             hint="check Java (17 or newer), --master and the spark.* settings"
             + (f"; Spark's own words are in {log}" if log is not None else ""),
         ) from error
-    # Spark itself applies INFO to nothing: it is the level already, behind a filter of the shell's.
-    context.setLogLevel(str(conf.get("spark.log.level")))
+    # Spark takes INFO for the level that it has already, behind the filter of a shell.
+    for level in ("OFF", str(conf.get("spark.log.level"))):
+        context.setLogLevel(level)
     _let_the_jvm_hang_up(context)
     return SparkSession(context)
 
