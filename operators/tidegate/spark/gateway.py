@@ -51,6 +51,11 @@ DEFAULTS = {
     "spark.shuffle.io.maxRetries": "1",
     "spark.shuffle.io.retryWait": "500ms",
     "spark.shuffle.io.connectionCreationTimeout": "2s",
+    # A task waits for the executor that has its state, and waits on when that is gone: by Spark's
+    # own choice 3 s, twice, with cores that stand idle. All cores are free when a stage begins, so
+    # state is found where it was without a wait, too.
+    "spark.locality.wait": "0s",
+    "spark.locality.wait.process": "200ms",
     "spark.stage.maxConsecutiveAttempts": "100",
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
@@ -62,7 +67,10 @@ DEFAULTS = {
         "org.apache.spark.sql.execution.streaming.checkpointing"
         ".FileSystemBasedCheckpointFileManager"
     ),
+    # How old the snapshot is, by which a state is found again elsewhere: what came since is read
+    # file by file, one for each epoch, some 50 ms each from S3.
     f"{_STATE}.minDeltasForSnapshot": "10",
+    f"{_STATE}.maintenanceInterval": "15s",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.metricsEnabled": "true",
     "spark.ui.retainedJobs": "20",
