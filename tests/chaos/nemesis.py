@@ -32,14 +32,17 @@ _KILL: Final = """
 import os, signal, sys, time
 words = sys.argv[1].encode()
 found = []
-for name in os.listdir("/proc"):
-    if name.isdigit() and int(name) != os.getpid():
-        try:
-            line = open(f"/proc/{name}/cmdline", "rb").read()
-        except OSError:
-            continue
-        if words in line and not line.startswith((b"/usr/bin/tini", b"python\\0-c")):
-            found.append(int(name))
+until_s = time.monotonic() + 60  # an executor that is new has no workers yet
+while not found and time.monotonic() < until_s:
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                line = open(f"/proc/{name}/cmdline", "rb").read()
+            except OSError:
+                continue
+            if words in line and not line.startswith((b"/usr/bin/tini", b"python\\0-c")):
+                found.append(int(name))
+    time.sleep(0.2)
 if not found:
     sys.exit("no such process")
 if os.fork() == 0:  # the container, and this with it, may be gone by the kill: answer first

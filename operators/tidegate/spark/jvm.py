@@ -16,10 +16,13 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyspark
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
 
 from tidegate.clock import SystemClock
 from tidegate.errors import RunError
@@ -45,6 +48,29 @@ CREATE SINK counts AS SELECT window_end, count(*) AS n FROM TUMBLE(orders, t, 10
 GROUP BY window_end EMIT ON WINDOW CLOSE
 WITH (connector = 'filesystem', path = '{0}/out') FORMAT PLAIN ENCODE JSON;
 """
+_RUN: Final = """
+from tidegate.cli import main
+from tidegate.spark.jvm import load_clients
+try:
+    main()
+finally:
+    load_clients()
+"""
+_NOWHERE: Final = "http://127.0.0.1:1"
+_S3A: Final = {
+    "endpoint": _NOWHERE,
+    "endpoint.region": "nowhere",
+    "path.style.access": "true",
+    "connection.ssl.enabled": "false",
+    "access.key": "nobody",
+    "secret.key": "nothing",
+    "attempts.maximum": "1",
+    "retry.limit": "1",
+    "retry.interval": "1ms",
+    "performance.flags": "create,delete,mkdir",
+    "input.stream.type": "classic",
+    "fast.upload.buffer": "bytebuffer",
+}
 
 
 def class_path() -> str:
@@ -84,8 +110,7 @@ def make(archive: Path) -> None:
         data.write_text("".join(f'{{"id": {n}, "t": {n}}}\n' for n in range(100)))
         file = Path(place, "job.sql")
         file.write_text(_JOB.format(place))
-        run = "from tidegate.cli import main; main()"
-        command = [sys.executable, "-c", run, "run", str(file), "--checkpoint", f"{place}/ck"]
+        command = [sys.executable, "-c", _RUN, "run", str(file), "--checkpoint", f"{place}/ck"]
         options = f"{JVM_OPTIONS} -XX:ArchiveClassesAtExit={draft} {_QUIET}"
         for setting in (
             f"spark.driver.extraClassPath={class_path()}",
@@ -109,6 +134,33 @@ def make(archive: Path) -> None:
             raise RunError(f"no class archive: Java has not written {draft}")
         clock.sleep(1)
     draft.rename(archive)
+
+
+def load_clients() -> None:
+    """Has the JVM of this process load what a job in pods needs besides: S3A, and Spark's client of
+    Kubernetes. Both talk to a port where nobody is; without S3A's jars there is nothing to load.
+    """
+    jvm: Any = SparkContext._jvm
+    with suppress(Py4JError, TypeError):
+        conf = jvm.org.apache.hadoop.conf.Configuration()
+        for name, value in _S3A.items():
+            conf.set(f"fs.s3a.{name}", value)
+        path = jvm.org.apache.hadoop.fs.Path("s3a://nobody/here")
+        cloud = jvm.org.apache.spark.internal.io.cloud
+        files = cloud.AbortableStreamBasedCheckpointFileManager(path, conf)
+        for ask in (
+            files.exists,
+            files.list,
+            files.open,
+            lambda p: files.createAtomic(p, False).close(),
+        ):
+            with suppress(Py4JError):
+                ask(path)
+    with suppress(Py4JError, TypeError):
+        client = jvm.io.fabric8.kubernetes.client
+        config = client.ConfigBuilder().withMasterUrl(_NOWHERE).withRequestRetryBackoffLimit(0)
+        kubernetes = client.KubernetesClientBuilder().withConfig(config.build()).build()
+        kubernetes.pods().inNamespace("nowhere").list()
 
 
 def _is_whole(archive: Path) -> bool:
