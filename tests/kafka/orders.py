@@ -16,7 +16,7 @@ from kafka.kit import Kit
 from oracle.account import Counts, Judgement, WatermarkOn, judge
 from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Column, Table, Values, micros
-from oracle.query import Aggregate, Output, Tumble
+from oracle.query import Aggregate, Output, WindowAggregate, Windows
 from spark.orders import ledger_of
 
 DELAY_S: Final = 5
@@ -68,9 +68,9 @@ def _at(name: str) -> Any:
     return lambda values: values[name]
 
 
-_QUERY: Final = Tumble(
+_QUERY: Final = WindowAggregate(
     time="order_time",
-    size=60 * _US,
+    windows=Windows("tumble", 60 * _US),
     keys=((Column("customer", "BIGINT"), _at("customer")),),
     aggregates=(
         Aggregate(Column("order_count", "BIGINT"), "count"),

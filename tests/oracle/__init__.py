@@ -19,7 +19,7 @@ NULL is None.
 
 from oracle.account import Counts, Epoch, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.decode import Column, Computed, MalformedError, Row, Table, json_lines, micros
-from oracle.query import Aggregate, Output, Pass, Sort, Tumble
+from oracle.query import Aggregate, Output, Pass, Sort, WindowAggregate, Windows
 from oracle.source_watermark import SourceWatermark
 
 __all__ = [
@@ -37,8 +37,9 @@ __all__ = [
     "Sort",
     "SourceWatermark",
     "Table",
-    "Tumble",
     "WatermarkOn",
+    "WindowAggregate",
+    "Windows",
     "json_lines",
     "judge",
     "micros",

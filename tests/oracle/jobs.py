@@ -15,18 +15,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 from oracle.account import HOUR_US, Counts, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.compare import diff_counts, diff_ledger, diff_output
-from oracle.decode import Column, Table, Values, ended_lines, micros, value_at
-from oracle.query import Expression, Output, Pass, Select, Sort, Tumble
+from oracle.decode import Table, ended_lines, micros
+from oracle.query import Output
+from oracle.random_query import BEFORE, Query, QueryDraw
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
 from oracle.vocabulary import (
-    AGGREGATES,
-    HAVINGS,
     PAYLOAD,
-    PREDICATES,
     TIME_COLUMNS,
     StrategyWords,
     TimeColumn,
@@ -36,16 +34,11 @@ from oracle.vocabulary import (
     sql_type,
 )
 
-Query: TypeAlias = "Tumble | Sort | Pass"
-
 NOW_US = micros("2026-01-01 00:00:00")
 """The epoch time that the oracle assumes; any between 2025 and 2199 gives the same."""
 
 DIRECTORY = "$DIRECTORY"
 """Stands in `JobSpec.text` for the directory that the job is written to."""
-
-BEFORE = "the watermark before the row"
-"""What the oracle calls it among a row's values; no column has such a name."""
 
 FORMS = ("risingwave", "flink", "function")
 """``function`` is RisingWave's with the WATERMARK() table function in the queries."""
@@ -200,6 +193,7 @@ class _Draw:
         flink_only = self.time.kind in ("nested", "computed")
         self.form = form or ("flink" if flink_only else rng.choice(FORMS))
         self.dialect = "flink" if self.form == "flink" else "risingwave"
+        self._queries = QueryDraw(rng, self.time, self.dialect)
         self.bounded = rng.random() < 0.6
         self.delay_s = rng.choice([0, 1, 2, 5, 10])
         self.figures = random_figures(rng)
@@ -224,7 +218,7 @@ class _Draw:
             for number in range(self.rng.choice([1, 1, 2])):
                 strategy = self._strategy()
                 strategies[strategy.sql] = strategy
-                sink = (f"sink_{number}", self._query(strategy))
+                sink = (f"sink_{number}", self._queries.query(strategy.sql))
                 declared.setdefault(strategy.sql, []).append(sink)  # equal ones are one account
                 statements.append(self._sink(sink[0], *sink[1]))
             for number, (sql, sinks) in enumerate(declared.items(), 1):
@@ -234,7 +228,8 @@ class _Draw:
         else:
             strategy = self._strategy()
             sinks = [
-                (f"sink_{number}", self._query(None)) for number in range(self.rng.randint(1, 3))
+                (f"sink_{number}", self._queries.query(""))
+                for number in range(self.rng.randint(1, 3))
             ]
             accounts.append(self._account("orders", strategy, sinks))
             statements += [self._sink(sink, query, text) for sink, (query, text) in sinks]
@@ -300,87 +295,6 @@ class _Draw:
             )
             return f"CREATE TABLE {sink} ({columns}){options};\nINSERT INTO {sink}\n{text};\n"
         return f"CREATE SINK {sink} AS\n{text}\n{options.strip()};\n"
-
-    def _query(self, strategy: StrategyWords | None) -> tuple[Query, str]:
-        """A query and its text; ``strategy`` is given where the query declares the watermark."""
-        prefix, source = "", "orders"
-        if strategy is not None:
-            source = f"WATERMARK(orders, {self.time.path}, {strategy.sql})"
-            if self.rng.random() < 0.3:
-                prefix, source = f"WITH marked AS ({source})\n", "marked"
-        where_sql, where = "", None
-        if self.rng.random() < 0.4:
-            condition, where = self.rng.choice(PREDICATES)
-            where_sql = f"\nWHERE {condition}"
-        kind = self.rng.choice(["tumble", "tumble", "tumble", "sort", "pass"])
-        if kind == "tumble":
-            query, text = self._tumble(source, where_sql, where)
-            return query, prefix + text
-        select: Select = (
-            (Column("event_at", self.time.type), _at(self.time.path)),
-            *((column, _at(column.name)) for column in self.rng.sample(PAYLOAD, 3)),
-        )
-        names = [f"{self.time.path} AS event_at", *(column.name for column, _ in select[1:])]
-        if self.rng.random() < 0.4:
-            select = (*select, (Column("mark", self.time.type), _at(BEFORE)))
-            names.append(f"CURRENT_WATERMARK({self.time.path}) AS mark")
-        text = f"{prefix}SELECT {', '.join(names)}\nFROM {source}{where_sql}"
-        if kind == "sort":
-            text += f"\nORDER BY {self.time.path}\nEMIT ON WINDOW CLOSE"
-            return Sort(self.time.path, select, where), text
-        return Pass(select, where), text
-
-    def _tumble(self, source: str, where_sql: str, where: Any) -> tuple[Tumble, str]:
-        rng = self.rng
-        size_s = rng.choice([2, 5, 10, 60])
-        wanted = rng.choice([(), ("customer",), ("region",), ("customer", "region")])
-        keys: Select = tuple(
-            (column, _at(column.name)) for column in PAYLOAD if column.name in wanted
-        )
-        calls = rng.sample(AGGREGATES, rng.randint(1, 4))
-        aggregates = [aggregate for _, aggregate in calls]
-        having_sql, having = "", None
-        if rng.random() < 0.3:
-            condition, needed, having = rng.choice(HAVINGS)
-            having_sql = f"\nHAVING {condition}"
-            aggregates.append(needed)
-        windows = rng.choice([("window_start", "window_end"), ("window_end",)])
-        columns = [
-            *(Column(name, self.time.type) for name in windows),
-            *(column for column, _ in keys),
-            *(aggregate.output for _, aggregate in calls),
-        ]
-        select: Select = tuple((column, _at(column.name)) for column in columns)
-        query = Tumble(
-            self.time.path,
-            self.time.units(size_s),
-            keys,
-            tuple(aggregates),
-            select,
-            where,
-            having,
-        )
-        key_names = [*windows, *(column.name for column, _ in keys)]
-        items = [
-            *key_names,
-            *(f"{sql.format(time=self.time.path)} AS {call.output.name}" for sql, call in calls),
-        ]
-        size = self.time.size(size_s)
-        window = f"TUMBLE({source}, {self.time.path}, {size})"
-        if self.dialect == "flink":
-            window = f"TABLE(TUMBLE(TABLE {source}, DESCRIPTOR({self.time.path}), {size}))"
-        text = (
-            f"SELECT {', '.join(items)}\nFROM {window}{where_sql}"
-            f"\nGROUP BY {', '.join(key_names)}{having_sql}\nEMIT ON WINDOW CLOSE"
-        )
-        return query, text
-
-
-def _at(path: str) -> Expression:
-    def value(row: Values) -> Any:
-        return value_at(row, path)
-
-    return value
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Queries over the accepted rows: tumble aggregate, sort, pass-through (S5).
+"""Queries over the accepted rows: window aggregate, sort, pass-through (S5).
 
 A bounded job ends with every window closed. An unbounded one has, when it is stopped, given only
 what its merged watermark ``w`` has made final: windows with ``end <= w``, sorted rows with
@@ -61,6 +61,54 @@ class Pass:
 
 
 @dataclass(frozen=True)
+class Windows:
+    """Which windows have a time; lengths in the time's unit.
+
+    ``tumble``: ``[start, start + size)``, starts congruent to ``offset`` modulo ``size``; ``hop``:
+    modulo ``step``; ``cumulate``: ``[start, start + n * step)`` up to ``size``.
+    """
+
+    kind: str
+    size: int
+    step: int = 0
+    offset: int = 0
+
+    def of(self, time: int) -> list[tuple[int, int]]:
+        """(start, end) of each, found by looking at all that could have it."""
+        if self.kind == "cumulate":
+            start = time - (time - self.offset) % self.size
+            ends = range(start + self.step, start + self.size + 1, self.step)
+            return [(start, end) for end in ends if time < end]
+        apart = self.step if self.kind == "hop" else self.size
+        last = time - (time - self.offset) % apart
+        found = []
+        for back in range(0, self.size, apart):
+            start = last - back
+            if start <= time < start + self.size:
+                found.append((start, start + self.size))
+        return found
+
+
+@dataclass(frozen=True)
+class WindowPass:
+    """``SELECT select FROM HOP(…) WHERE where``: each row once for each of its windows."""
+
+    time: str
+    windows: Windows
+    select: Select
+    where: Where | None = None
+
+    def run(self, rows: Sequence[Row], _watermark: int | None, _bounded: bool) -> Output:
+        """The output for accepted ``rows``."""
+        output = []
+        for row in _where(rows, self.where):
+            for start, end in self.windows.of(_time(row, self.time)):
+                values = {**row.values, "window_start": start, "window_end": end}
+                output.append(_project(self.select, values))
+        return Output(_columns(self.select), output)
+
+
+@dataclass(frozen=True)
 class Sort:
     """``SELECT … ORDER BY time EMIT ON WINDOW CLOSE``; equal times by split name and offset."""
 
@@ -80,33 +128,32 @@ class Sort:
 
 
 @dataclass(frozen=True)
-class Tumble:
+class WindowAggregate:
     """``SELECT select FROM TUMBLE(…) WHERE … GROUP BY window, keys HAVING … EMIT ON WINDOW CLOSE``.
 
-    Windows are ``[start, start + size)``, starts congruent to ``offset`` modulo ``size``.
     ``having`` and ``select`` see window_start, window_end, the keys and the aggregates by name.
     """
 
     time: str
-    size: int
+    windows: Windows
     keys: Select
     aggregates: tuple[Aggregate, ...]
     select: Select
     where: Where | None = None
     having: Where | None = None
-    offset: int = 0
+    grouped: tuple[str, ...] = ("window_start", "window_end")
+    """Which columns of the window are group keys."""
 
     def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
         """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         for row in _in_time_order(_where(rows, self.where), self.time):
-            time = _time(row, self.time)
-            start = time - (time - self.offset) % self.size
             keys = tuple(expression(row.values) for _, expression in self.keys)
-            groups.setdefault((start, *keys), []).append(row)
+            for start, end in self.windows.of(_time(row, self.time)):
+                window = (start if "window_start" in self.grouped else None, end)
+                groups.setdefault((*window, *keys), []).append(row)
         output = []
-        for (start, *group), members in groups.items():
-            end = start + self.size
+        for (start, end, *group), members in groups.items():
             if not bounded and (watermark is None or watermark < end):
                 continue
             result: Values = {"window_start": start, "window_end": end}

@@ -19,8 +19,9 @@ from oracle import (
     Sort,
     SourceWatermark,
     Table,
-    Tumble,
     WatermarkOn,
+    WindowAggregate,
+    Windows,
     judge,
     micros,
 )
@@ -247,7 +248,7 @@ def test_the_guard_takes_bigint_in_its_unit_and_can_be_off() -> None:
 # --- queries ------------------------------------------------------------------------------------
 
 
-def example() -> tuple[list[Row], Tumble]:
+def example() -> tuple[list[Row], WindowAggregate]:
     """Windows of 10 over (time, key, price); equal times in two splits."""
     data = [
         ("a", 0, -1, "k", "1.10"),
@@ -271,7 +272,7 @@ def example() -> tuple[list[Row], Tumble]:
     names = ["window_start", "window_end", "k", "n", "distinct", *functions]
     select = tuple((Column(name, "BIGINT"), _named(name)) for name in names)
     keys = ((Column("k", "VARCHAR"), _named("k")),)
-    return rows, Tumble("t", 10, keys, aggregates, select)
+    return rows, WindowAggregate("t", Windows("tumble", 10), keys, aggregates, select)
 
 
 def _named(name: str) -> Any:

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from oracle.account import Counts, WatermarkOn
 from oracle.decode import Column, Table, Values, micros
 from oracle.jobs import DIRECTORY, AccountSpec, Expected, JobSpec, diff_job
-from oracle.query import Aggregate, Sort, Tumble
+from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.cli import app
 
 BEGIN_US = micros("2024-05-01 08:00:00")
@@ -67,9 +67,9 @@ def _at_least(price: int) -> Any:
     return where
 
 
-_REVENUE = Tumble(
+_REVENUE = WindowAggregate(
     time="order_time",
-    size=60 * SECOND_US,
+    windows=Windows("tumble", 60 * SECOND_US),
     keys=((Column("customer", "BIGINT"), _at("customer")),),
     aggregates=(
         Aggregate(Column("order_count", "BIGINT"), "count"),

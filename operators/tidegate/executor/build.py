@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
+from tidegate.executor.cumulate import Cumulate
 from tidegate.executor.engine import Engine
 from tidegate.executor.filter import Filter
 from tidegate.executor.final_aggregate import FinalAggregate
+from tidegate.executor.hop import Hop
 from tidegate.executor.merge_sort import MergeSort
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.project import Project
@@ -17,6 +19,8 @@ from tidegate.executor.sort import Sort
 from tidegate.executor.tally import Tally
 from tidegate.executor.tumble import Tumble
 from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.window_partials import WindowPartials
+from tidegate.executor.windows import WindowExecutor
 from tidegate.plan import nodes, physical
 from tidegate.state import StateTable
 
@@ -47,23 +51,37 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return Project(node, engine)
         case nodes.Filter():
             return Filter(node, engine)
-        case nodes.Tumble():
-            return Tumble(node, engine)
+        case nodes.Window():
+            return _windows(node)
         case physical.Tally():
             return Tally(
                 node.account,
                 node.keep,
                 node.schema,
                 shared=node.account in context.shared_accounts,
+                repeats=node.repeats,
             )
         case physical.PartialAggregate():
             return PartialAggregate(node.aggregate, engine)
+        case physical.WindowPartials():
+            return WindowPartials(node, _windows(node.window))
         case physical.FinalAggregate():
             return FinalAggregate(node.aggregate, node.derived, engine, context.state(name))
         case physical.SortRuns():
             return Sort(node.sort, node.hidden, engine, context.state(name))
         case physical.MergeRuns():
             return MergeSort(node.sort, node.hidden, engine)
+    raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def _windows(node: nodes.Window) -> WindowExecutor:
+    match node:
+        case nodes.Tumble():
+            return Tumble(node)
+        case nodes.Hop():
+            return Hop(node)
+        case nodes.Cumulate():
+            return Cumulate(node)
     raise AssertionError(f"no executor for {type(node).__name__}")
 
 

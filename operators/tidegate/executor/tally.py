@@ -8,7 +8,9 @@ Accounting (S7). A row that passed the watermark filter is ``used`` if any branc
 keeps it, and ``filtered`` if none does. So the branches' survivors are united by (split, offset);
 `used_by_split` does that, cheaply by counting where there is one branch only. What a tally
 remembers is that of the running epoch, or, behind its barrier, of the epoch that ended; ``shared``
-False says that no other branch has this account, so that offsets need not be kept.
+False says that no other branch has this account, so that offsets need not be kept. With ``repeats``
+a row may stand in a chunk several times, one behind the other (once for each of its windows), and
+counts once.
 """
 
 from __future__ import annotations
@@ -34,13 +36,15 @@ class Tally(Executor):
         schema: Schema = (),
         *,
         shared: bool = True,
+        repeats: bool = False,
     ) -> None:
         self.account = account
         self.schema = schema
         self._keep = keep
         self._shared = shared
+        self._repeats = repeats
         self._counts: dict[str, int] = {}
-        self._offsets: dict[str, list[pa.ChunkedArray]] = {}
+        self._offsets: dict[str, list[Int64s]] = {}
         self._ended = False
 
     @property
@@ -50,7 +54,7 @@ class Tally(Executor):
 
     def survivors(self, split: str) -> tuple[int, Int64s]:
         """How many rows of ``split`` survived, and their offsets (none unless shared)."""
-        parts = [column.to_numpy() for column in self._offsets.get(split, [])]
+        parts = self._offsets.get(split, [])
         offsets = np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
         return self._counts.get(split, 0), offsets
 
@@ -60,9 +64,13 @@ class Tally(Executor):
         if self._ended:
             self._forget()
         data, split = chunk.data, chunk.split
-        self._counts[split] = self._counts.get(split, 0) + data.num_rows
-        if self._shared:
-            self._offsets.setdefault(split, []).append(data.column(OFFSET))
+        count = data.num_rows
+        if self._shared or self._repeats:
+            offsets = _offsets(data, self._repeats)
+            count = len(offsets)
+            if self._shared:
+                self._offsets.setdefault(split, []).append(offsets)
+        self._counts[split] = self._counts.get(split, 0) + count
         kept = data.select(
             [name for name in data.column_names if not is_hidden(name) or name in self._keep]
         )
@@ -86,6 +94,14 @@ class Tally(Executor):
         self._counts = {}
         self._offsets = {}
         self._ended = False
+
+
+def _offsets(data: pa.Table, repeats: bool) -> Int64s:
+    """The offsets of ``data``; of rows that repeat, once."""
+    offsets: Int64s = data.column(OFFSET).to_numpy()
+    if not repeats or len(offsets) < 2:
+        return offsets
+    return offsets[np.concatenate(([True], offsets[1:] != offsets[:-1]))]
 
 
 def used_by_split(tallies: Sequence[Tally]) -> dict[str, int]:

@@ -223,21 +223,22 @@ class Aggregation:
         return plan_column(f"{_CALL}{self._calls.index(call)}")
 
     def _of_window(self, node: exp.Anonymous, window: GroupWindow, span: Span) -> exp.Expr:
-        """TUMBLE_START, TUMBLE_END or TUMBLE_ROWTIME: a column of the window in GROUP BY."""
+        """TUMBLE_START, HOP_END and the like: a column of the window in GROUP BY."""
         source, name = self._binder.source, GROUP_WINDOW_CALLS[node.name.lower()]
         key = source.snippet(window.key.span)
         if not window.is_of(node):
             raise BindError(
-                f"{node.name} has other arguments than {key} in GROUP BY",
+                f"{node.name} is not of {key} in GROUP BY",
                 source.position(span),
-                hint=f"write {node.name}{key[len('TUMBLE') :]}",
+                hint=f"write {window.kind}_{node.name.upper().partition('_')[2]}"
+                f"{key[len(window.kind) :]}",
             )
         schema = self._binder.scope.relation.node.schema
         if all(column.name != name for column in schema):
             raise BindError(
                 f"{node.name} takes a window over a TIMESTAMP",
                 source.position(span),
-                hint="write TUMBLE_END",
+                hint=f"write {window.kind}_END",
             )
         self._add_window_key(name)
         return plan_column(name)

@@ -30,9 +30,9 @@ from tidegate.plan.nodes import (
     Project,
     Sink,
     Sort,
-    Tumble,
     Unary,
     WatermarkFilter,
+    Window,
     column_expr,
 )
 from tidegate.types import Column
@@ -121,7 +121,7 @@ def _carried(
                 schema = (*node.schema, below.column_of(name))
                 node = replace(node, schema=schema, columns=(*node.columns, (name, passed)))
             return replace(node, input=below), name
-        case Filter() | Tumble() | WatermarkFilter():
+        case Filter() | Window() | WatermarkFilter():
             if all(known.name != column for known in node.input.schema):
                 raise _without_watermark(source, relation, column, span)
             below, name = _carried(source, relation, node.input, column, span)
@@ -143,7 +143,7 @@ def _over(node: Unary, below: Node) -> Node:
         case WatermarkFilter():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*below.schema, *own), input=below)
-        case Tumble():
+        case Window():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*below.schema, *own), input=below)
         case Project():

@@ -28,9 +28,9 @@ BEFORE_PREFIX: Final = f"{HIDDEN_PREFIX}watermark_of_"
 """How the columns are called, and the time column behind, that `CURRENT_WATERMARK` reads."""
 LATER: Final = {
     "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
+    "hop_proctime": "use HOP_ROWTIME over an event time",
 } | {
-    f"{window}{suffix}": "use TUMBLE(column, size)"
-    for window in ("hop", "session")
+    f"session{suffix}": "use TUMBLE(column, size)"
     for suffix in ("", "_start", "_end", "_rowtime", "_proctime")
 }
 MISPLACED: Final = {
@@ -39,10 +39,13 @@ MISPLACED: Final = {
     SYSTEM_ROWTIME: "it is a whole computed column of CREATE TABLE: rowtime AS SYSTEM_ROWTIME()",
     CURRENT_WATERMARK: "it stands in SELECT or WHERE, below grouping and sorting",
     "tumble": "write FROM TUMBLE(table, column, size), or GROUP BY TUMBLE(column, size)",
-} | dict.fromkeys(
-    ("tumble_start", "tumble_end", "tumble_rowtime"),
-    "it stands in SELECT or HAVING of a query with GROUP BY TUMBLE(column, size)",
-)
+    "hop": "write FROM HOP(table, column, slide, size), or GROUP BY HOP(column, slide, size)",
+    "cumulate": "write FROM CUMULATE(table, column, step, size)",
+} | {
+    f"{kind}_{part}": f"it stands in SELECT or HAVING of a query with GROUP BY {kind.upper()}(…)"
+    for kind in ("tumble", "hop")
+    for part in ("start", "end", "rowtime")
+}
 """Parts of a window that stand where there is none."""
 _REFUSED: Final = re.compile(
     r"read_.*|parquet_.*|glob|sniff_csv|getenv|get_env.*|current_.*|getvariable|setval|nextval"

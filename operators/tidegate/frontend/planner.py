@@ -25,7 +25,12 @@ from tidegate.frontend.syntax import (
     Scalar,
 )
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.frontend.windows import GroupWindow, group_window, without_unused_time
+from tidegate.frontend.windows import (
+    GroupWindow,
+    group_window,
+    repeated_by,
+    without_unused_time,
+)
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT, Column
@@ -251,12 +256,16 @@ class QueryPlanner:
         extras: list[Output],
         keys: tuple[str, ...] | None,
     ) -> tuple[str, ...]:
-        """What orders equal times: split and offset of source rows, the group keys of groups."""
+        """What orders equal times: split and offset of source rows, the group keys of groups.
+
+        Of rows that stand in several windows, these too.
+        """
+        own: tuple[str, ...] = ()
         if keys is None and not any(isinstance(part, Aggregate) for part in node.walk()):
-            return (SPLIT, OFFSET)
+            own, keys = (SPLIT, OFFSET), repeated_by(node)
         if keys is None:
             return tuple(output.column for output in outputs)
-        ties = []
+        ties = list(own)
         for key in keys:
             value = column_expr(node.column_of(key))
             known = next((out for out in outputs + extras if out.value.sql == value.sql), None)

@@ -22,8 +22,9 @@ from tidegate.frontend.syntax import (
     Scalar,
     SubqueryRef,
     TableRef,
-    TumbleRef,
     WatermarkRef,
+    WindowKind,
+    WindowRef,
 )
 
 _LATER_CLAUSES: Final = {
@@ -39,11 +40,18 @@ _LATER_CLAUSES: Final = {
     "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
 }
 _JOINS: Final = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "JOIN")
-_LATER_WINDOWS: Final = ("HOP", "SESSION", "CUMULATE")
-_TUMBLE_NAMES: Final = ("DATA", "TIMECOL", "SIZE", "OFFSET")
-_TUMBLE_EXAMPLES: Final = {
+_LATER_WINDOWS: Final = ("SESSION",)
+_WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
+    "TUMBLE": ("TUMBLE", ""),
+    "HOP": ("HOP", "SLIDE"),
+    "CUMULATE": ("CUMULATE", "STEP"),
+}
+"""Window functions, and the name of what stands before the size."""
+_EXAMPLES: Final = {
     "DATA": "TABLE t",
     "TIMECOL": "DESCRIPTOR(t)",
+    "SLIDE": "INTERVAL '5' MINUTE",
+    "STEP": "INTERVAL '5' MINUTE",
     "SIZE": "INTERVAL '10' MINUTE",
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
@@ -148,42 +156,53 @@ def _function(cursor: Cursor, start: Span) -> Relation:
     word = cursor.word()
     if word in _LATER_WINDOWS:
         raise _later(cursor, f"{word} windows are not there yet", "use TUMBLE(table, column, size)")
-    if word not in ("TUMBLE", "WATERMARK"):
+    if word not in _WINDOWS and word != "WATERMARK":
         raise SqlSyntaxError(
             f"unknown table function '{cursor.source.snippet(cursor.span)}'",
             cursor.source.position(cursor.span),
-            hint="there are TUMBLE(table, column, size) and WATERMARK(table, column, expression)",
+            hint="there are TUMBLE(table, column, size), HOP(table, column, slide, size),"
+            " CUMULATE(table, column, step, size) and WATERMARK(table, column, expression)",
         )
     cursor.take()
     cursor.expect("(")
-    if word == "TUMBLE" and cursor.word(1) == "=>":
-        return _named_tumble(cursor, start)
+    if word in _WINDOWS and cursor.word(1) == "=>":
+        return _named_window(cursor, start, *_WINDOWS[word])
     source = parse_relation(cursor)
     cursor.expect(",", why=f"and the time column of {word}")
     final = cursor.at("DESCRIPTOR")
     column = _time_column(cursor)
-    last = "the size of the windows" if word == "TUMBLE" else "the watermark expression"
-    cursor.expect(",", why=f"and {last}")
-    argument = parse_scalar(cursor, last)
+    if word == "WATERMARK":
+        strategy = _further(cursor, "the watermark expression")
+        cursor.expect(")", why="at the end of WATERMARK(…)")
+        alias = _alias(cursor)
+        return WatermarkRef(source, column, strategy, alias, start.to(cursor.previous_span))
+    kind, step_name = _WINDOWS[word]
+    step = _further(cursor, f"the {step_name.lower()} of the windows") if step_name else None
+    size = _further(cursor, "the size of the windows")
     offset = None
-    if word == "TUMBLE" and cursor.accept(","):
+    if cursor.accept(","):
         offset = parse_scalar(cursor, "the offset of the windows")
     cursor.expect(")", why=f"at the end of {word}(…)")
     alias = _alias(cursor)
     span = start.to(cursor.previous_span)
-    if word == "TUMBLE":
-        return TumbleRef(source, column, argument, offset, final, alias, span)
-    return WatermarkRef(source, column, argument, alias, span)
+    return WindowRef(kind, source, column, step, size, offset, final, alias, span)
 
 
-def _named_tumble(cursor: Cursor, start: Span) -> TumbleRef:
+def _further(cursor: Cursor, what: str) -> Scalar:
+    """The next argument."""
+    cursor.expect(",", why=f"and {what}")
+    return parse_scalar(cursor, what)
+
+
+def _named_window(cursor: Cursor, start: Span, kind: WindowKind, step: str) -> WindowRef:
     """Flink's ``TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(c), SIZE => …)``, in any order."""
     source: Relation | None = None
     scalars: dict[str, Scalar] = {}
+    wanted = [name for name in ("DATA", "TIMECOL", step, "SIZE") if name]
     while True:
         name = cursor.word()
-        if name not in _TUMBLE_NAMES or cursor.word(1) != "=>":
-            raise cursor.expected("DATA =>, TIMECOL =>, SIZE => or OFFSET =>")
+        if name not in (*wanted, "OFFSET") or cursor.word(1) != "=>":
+            raise cursor.expected(" =>, ".join(wanted) + " => or OFFSET =>")
         if name in scalars or (name == "DATA" and source is not None):
             raise SqlSyntaxError(
                 f"{name} is given twice",
@@ -199,20 +218,20 @@ def _named_tumble(cursor: Cursor, start: Span) -> TumbleRef:
             scalars[name] = parse_scalar(cursor, f"the {name.lower()} of the windows")
         if not cursor.accept(","):
             break
-    cursor.expect(")", why="at the end of TUMBLE(…)")
+    cursor.expect(")", why=f"at the end of {kind}(…)")
     call = start.to(cursor.previous_span)
-    missing = [name for name in _TUMBLE_NAMES[1:3] if name not in scalars]
+    missing = [name for name in wanted[1:] if name not in scalars]
     if source is None or missing:
         name = "DATA" if source is None else missing[0]
         raise SqlSyntaxError(
-            f"TUMBLE has no {name}",
+            f"{kind} has no {name}",
             cursor.source.position(call),
-            hint=f"add {name} => {_TUMBLE_EXAMPLES[name]}",
+            hint=f"add {name} => {_EXAMPLES[name]}",
         )
     alias = _alias(cursor)
-    return TumbleRef(
-        source, scalars["TIMECOL"], scalars["SIZE"], scalars.get("OFFSET"), True, alias,
-        start.to(cursor.previous_span),
+    return WindowRef(
+        kind, source, scalars["TIMECOL"], scalars.get(step), scalars["SIZE"],
+        scalars.get("OFFSET"), True, alias, start.to(cursor.previous_span),
     )  # fmt: skip
 
 

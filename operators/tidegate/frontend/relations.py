@@ -1,4 +1,4 @@
-"""Plans what stands in FROM: tables, views, WITH queries, WATERMARK and TUMBLE."""
+"""Plans what stands in FROM: tables, views, WITH queries, WATERMARK and windows."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tidegate.frontend.syntax import (
     Query,
     SubqueryRef,
     TableRef,
-    TumbleRef,
     WatermarkRef,
+    WindowRef,
 )
 from tidegate.frontend.syntax import (
     Relation as RelationSyntax,
@@ -28,7 +28,7 @@ from tidegate.frontend.tables import TablePlanner
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner
 from tidegate.frontend.windows import WindowPlanner
-from tidegate.plan.nodes import Aggregate, Scan, Sort
+from tidegate.plan.nodes import Aggregate, Scan, Sort, Window
 
 if TYPE_CHECKING:
     from tidegate.frontend.planner import QueryPlanner
@@ -71,9 +71,9 @@ class RelationPlanner:
                 return self._table_ref(syntax, env).named(syntax.alias)
             case SubqueryRef():
                 return replace(self._queries.plan(syntax.query, env), alias="").named(syntax.alias)
-            case TumbleRef():
+            case WindowRef():
                 below = self.plan(syntax.input, env)
-                return self.windows.tumbled(below, syntax).named(syntax.alias)
+                return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
 
@@ -116,6 +116,12 @@ class RelationPlanner:
                 "WATERMARK over grouped or sorted rows is not there yet",
                 self._source.position(syntax.span),
                 hint="put WATERMARK around the table, inside the query that groups",
+            )
+        if any(isinstance(node, Window) and node.pane < node.size for node in relation.node.walk()):
+            raise UnsupportedError(
+                "WATERMARK over rows that stand in several windows would judge a row several times",
+                self._source.position(syntax.span),
+                hint="put WATERMARK around the table, inside the window function",
             )
         relation = replace(relation, node=without_defaults(relation.node))
         return self._watermarks.declared(relation, syntax.column, syntax.strategy, scan.table)

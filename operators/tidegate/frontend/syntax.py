@@ -72,17 +72,23 @@ class SubqueryRef:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class TumbleRef:
-    """``TUMBLE(input, column, size[, offset])``.
+WindowKind: TypeAlias = Literal["TUMBLE", "HOP", "CUMULATE"]
 
-    ``final``: the column stands in DESCRIPTOR(…), or arguments have names. That is Flink's form, in
-    which groups of windows are emitted when they close, without a word about it, and rows have a
-    ``window_time`` besides.
+
+@dataclass(frozen=True, slots=True)
+class WindowRef:
+    """``TUMBLE(input, column, size[, offset])`` and its relatives, by ``kind``.
+
+    ``step`` is what stands before the size of a HOP (how far apart windows begin) and of a CUMULATE
+    (by how much they grow). ``final``: the column stands in DESCRIPTOR(…), or arguments have names.
+    That is Flink's form, in which groups of windows are emitted when they close, without a word
+    about it, and rows have a ``window_time`` besides.
     """
 
+    kind: WindowKind
     input: Relation
     column: Scalar
+    step: Scalar | None
     size: Scalar
     offset: Scalar | None
     final: bool
@@ -101,7 +107,7 @@ class WatermarkRef:
     span: Span
 
 
-Relation: TypeAlias = TableRef | SubqueryRef | TumbleRef | WatermarkRef
+Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from tidegate.plan.nodes import (
     Project,
     Scan,
     Table,
-    Tumble,
+    Window,
 )
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
@@ -69,7 +69,7 @@ def unit_us_in(node: Node, column: Column) -> int:
             if not expr.is_column and not _FIELD.fullmatch(expr.sql):
                 return 0
             (name,) = expr.columns
-        case Tumble():
+        case Window():
             if all(known.name != name for known in node.input.schema):
                 name = node.time_column
         case Aggregate():

@@ -1,4 +1,4 @@
-"""Plans windows: TUMBLE over a relation, in FROM or, in Flink's older form, in GROUP BY.
+"""Plans windows: TUMBLE and its relatives over a relation, or, in Flink's older form, in GROUP BY.
 
 Flink's windows have a ``window_time`` besides; where nobody reads it, it is left out.
 """
@@ -15,33 +15,50 @@ from tidegate.frontend.functions import LATER, sql_of
 from tidegate.frontend.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Query, Scalar, TumbleRef
+from tidegate.frontend.syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.times import bind_size, require_event_time, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, window_columns
-from tidegate.plan.nodes import Filter, Node, Project, Tumble, column_expr
+from tidegate.plan.nodes import (
+    Cumulate,
+    Filter,
+    Hop,
+    Node,
+    Project,
+    Tumble,
+    Window,
+    column_expr,
+)
 from tidegate.types import Column
 
-GROUP_WINDOW_CALLS: Final = {
-    "tumble_start": WINDOW_START,
-    "tumble_end": WINDOW_END,
-    "tumble_rowtime": WINDOW_TIME,
+_GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
+    "tumble": ("TUMBLE", "TUMBLE(t, INTERVAL '1' MINUTE)"),
+    "hop": ("HOP", "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)"),
 }
-"""Flink's functions over a group window, and the columns of `Tumble` that they are."""
+"""The windows that GROUP BY may have, with an example."""
+GROUP_WINDOW_CALLS: Final = {
+    f"{kind}_{part}": column
+    for kind in _GROUP_WINDOWS
+    for part, column in (("start", WINDOW_START), ("end", WINDOW_END), ("rowtime", WINDOW_TIME))
+}
+"""Flink's functions over a group window, and the columns of `Window` that they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWindow:
-    """``TUMBLE(column, size [, offset])`` in GROUP BY."""
+    """``TUMBLE(column, size [, offset])`` or ``HOP(column, slide, size [, offset])``."""
 
     key: Scalar
+    kind: WindowKind
     column: Scalar
+    step: Scalar | None
     size: Scalar
     offset: Scalar | None
 
     def is_of(self, call: exp.Anonymous) -> bool:
-        """Whether ``call``, such as TUMBLE_START(…), has the arguments of this window."""
-        return _arguments(call) == _arguments(self.key.node)
+        """Whether ``call``, such as TUMBLE_START(…), is of this window."""
+        kind, _, _ = call.name.upper().partition("_")
+        return kind == self.kind and _arguments(call) == _arguments(self.key.node)
 
 
 def group_window(source: Source, query: Query) -> GroupWindow | None:
@@ -50,28 +67,34 @@ def group_window(source: Source, query: Query) -> GroupWindow | None:
     for scalar in query.group_by:
         name = scalar.node.name.lower() if isinstance(scalar.node, exp.Anonymous) else ""
         place = source.position(scalar.span)
-        if name in ("hop", "session"):
+        if name == "session":
             raise UnsupportedError(
                 f"{name.upper()} windows are not there yet", place, hint=LATER[name]
             )
-        if name != "tumble":
+        if name not in _GROUP_WINDOWS:
             continue
+        kind, example = _GROUP_WINDOWS[name]
         if found is not None:
             raise UnsupportedError(
-                "a query has one window to group by", place, hint="leave one TUMBLE out"
+                "a query has one window to group by", place, hint="leave one of them out"
             )
         arguments = [
             Scalar(part, argument_span(part, scalar.span)) for part in scalar.node.expressions
         ]
-        if len(arguments) not in (2, 3):
+        wanted = (
+            ["a time column", "a slide", "a size"] if kind == "HOP" else ["a time column", "a size"]
+        )
+        if len(arguments) - len(wanted) not in (0, 1):
             raise BindError(
-                f"TUMBLE in GROUP BY takes a time column and a size, found {len(arguments)}"
-                f" argument{'s' * (len(arguments) != 1)}",
+                f"{kind} in GROUP BY takes {', '.join(wanted[:-1])} and {wanted[-1]}, found"
+                f" {len(arguments)} argument{'s' * (len(arguments) != 1)}",
                 place,
-                hint="write TUMBLE(t, INTERVAL '1' MINUTE)",
+                hint=f"write {example}",
             )
-        offset = arguments[2] if len(arguments) == 3 else None
-        found = GroupWindow(scalar, arguments[0], arguments[1], offset)
+        column, *sizes = arguments
+        offset = sizes.pop() if len(arguments) > len(wanted) else None
+        step = sizes[0] if len(sizes) == 2 else None
+        found = GroupWindow(scalar, kind, column, step, sizes[-1], offset)
     return found
 
 
@@ -82,12 +105,12 @@ class WindowPlanner:
         self._source = source
         self._checker = checker
 
-    def tumbled(self, relation: Relation, syntax: TumbleRef) -> Relation:
+    def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
         """``relation`` with the columns of the windows."""
         relation, time = self.time_column(relation, syntax.column)
         names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=True)
-        node = self._node(relation, time, syntax.size, syntax.offset, names)
+        node = self._node(relation, time, syntax, names)
         added = (Field((name,), name, time.type) for name in names)
         final = syntax.final or relation.final
         return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
@@ -97,31 +120,48 @@ class WindowPlanner:
         relation, time = self.time_column(relation, window.column)
         names = window_columns(time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=False)
-        node = self._node(relation, time, window.size, window.offset, names)
+        node = self._node(relation, time, window, names)
         return replace(relation, node=node, final=True)
 
     def _node(
         self,
         relation: Relation,
         time: Column,
-        size_: Scalar,
-        offset_: Scalar | None,
+        syntax: WindowRef | GroupWindow,
         names: tuple[str, ...],
-    ) -> Tumble:
+    ) -> Window:
         binder = self._binder(relation)
         unit_us = unit_us_in(relation.node, time)
-        size = bind_size(binder, size_, time, unit_us, "size")
-        if size <= 0:
-            raise BindError(
-                "the size of the windows must be more than 0", self._source.position(size_.span)
-            )
+
+        def bound(scalar: Scalar, what: str) -> int:
+            length = bind_size(binder, scalar, time, unit_us, what)
+            if length <= 0:
+                place = self._source.position(scalar.span)
+                raise BindError(f"the {what} of the windows must be more than 0", place)
+            return length
+
+        size = bound(syntax.size, "size")
         offset = 0
-        if offset_ is not None:
-            offset = bind_size(binder, offset_, time, unit_us, "offset") % size
+        if syntax.offset is not None:
+            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
         below = relation.node
         windows = (Column(name, time.type) for name in names)
         schema = (*below.schema, *windows)
-        return Tumble(schema, below, time.name, size, offset, WINDOW_TIME in names)
+        with_time = WINDOW_TIME in names
+        if syntax.step is None:
+            return Tumble(schema, below, time.name, size, offset, with_time)
+        what = "slide" if syntax.kind == "HOP" else "step"
+        step = bound(syntax.step, what)
+        if size % step:
+            raise BindError(
+                f"the size of the windows must be a whole number of times their {what}",
+                self._source.position(syntax.size.span),
+                hint=f"{syntax.kind} takes the {what} first, then the size",
+            )
+        if syntax.kind == "HOP":
+            offset %= step
+            return Hop(schema, below, time.name, size, offset, with_time, slide=step)
+        return Cumulate(schema, below, time.name, size, offset, with_time, step=step)
 
     def time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column that ``scalar`` names; a projected one for a nested field or more."""
@@ -182,6 +222,13 @@ class WindowPlanner:
         return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
 
 
+def repeated_by(node: Node) -> tuple[str, ...]:
+    """The columns of ``node`` that tell apart what one row of a source became."""
+    names = {column.name for column in node.schema}
+    over = any(isinstance(part, Window) and part.pane < part.size for part in node.walk())
+    return tuple(name for name in (WINDOW_END, WINDOW_START) if over and name in names)
+
+
 def without_unused_time(project: Project) -> Project:
     """``project`` over windows that have a ``window_time`` only if it, or a filter, reads it.
 
@@ -197,7 +244,7 @@ def without_unused_time(project: Project) -> Project:
 def _without_time(node: Node) -> Node | None:
     """``node`` without ``window_time``; None where it has none, or needs it."""
     match node:
-        case Tumble(with_time=True):
+        case Window(with_time=True):
             kept = tuple(column for column in node.schema if column.name != WINDOW_TIME)
             return replace(node, schema=kept, with_time=False)
         case Filter() if WINDOW_TIME not in node.predicate.columns:

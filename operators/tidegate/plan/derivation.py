@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from tidegate.plan.nodes import (
     Aggregate,
+    Cumulate,
     Expr,
     Filter,
     Node,
@@ -21,8 +22,8 @@ from tidegate.plan.nodes import (
     Scan,
     Sink,
     Sort,
-    Tumble,
     WatermarkFilter,
+    Window,
 )
 from tidegate.plan.physical import (
     Exchange,
@@ -32,6 +33,7 @@ from tidegate.plan.physical import (
     PartialAggregate,
     SortRuns,
     Tally,
+    WindowPartials,
 )
 from tidegate.types import is_event_time_type
 
@@ -47,16 +49,15 @@ class Derived:
     """What is known of one column's watermark.
 
     With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
-    functions on the way, outermost first (empty: the column itself); ``window`` is the tumbling
-    window of which the column is the start, the end or the time, with its distance from the start.
-    Without one: ``lost`` says why.
+    functions on the way, outermost first (empty: the column itself); ``window`` is the node of the
+    windows of which the column is a part, and which. Without one: ``lost`` says why.
     """
 
     filter_id: str = ""
     source: str = ""
     how: tuple[str, ...] = ()
     lost: str = ""
-    window: tuple[Tumble, int] | None = None
+    window: tuple[Window, str] | None = None
 
     @property
     def has_watermark(self) -> bool:
@@ -99,13 +100,21 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Project():
             below = derive(node.input, ports)
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}
-        case Tumble():
-            return _of_tumble(node, derive(node.input, ports))
+        case Window():
+            below = derive(node.input, ports)
+            parts = window_columns(node.with_time)
+            return below | {part: of_window(node, part, below[node.time_column]) for part in parts}
         case Aggregate():
             below = derive(node.input, ports)
             return _of_aggregate(node, below, same_window_keys(node, below))
         case PartialAggregate():
             return _of_keys(node.aggregate, derive(node.input, ports))
+        case WindowPartials():
+            below = derive(node.input, ports)
+            pane = below[node.pane]  # the start of a window of its own, of which nobody knows
+            time = replace(pane, how=pane.how[1:])
+            keys = {key: of_window(node.window, part, time) for key, part in node.parts}
+            return _of_keys(node.aggregate, below | keys)
         case FinalAggregate():
             return _of_aggregate(node.aggregate, derive(node.input, ports), node.derived)
         case Sort():
@@ -127,10 +136,7 @@ def closing_key(keys: tuple[str, ...], derived: Columns) -> str | None:
 
     def rank(key: str) -> int:
         window = derived[key].window
-        if window is None:
-            return 3
-        node, distance = window
-        return 0 if distance == node.size else 1 if distance else 2
+        return 3 if window is None else (WINDOW_END, WINDOW_TIME, WINDOW_START).index(window[1])
 
     candidates = [key for key in keys if derived[key].has_watermark]
     return min(candidates, key=rank, default=None)
@@ -153,23 +159,17 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     return replace(derived, how=(step, *derived.how), window=None)
 
 
-def _of_tumble(node: Tumble, below: Columns) -> dict[str, Derived]:
-    time = below[node.time_column]
+def of_window(node: Window, part: str, time: Derived) -> Derived:
+    """One of the columns that ``node`` adds, by what is known of its time column."""
     if time.lost:
-        return {**below, **dict.fromkeys(window_columns(node.with_time), time)}
-    start = replace(time, how=("tumble_start(·)", *time.how), window=(node, 0))
-    end = replace(time, how=("tumble_end(·)", *time.how), window=(node, node.size))
-    result = {**below, WINDOW_START: start, WINDOW_END: end}
-    if node.with_time:
-        distance = node.size - MILLISECOND_US
-        result[WINDOW_TIME] = replace(
-            time, how=("tumble_time(·)", *time.how), window=(node, distance)
-        )
-    return result
+        return time
+    kind = type(node).__name__.lower()
+    step = f"{part.replace('window', kind)}(·)"
+    return replace(time, how=(step, *time.how), window=(node, part))
 
 
 def window_columns(with_time: bool) -> tuple[str, ...]:
-    """The columns that a `Tumble` adds."""
+    """The columns that a `Window` adds."""
     return (WINDOW_START, WINDOW_END, WINDOW_TIME) if with_time else (WINDOW_START, WINDOW_END)
 
 
@@ -199,14 +199,23 @@ def _of_aggregate(
 def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], ...]:
     """The other ends of the closing key's window among the keys: (column, distance from it)."""
     closing = below[node.closing_key].window
-    return tuple(
-        (key, window[1] - closing[1])
-        for key in node.keys
-        if (window := below[key].window) is not None
-        and key != node.closing_key
-        and closing is not None
-        and window[0] == closing[0]
-    )
+    if closing is None:
+        return ()
+    from_end = _from_end(closing[0])
+    found = []
+    for key in node.keys:
+        window = below[key].window
+        if key == node.closing_key or window is None or window[0] != closing[0]:
+            continue
+        if closing[1] in from_end and window[1] in from_end:
+            found.append((key, from_end[window[1]] - from_end[closing[1]]))
+    return tuple(found)
+
+
+def _from_end(node: Window) -> dict[str, int]:
+    """The columns of windows that lie at one distance from their ends: how far behind."""
+    found = {WINDOW_END: 0, WINDOW_TIME: -MILLISECOND_US}
+    return found if isinstance(node, Cumulate) else {**found, WINDOW_START: -node.size}
 
 
 def _of_sort(node: Sort, below: Columns) -> dict[str, Derived]:

@@ -174,13 +174,16 @@ def _name(node: nodes.Node) -> str:
             return f"Project {', '.join(_column(name, expr) for name, expr in node.columns)}"
         case nodes.Filter():
             return f"Filter {node.predicate.text or node.predicate.sql}"
-        case nodes.Tumble():
+        case nodes.Window():
             time = ", with window_time" * node.with_time
-            return f"Tumble {node.time_column} by {_size(node)}{time}"
+            return f"{type(node).__name__} {node.time_column} by {_bounds(node)}{time}"
         case physical.Tally():
             return f"Tally rows used of account {node.account}"
         case physical.PartialAggregate():
             return f"PartialAggregate by {', '.join(node.aggregate.keys)}"
+        case physical.WindowPartials():
+            window = f"{type(node.window).__name__} by {_bounds(node.window)}"
+            return f"WindowPartials {window}, from panes"
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
             by = f"by {', '.join(node.aggregate.keys)}"
@@ -249,10 +252,21 @@ def _order(node: nodes.Sort) -> str:
     return ", ".join(parts)
 
 
-def _size(node: nodes.Tumble) -> str:
+def _bounds(node: nodes.Window) -> str:
+    """The size of windows, and how far apart they begin or end."""
+    size = _length(node, node.size)
+    match node:
+        case nodes.Hop():
+            return f"{size} every {_length(node, node.slide)}"
+        case nodes.Cumulate():
+            return f"{_length(node, node.step)} up to {size}"
+    return size
+
+
+def _length(node: nodes.Window, length: int) -> str:
     if node.column_of(node.time_column).type.startswith("TIMESTAMP"):
-        return f"{node.size / 1e6:g} s"
-    return str(node.size)
+        return f"{length / 1e6:g} s"
+    return str(length)
 
 
 def _count(number: int, noun: str) -> str:

@@ -2,7 +2,8 @@
 
 Each rule is one branch of `lower`:
 
-- an aggregation becomes a partial one, an exchange by the hash of its keys, a final one;
+- an aggregation becomes a partial one, an exchange by the hash of its keys, a final one; over
+  overlapping windows the partial one is by panes, which the windows share (`panes`);
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - the stateless part of a branch over a source ends in a `Tally`, which counts for S7;
 - without push-down, an exchange by split stands below the lowest watermark filter, which then
@@ -25,7 +26,9 @@ from tidegate.plan.nodes import (
     Tumble,
     Unary,
     WatermarkFilter,
+    Window,
 )
+from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     Distribution,
     Exchange,
@@ -34,6 +37,7 @@ from tidegate.plan.physical import (
     PartialAggregate,
     SortRuns,
     Tally,
+    WindowPartials,
 )
 from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
 
@@ -51,10 +55,10 @@ def lower(node: Node, pushdown: bool) -> Node:
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
-        case Project() | Filter() | Tumble():
+        case Project() | Filter() | Window():
             return replace(node, input=lower(node.input, pushdown))
         case Aggregate():
-            return _lower_aggregate(node, lower(node.input, pushdown))
+            return _lower_aggregate(node, pushdown)
         case Sort():
             return _lower_sort(node, lower(node.input, pushdown))
         case Sink():
@@ -62,11 +66,19 @@ def lower(node: Node, pushdown: bool) -> Node:
     raise AssertionError(f"no lowering for {type(node).__name__}")
 
 
-def _lower_aggregate(node: Aggregate, below: Node) -> Node:
+def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     derived = same_window_keys(node, derive(node.input))
     ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
-    below = _tallied(below, keep=(SPLIT, OFFSET) if ordered else ())
-    partial = PartialAggregate(node.schema, below, node)
+    hidden = (SPLIT, OFFSET) if ordered else ()
+    panes = paned(node)
+    if panes is None:
+        below = _tallied(lower(node.input, pushdown), keep=hidden)
+        partial: Node = PartialAggregate(node.schema, below, node)
+    else:
+        by_pane = panes.aggregate
+        below = _tallied(lower(by_pane.input, pushdown), keep=hidden)
+        partial = PartialAggregate(by_pane.schema, below, by_pane)
+        partial = WindowPartials(node.schema, partial, node, panes.window, panes.pane, panes.parts)
     exchange = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
     return FinalAggregate(node.schema, exchange, node, derived)
 
@@ -95,9 +107,11 @@ def _has_filter(node: Node) -> bool:
 
 def _tallied(node: Node, keep: tuple[str, ...]) -> Node:
     """``node`` with a `Tally` on top where it is the stateless part of a branch over a source."""
+    repeats = False
     for part in _region(node):
         if isinstance(part, WatermarkFilter | Scan):
-            return Tally(node.schema, node, part.account, keep)
-        if not isinstance(part, Project | Filter | Tumble):
+            return Tally(node.schema, node, part.account, keep, repeats)
+        if not isinstance(part, Project | Filter | Window):
             break
+        repeats = repeats or (isinstance(part, Window) and not isinstance(part, Tumble))
     return node

@@ -8,7 +8,7 @@ need to know of it, worked out by the frontend, so that nothing below it parses 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tidegate.errors import Position
 from tidegate.types import Column, Schema, column_named
@@ -184,18 +184,56 @@ class Filter(Unary):
 
 
 @dataclass(frozen=True, slots=True)
-class Tumble(Unary):
+class Window(Unary):
     """Adds ``window_start`` and ``window_end`` of the type of ``time_column``, in its unit.
 
-    A window is ``[start, start + size)``; starts are congruent to ``offset`` modulo ``size``
-    counted from the Unix epoch. ``with_time`` adds ``window_time`` too, the last millisecond of the
-    window (Flink), of a timestamp.
+    A row stands in the output once for each window that has its time. ``size`` is the length of
+    the longest window; ``offset`` moves all of them against the Unix epoch. ``with_time`` adds
+    ``window_time`` too, the last millisecond of the window (Flink), of a timestamp.
     """
 
     time_column: str
     size: int
     offset: int = 0
     with_time: bool = False
+
+    @property
+    def pane(self) -> int:
+        """Times in one pane ``[offset + n * pane, offset + (n + 1) * pane)`` share all windows."""
+        return self.size
+
+
+@dataclass(frozen=True, slots=True)
+class Tumble(Window):
+    """One window for each time: ``[start, start + size)``, starts congruent to ``offset``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop(Window):
+    """Windows ``[start, start + size)``, starts congruent to ``offset`` modulo ``slide``.
+
+    ``size`` is a multiple of ``slide``; a time is in ``size / slide`` of them.
+    """
+
+    slide: int = field(kw_only=True)
+
+    @property
+    def pane(self) -> int:
+        return self.slide
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulate(Window):
+    """Windows ``[start, start + n * step)`` up to ``size``, starts congruent modulo ``size``.
+
+    ``size`` is a multiple of ``step``.
+    """
+
+    step: int = field(kw_only=True)
+
+    @property
+    def pane(self) -> int:
+        return self.step
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from tidegate.plan.nodes import Aggregate, Node, Sort, Unary
+from tidegate.plan.nodes import Aggregate, Node, Sort, Unary, Window
 
 
 class Distribution(enum.StrEnum):
@@ -45,6 +45,8 @@ class Tally(Unary):
 
     account: str
     keep: tuple[str, ...]
+    repeats: bool = False
+    """A row may stand in the input several times, one behind the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,20 @@ class PartialAggregate(Unary):
     """First phase of an aggregation, before the exchange; partial columns are the executor's."""
 
     aggregate: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPartials(Unary):
+    """Copies the partials of panes, whose start is the column ``pane``, for ``window``'s windows.
+
+    ``parts`` are the keys of ``aggregate`` that are columns of the window: (key, which of them).
+    ``window`` stands for itself; its input is that of the panes.
+    """
+
+    aggregate: Aggregate
+    window: Window
+    pane: str
+    parts: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,3 +64,13 @@ def test_a_chunk_without_split_breaks_the_contract() -> None:
 
 def test_watermarks_pass_and_statuses_end() -> None:
     assert TEXT.run(Tally("t", ()), "watermark v 5", "status idle s0") == ["watermark v 5"]
+
+
+def test_a_row_that_repeats_counts_once() -> None:
+    alone = Tally("t", (), shared=False, repeats=True)
+    one, other = Tally("t", (), repeats=True), Tally("t", ())
+    for tally in (alone, one):
+        TEXT.run(tally, "chunk s0: 1 7 a; 1 7 a; 2 8 b; 2 8 b", "chunk s0: 3 9 c")
+    TEXT.run(other, "chunk s0: 2 8 b; 4 10 d")
+    assert used_by_split([alone]) == {"s0": 3}
+    assert used_by_split([one, other]) == {"s0": 4}

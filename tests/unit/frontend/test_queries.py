@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
-from tidegate.frontend.syntax import Query, Select, SubqueryRef, TableRef, TumbleRef, WatermarkRef
+from tidegate.frontend.syntax import Query, Select, SubqueryRef, TableRef, WatermarkRef, WindowRef
 
 
 def _query(sql: str) -> Query:
@@ -19,7 +19,7 @@ def test_all_clauses() -> None:
     )
     assert [cte.name.text for cte in query.ctes] == ["a", "b"]
     assert isinstance(query.ctes[1].body, WatermarkRef)
-    assert isinstance(query.source, TumbleRef)
+    assert isinstance(query.source, WindowRef)
     assert query.source.alias is not None
     assert query.source.offset is not None
     assert len(query.items) == 3
@@ -35,7 +35,7 @@ def test_relations() -> None:
     source = _query(
         "SELECT * FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(a.b), INTERVAL '1' DAY))"
     ).source
-    assert isinstance(source, TumbleRef)
+    assert isinstance(source, WindowRef)
     assert source.column.node.sql() == "a.b"
 
 

@@ -1,0 +1,142 @@
+"""Random queries over the orders of a random job: their SQL in either form, and their meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeAlias
+
+from oracle.account import Where
+from oracle.decode import Column, Values, value_at
+from oracle.query import Expression, Pass, Select, Sort, WindowAggregate, WindowPass, Windows
+from oracle.vocabulary import AGGREGATES, HAVINGS, PAYLOAD, PREDICATES, TimeColumn
+
+Query: TypeAlias = "WindowAggregate | WindowPass | Sort | Pass"
+
+BEFORE = "the watermark before the row"
+"""What the oracle calls it among a row's values; no column has such a name."""
+
+
+@dataclass(frozen=True)
+class QueryDraw:
+    """Draws queries over ``time`` in the words of ``dialect``."""
+
+    rng: Random
+    time: TimeColumn
+    dialect: str
+
+    def query(self, strategy: str) -> tuple[Query, str]:
+        """A query and its text; ``strategy`` is given where the query declares the watermark."""
+        prefix, source = "", "orders"
+        if strategy:
+            source = f"WATERMARK(orders, {self.time.path}, {strategy})"
+            if self.rng.random() < 0.3:
+                prefix, source = f"WITH marked AS ({source})\n", "marked"
+        where_sql, where = "", None
+        if self.rng.random() < 0.4:
+            condition, where = self.rng.choice(PREDICATES)
+            where_sql = f"\nWHERE {condition}"
+        kind = self.rng.choice(["window", "window", "window", "sort", "pass", "window pass"])
+        if kind == "window":
+            query, text = self._aggregate(source, where_sql, where)
+            return query, prefix + text
+        if kind == "window pass":
+            return self._window_pass(prefix, source, where_sql, where)
+        select: Select = (
+            (Column("event_at", self.time.type), _at(self.time.path)),
+            *((column, _at(column.name)) for column in self.rng.sample(PAYLOAD, 3)),
+        )
+        names = [f"{self.time.path} AS event_at", *(column.name for column, _ in select[1:])]
+        if self.rng.random() < 0.4:
+            select = (*select, (Column("mark", self.time.type), _at(BEFORE)))
+            names.append(f"CURRENT_WATERMARK({self.time.path}) AS mark")
+        text = f"{prefix}SELECT {', '.join(names)}\nFROM {source}{where_sql}"
+        if kind == "sort":
+            text += f"\nORDER BY {self.time.path}\nEMIT ON WINDOW CLOSE"
+            return Sort(self.time.path, select, where), text
+        return Pass(select, where), text
+
+    def _windows(self, source: str) -> tuple[Windows, str]:
+        """Windows over ``source``, and what stands in FROM for them."""
+        rng = self.rng
+        kind = rng.choice(["tumble", "tumble", "hop", "cumulate"])
+        size_s = rng.choice([2, 5, 10, 60])
+        steps = {2: [1, 2], 5: [1, 5], 10: [2, 5], 60: [15, 20]}
+        lengths_s = [size_s] if kind == "tumble" else [rng.choice(steps[size_s]), size_s]
+        offset_s = rng.choice([0, 0, 1])
+        lengths = [self.time.size(each) for each in (*lengths_s, *[offset_s] * bool(offset_s))]
+        time = self.time.path
+        if self.dialect == "flink":
+            arguments = ", ".join([f"TABLE {source}", f"DESCRIPTOR({time})", *lengths])
+            text = f"TABLE({kind.upper()}({arguments}))"
+        else:
+            text = f"{kind.upper()}({', '.join([source, time, *lengths])})"
+        units = [self.time.units(each) for each in lengths_s]
+        step = 0 if kind == "tumble" else units[0]
+        return Windows(kind, units[-1], step, self.time.units(offset_s)), text
+
+    def _window_pass(
+        self, prefix: str, source: str, where_sql: str, where: Where | None
+    ) -> tuple[Query, str]:
+        """Rows with their windows, as they come."""
+        windows, window = self._windows(source)
+        columns = self.rng.sample(PAYLOAD, 2)
+        names = ["window_start", "window_end"]
+        select: Select = (
+            *((Column(name, self.time.type), _at(name)) for name in names),
+            *((column, _at(column.name)) for column in columns),
+        )
+        items = ", ".join([*names, *(column.name for column in columns)])
+        text = f"{prefix}SELECT {items}\nFROM {window}{where_sql}"
+        return WindowPass(self.time.path, windows, select, where), text
+
+    def _aggregate(
+        self, source: str, where_sql: str, where: Where | None
+    ) -> tuple[WindowAggregate, str]:
+        rng = self.rng
+        sliding, window = self._windows(source)
+        wanted = rng.choice([(), ("customer",), ("region",), ("customer", "region")])
+        keys: Select = tuple(
+            (column, _at(column.name)) for column in PAYLOAD if column.name in wanted
+        )
+        calls = rng.sample(AGGREGATES, rng.randint(1, 4))
+        aggregates = [aggregate for _, aggregate in calls]
+        having_sql, having = "", None
+        if rng.random() < 0.3:
+            condition, needed, having = rng.choice(HAVINGS)
+            having_sql = f"\nHAVING {condition}"
+            aggregates.append(needed)
+        windows = rng.choice([("window_start", "window_end"), ("window_end",)])
+        columns = [
+            *(Column(name, self.time.type) for name in windows),
+            *(column for column, _ in keys),
+            *(aggregate.output for _, aggregate in calls),
+        ]
+        select: Select = tuple((column, _at(column.name)) for column in columns)
+        query = WindowAggregate(
+            self.time.path,
+            sliding,
+            keys,
+            tuple(aggregates),
+            select,
+            where,
+            having,
+            windows,
+        )
+        key_names = [*windows, *(column.name for column, _ in keys)]
+        items = [
+            *key_names,
+            *(f"{sql.format(time=self.time.path)} AS {call.output.name}" for sql, call in calls),
+        ]
+        text = (
+            f"SELECT {', '.join(items)}\nFROM {window}{where_sql}"
+            f"\nGROUP BY {', '.join(key_names)}{having_sql}\nEMIT ON WINDOW CLOSE"
+        )
+        return query, text
+
+
+def _at(path: str) -> Expression:
+    def value(row: Values) -> Any:
+        return value_at(row, path)
+
+    return value
