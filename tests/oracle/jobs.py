@@ -115,7 +115,7 @@ def expected(spec: JobSpec, *, now_us: int = NOW_US) -> Expected:
             data,
             account.watermarks,
             now_us=now_us,
-            wheres=[query.where for _, query in account.queries],
+            wheres=[query.filter for _, query in account.queries],
         )
         accounts[account.name] = judgement
         ledger += judgement.ledger

@@ -54,6 +54,11 @@ class Pass:
     select: Select
     where: Where | None = None
 
+    @property
+    def filter(self) -> Where | None:
+        """What keeps a row from being used (S7)."""
+        return self.where
+
     def run(self, rows: Sequence[Row], _watermark: int | None, _bounded: bool) -> Output:
         """The output for accepted ``rows``."""
         kept = _where(rows, self.where)
@@ -65,13 +70,48 @@ class Windows:
     """Which windows have a time; lengths in the time's unit.
 
     ``tumble``: ``[start, start + size)``, starts congruent to ``offset`` modulo ``size``; ``hop``:
-    modulo ``step``; ``cumulate``: ``[start, start + n * step)`` up to ``size``.
+    modulo ``step``; ``cumulate``: ``[start, start + n * step)`` up to ``size``; ``session``: of
+    rows alike in ``keys``, less than ``size`` apart, from the first to ``size`` behind the last.
     """
 
     kind: str
     size: int
     step: int = 0
     offset: int = 0
+    keys: tuple[Expression, ...] = ()
+
+    def of_rows(
+        self, rows: Sequence[Row], time: str, where: Where | None
+    ) -> list[tuple[Row, int, int]]:
+        """Each row of those that ``where`` leaves, with start and end of each of its windows.
+
+        A session is one before ``where`` looks at its rows; for the others it does not matter.
+        """
+        if self.kind != "session":
+            return [
+                (row, start, end)
+                for row in _where(rows, where)
+                for start, end in self.of(_time(row, time))
+            ]
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in _in_time_order(rows, time):
+            keys = tuple(expression(row.values) for expression in self.keys)
+            groups.setdefault(keys, []).append(row)
+        found = []
+        for group in groups.values():
+            session: list[Row] = []
+            for row in group:
+                if session and _time(row, time) - _time(session[-1], time) >= self.size:
+                    found += self._session(session, time)
+                    session = []
+                session.append(row)
+            found += self._session(session, time)
+        kept = {id(row) for row in _where(rows, where)}
+        return [each for each in found if id(each[0]) in kept]
+
+    def _session(self, rows: Sequence[Row], time: str) -> list[tuple[Row, int, int]]:
+        start, end = _time(rows[0], time), _time(rows[-1], time) + self.size
+        return [(row, start, end) for row in rows]
 
     def of(self, time: int) -> list[tuple[int, int]]:
         """(start, end) of each, found by looking at all that could have it."""
@@ -98,14 +138,20 @@ class WindowPass:
     select: Select
     where: Where | None = None
 
-    def run(self, rows: Sequence[Row], _watermark: int | None, _bounded: bool) -> Output:
-        """The output for accepted ``rows``."""
+    def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
+        """The output for accepted ``rows``; sessions leave when they are over."""
         output = []
-        for row in _where(rows, self.where):
-            for start, end in self.windows.of(_time(row, self.time)):
+        for row, start, end in self.windows.of_rows(rows, self.time, self.where):
+            is_over = bounded or (watermark is not None and end <= watermark)
+            if is_over or self.windows.kind != "session":
                 values = {**row.values, "window_start": start, "window_end": end}
                 output.append(_project(self.select, values))
         return Output(_columns(self.select), output)
+
+    @property
+    def filter(self) -> Where | None:
+        """What keeps a row from being used (S7): a session has had it before ``where`` looks."""
+        return None if self.windows.kind == "session" else self.where
 
 
 @dataclass(frozen=True)
@@ -115,6 +161,11 @@ class Sort:
     time: str
     select: Select
     where: Where | None = None
+
+    @property
+    def filter(self) -> Where | None:
+        """What keeps a row from being used (S7)."""
+        return self.where
 
     def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
         """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
@@ -144,14 +195,21 @@ class WindowAggregate:
     grouped: tuple[str, ...] = ("window_start", "window_end")
     """Which columns of the window are group keys."""
 
+    @property
+    def filter(self) -> Where | None:
+        """As of `WindowPass`."""
+        return None if self.windows.kind == "session" else self.where
+
     def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
         """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in _in_time_order(_where(rows, self.where), self.time):
+        ordered = _in_time_order(rows, self.time)
+        for row, start, end in self.windows.of_rows(ordered, self.time, self.where):
             keys = tuple(expression(row.values) for _, expression in self.keys)
-            for start, end in self.windows.of(_time(row, self.time)):
-                window = (start if "window_start" in self.grouped else None, end)
-                groups.setdefault((*window, *keys), []).append(row)
+            window = (start if "window_start" in self.grouped else None, end)
+            groups.setdefault((*window, *keys), []).append(row)
+        for members in groups.values():
+            members[:] = _in_time_order(members, self.time)
         output = []
         for (start, end, *group), members in groups.items():
             if not bounded and (watermark is None or watermark < end):

@@ -59,7 +59,9 @@ class QueryDraw:
     def _windows(self, source: str) -> tuple[Windows, str]:
         """Windows over ``source``, and what stands in FROM for them."""
         rng = self.rng
-        kind = rng.choice(["tumble", "tumble", "hop", "cumulate"])
+        kind = rng.choice(["tumble", "tumble", "hop", "cumulate", "session"])
+        if kind == "session":
+            return self._sessions(source)
         size_s = rng.choice([2, 5, 10, 60])
         steps = {2: [1, 2], 5: [1, 5], 10: [2, 5], 60: [15, 20]}
         lengths_s = [size_s] if kind == "tumble" else [rng.choice(steps[size_s]), size_s]
@@ -75,6 +77,18 @@ class QueryDraw:
         step = 0 if kind == "tumble" else units[0]
         return Windows(kind, units[-1], step, self.time.units(offset_s)), text
 
+    def _sessions(self, source: str) -> tuple[Windows, str]:
+        gap_s = self.rng.choice([1, 2, 5, 20])
+        keys = self.rng.choice([(), ("customer",), ("region",), ("customer", "region")])
+        time, gap = self.time.path, self.time.size(gap_s)
+        if self.dialect == "flink":
+            by = f" PARTITION BY ({', '.join(keys)})" if keys else ""
+            text = f"TABLE(SESSION(TABLE {source}{by}, DESCRIPTOR({time}), {gap}))"
+        else:
+            text = f"SESSION({', '.join([source, time, *keys, gap])})"
+        expressions = tuple(_at(key) for key in keys)
+        return Windows("session", self.time.units(gap_s), keys=expressions), text
+
     def _window_pass(
         self, prefix: str, source: str, where_sql: str, where: Where | None
     ) -> tuple[Query, str]:
@@ -88,6 +102,8 @@ class QueryDraw:
         )
         items = ", ".join([*names, *(column.name for column in columns)])
         text = f"{prefix}SELECT {items}\nFROM {window}{where_sql}"
+        if windows.kind == "session":
+            text += "\nEMIT ON WINDOW CLOSE"
         return WindowPass(self.time.path, windows, select, where), text
 
     def _aggregate(

@@ -15,6 +15,7 @@ from tidegate.executor.hop import Hop
 from tidegate.executor.merge_sort import MergeSort
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.project import Project
+from tidegate.executor.session_rows import SessionRows
 from tidegate.executor.sort import Sort
 from tidegate.executor.tally import Tally
 from tidegate.executor.tumble import Tumble
@@ -67,6 +68,8 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return WindowPartials(node, _windows(node.window))
         case physical.FinalAggregate():
             return FinalAggregate(node.aggregate, node.derived, engine, context.state(name))
+        case physical.SessionRows():
+            return SessionRows(node, engine, context.state(name))
         case physical.SortRuns():
             return Sort(node.sort, node.hidden, engine, context.state(name))
         case physical.MergeRuns():

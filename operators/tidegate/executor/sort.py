@@ -8,16 +8,11 @@ input's watermark must be global (behind a merger), else the parallel sorts' out
 merged.
 
 State. Rows of the epoch wait in memory; at the barrier what is left is appended to state as runs
-per bucket of time. A bucket is named by its start, a multiple of its width; the width is a power of
-two chosen anew each epoch, the smallest with which the epoch's rows fall into at most `BUCKETS_MAX`
-buckets. So an epoch writes its own rows in at most that many runs, wherever they lie, and narrow
-buckets lie inside wide ones. Because a bucket's rows are not below its name, a watermark needs to
-read only buckets below it.
+per bucket of time (`time_runs`), and a watermark reads the buckets below it.
 
 A bucket that the watermark cuts (the *straddled* one) is not rewritten: the rows below the last
 watermark were emitted, which state remembers as the value `CUT`, and reading skips them. It is read
 again with the next watermark, and deleted once it is exhausted; compaction drops emitted rows too.
-The rows without time are in bucket `END` - 1, which only `END` reads.
 
 A watermark that changes nothing is not passed on: the barrier repeats the current one anyway.
 """
@@ -25,7 +20,6 @@ A watermark that changes nothing is not passed on: the barrier repeats the curre
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -34,14 +28,13 @@ from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.order import sorted_slices
+from tidegate.executor.time_runs import append_by_time
 from tidegate.plan.nodes import Sort as SortNode
-from tidegate.state import StateTable, compact
+from tidegate.state import StateTable
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
-BUCKETS_MAX = 64
 CUT = "sort:cut"
 """State value: the last watermark emitted at; rows below it that are still in runs have left."""
-NULL_BUCKET = END - 1
 CHUNK_ROWS_MAX = 65_536
 EMIT_ROWS_MAX = 262_144
 """Rows that are gathered before some leave: closing everything must not need all at once."""
@@ -142,19 +135,7 @@ class Sort(Executor):
             return
         data = pa.concat_tables(self._held)
         self._held = []
-        times, valid = event_times(data.column(self._node.column))
-        order = np.lexsort((times, ~valid))
-        data, times = data.take(pa.array(order)), times[order]
-        timed = int(valid.sum())
-        width = _width_bits(times[:timed])
-        buckets = np.minimum((times >> width) << width, NULL_BUCKET)
-        buckets[timed:] = NULL_BUCKET
-        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-        bounds = [0, *steps.tolist(), len(buckets)]
-        for start, stop in pairwise(bounds):
-            bucket = int(buckets[start])
-            self._state.append(bucket, data.slice(start, stop - start))
-            compact(self._state, bucket, self._compacted)
+        append_by_time(self._state, data, self._node.column, self._compacted)
 
     def _compacted(self, runs: list[pa.Table]) -> pa.Table:
         _, rest = self._divide(runs, self._cut)
@@ -166,16 +147,3 @@ def _below(times: Int64s, valid: Bools, bound: int) -> Bools:
     if bound == END:
         return np.ones(len(times), dtype=np.bool_)
     return valid & (times < bound)
-
-
-def _width_bits(times: Int64s) -> int:
-    """The smallest n so that ascending ``times`` lie in `BUCKETS_MAX` buckets 2**n wide."""
-    low, high = 0, 63
-    while low < high:
-        middle = (low + high) // 2
-        named = times >> middle
-        if np.count_nonzero(named[1:] != named[:-1]) < BUCKETS_MAX:
-            high = middle
-        else:
-            low = middle + 1
-    return low

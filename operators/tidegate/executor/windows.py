@@ -33,8 +33,9 @@ from tidegate.executor.columns import (
     times_column,
 )
 from tidegate.executor.engine import Engine
+from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import Window
-from tidegate.types import END, Chunk, Message, Watermark
+from tidegate.types import END, Chunk, Message, Schema, Watermark
 
 START: Final = "window_start"
 STOP: Final = "window_end"
@@ -77,7 +78,7 @@ class WindowExecutor(Executor):
         self._time = node.time_column
         self._size = node.size
         self._offset = node.offset % node.size
-        self._added = [START, STOP, TIME] if node.with_time else [START, STOP]
+        self._added = window_columns(node.with_time)
         self.per_row = node.size // node.pane
         """How many windows a time has at most."""
 
@@ -100,16 +101,8 @@ class WindowExecutor(Executor):
             yield data.slice(start, step) if data.num_rows > step else data
 
     def _with_windows(self, data: pa.Table) -> pa.Table:
-        column = data.column(self._time)
-        assigned = self.assign(*event_times(column))
-        data = assigned.taken(data)
-        place = sum(not is_hidden(name) for name in data.column_names)
-        columns = assigned.columns(column.type)
-        for name in reversed(self._added):
-            data = data.add_column(place, name, columns[name])
-        names = [column.name for column in self.schema]
-        hidden = [name for name in data.column_names if is_hidden(name) and name not in names]
-        return data.select([*names, *hidden])
+        assigned = self.assign(*event_times(data.column(self._time)))
+        return with_windows(data, self._time, assigned, self.schema)
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
         yield watermark
@@ -125,6 +118,19 @@ class WindowExecutor(Executor):
             return dict.fromkeys((START, STOP, TIME), value)
         start, end = self.next_window(value)
         return {START: start, STOP: end, TIME: int(last_of(np.array([end], dtype=np.int64))[0])}
+
+
+def with_windows(data: pa.Table, time: str, assigned: Assigned, schema: Schema) -> pa.Table:
+    """``data`` with those columns of the windows of ``time`` that ``schema`` has."""
+    kind = data.column(time).type
+    data = assigned.taken(data)
+    place = sum(not is_hidden(name) for name in data.column_names)
+    names = [column.name for column in schema]
+    for name, values in reversed(assigned.columns(kind).items()):
+        if name in names:
+            data = data.add_column(place, name, values)
+    hidden = [name for name in data.column_names if is_hidden(name) and name not in names]
+    return data.select([*names, *hidden])
 
 
 def floors(times: Int64s, size: int, offset: int) -> tuple[Int64s, Int64s]:

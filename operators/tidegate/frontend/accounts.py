@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.plan.nodes import Aggregate, Node, Scan, Sink, Sort, Unary, WatermarkFilter
+from tidegate.plan.nodes import (
+    Aggregate,
+    Node,
+    Scan,
+    Session,
+    Sink,
+    Sort,
+    Unary,
+    WatermarkFilter,
+)
 
 
 def assign_accounts(sinks: list[Sink]) -> list[Sink]:
@@ -40,7 +49,7 @@ def _named(node: Node, account: str) -> Node:
     if isinstance(node, Scan):
         return replace(node, account=account)
     assert isinstance(node, Unary)
-    assert not isinstance(node, Aggregate | Sort)
+    assert not isinstance(node, Aggregate | Session | Sort)
     below = _named(node.input, account)
     if not isinstance(node, WatermarkFilter):
         return replace(node, input=below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
-from tidegate.plan.nodes import Node, Scan, Window
+from tidegate.plan.nodes import Node, Scan, Session, Window
 
 _WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
 
@@ -66,6 +66,6 @@ def _time_column(node: Node) -> tuple[str, str] | None:
     for part in node.walk():
         if isinstance(part, Scan):
             table = part.table.name
-        if isinstance(part, Window):
+        if isinstance(part, Window | Session):
             column = part.time_column
     return (table, column) if table and column else None

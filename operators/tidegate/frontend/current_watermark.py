@@ -28,6 +28,7 @@ from tidegate.plan.nodes import (
     Filter,
     Node,
     Project,
+    Session,
     Sink,
     Sort,
     Unary,
@@ -126,7 +127,7 @@ def _carried(
                 raise _without_watermark(source, relation, column, span)
             below, name = _carried(source, relation, node.input, column, span)
             return _over(node, below), name
-        case Aggregate() | Sort():
+        case Aggregate() | Session() | Sort():
             raise UnsupportedError(
                 "grouped and sorted rows are of no split, so CURRENT_WATERMARK is not known",
                 source.position(span),

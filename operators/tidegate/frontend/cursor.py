@@ -10,7 +10,19 @@ from tidegate.frontend.syntax import Name, Text
 
 _LITERALS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT})
 _NO_NAMES = frozenset(
-    {"SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT", "WITH", "AS", "ON"}
+    {
+        "SELECT",
+        "FROM",
+        "WHERE",
+        "GROUP BY",
+        "HAVING",
+        "ORDER BY",
+        "PARTITION BY",
+        "EMIT",
+        "WITH",
+        "AS",
+        "ON",
+    }
     | {"INSERT", "CREATE", "UNION", "INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH", "WINDOW"}
     | {"JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "USING", "FORMAT", "INTO"}
     | {"QUALIFY", "TABLESAMPLE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "END"}

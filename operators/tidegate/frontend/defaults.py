@@ -18,7 +18,17 @@ from dataclasses import replace
 
 from tidegate.errors import BindError, Position
 from tidegate.frontend.watermarks import is_default
-from tidegate.plan.nodes import Aggregate, Node, Scan, Sink, Sort, Table, Unary, WatermarkFilter
+from tidegate.plan.nodes import (
+    Aggregate,
+    Node,
+    Scan,
+    Session,
+    Sink,
+    Sort,
+    Table,
+    Unary,
+    WatermarkFilter,
+)
 
 _GROUP = "scan.watermark.alignment.group"
 
@@ -69,7 +79,7 @@ def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
 
 def _waits(sink: Sink) -> bool:
     for node in sink.walk():
-        if isinstance(node, Aggregate | Sort):
+        if isinstance(node, Aggregate | Session | Sort):
             return True
         if isinstance(node, WatermarkFilter) and node.before:
             return True

@@ -44,6 +44,7 @@ class TidegateParser(DuckDBParser):
     """Reads scalar expressions out of a statement's tokens."""
 
     FUNCTIONS = {}  # noqa: RUF012 - sqlglot's way to configure a parser
+    FUNC_TOKENS = {*DuckDBParser.FUNC_TOKENS, TokenType.SESSION}  # noqa: RUF012
     FUNCTION_PARSERS = {  # noqa: RUF012
         name: DuckDBParser.FUNCTION_PARSERS[name] for name in _FUNCTION_PARSERS
     }

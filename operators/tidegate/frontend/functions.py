@@ -29,9 +29,7 @@ BEFORE_PREFIX: Final = f"{HIDDEN_PREFIX}watermark_of_"
 LATER: Final = {
     "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
     "hop_proctime": "use HOP_ROWTIME over an event time",
-} | {
-    f"session{suffix}": "use TUMBLE(column, size)"
-    for suffix in ("", "_start", "_end", "_rowtime", "_proctime")
+    "session_proctime": "use SESSION_ROWTIME over an event time",
 }
 MISPLACED: Final = {
     SOURCE_WATERMARK: "it is a whole watermark expression: WATERMARK FOR c AS SOURCE_WATERMARK()",
@@ -41,9 +39,10 @@ MISPLACED: Final = {
     "tumble": "write FROM TUMBLE(table, column, size), or GROUP BY TUMBLE(column, size)",
     "hop": "write FROM HOP(table, column, slide, size), or GROUP BY HOP(column, slide, size)",
     "cumulate": "write FROM CUMULATE(table, column, step, size)",
+    "session": "write FROM SESSION(table, column, key, gap), or GROUP BY SESSION(column, gap), key",
 } | {
     f"{kind}_{part}": f"it stands in SELECT or HAVING of a query with GROUP BY {kind.upper()}(…)"
-    for kind in ("tumble", "hop")
+    for kind in ("tumble", "hop", "session")
     for part in ("start", "end", "rowtime")
 }
 """Parts of a window that stand where there is none."""

@@ -40,11 +40,11 @@ _LATER_CLAUSES: Final = {
     "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
 }
 _JOINS: Final = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "JOIN")
-_LATER_WINDOWS: Final = ("SESSION",)
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
     "TUMBLE": ("TUMBLE", ""),
     "HOP": ("HOP", "SLIDE"),
     "CUMULATE": ("CUMULATE", "STEP"),
+    "SESSION": ("SESSION", ""),
 }
 """Window functions, and the name of what stands before the size."""
 _EXAMPLES: Final = {
@@ -53,6 +53,7 @@ _EXAMPLES: Final = {
     "SLIDE": "INTERVAL '5' MINUTE",
     "STEP": "INTERVAL '5' MINUTE",
     "SIZE": "INTERVAL '10' MINUTE",
+    "GAP": "INTERVAL '10' MINUTE",
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -154,20 +155,20 @@ def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
 
 def _function(cursor: Cursor, start: Span) -> Relation:
     word = cursor.word()
-    if word in _LATER_WINDOWS:
-        raise _later(cursor, f"{word} windows are not there yet", "use TUMBLE(table, column, size)")
     if word not in _WINDOWS and word != "WATERMARK":
         raise SqlSyntaxError(
             f"unknown table function '{cursor.source.snippet(cursor.span)}'",
             cursor.source.position(cursor.span),
             hint="there are TUMBLE(table, column, size), HOP(table, column, slide, size),"
-            " CUMULATE(table, column, step, size) and WATERMARK(table, column, expression)",
+            " CUMULATE(table, column, step, size), SESSION(table, column, key, gap)"
+            " and WATERMARK(table, column, expression)",
         )
     cursor.take()
     cursor.expect("(")
     if word in _WINDOWS and cursor.word(1) == "=>":
         return _named_window(cursor, start, *_WINDOWS[word])
     source = parse_relation(cursor)
+    keys = _partition(cursor) if word == "SESSION" else ()
     cursor.expect(",", why=f"and the time column of {word}")
     final = cursor.at("DESCRIPTOR")
     column = _time_column(cursor)
@@ -177,6 +178,8 @@ def _function(cursor: Cursor, start: Span) -> Relation:
         alias = _alias(cursor)
         return WatermarkRef(source, column, strategy, alias, start.to(cursor.previous_span))
     kind, step_name = _WINDOWS[word]
+    if kind == "SESSION":
+        return _session(cursor, start, source, keys, column, final)
     step = _further(cursor, f"the {step_name.lower()} of the windows") if step_name else None
     size = _further(cursor, "the size of the windows")
     offset = None
@@ -186,6 +189,42 @@ def _function(cursor: Cursor, start: Span) -> Relation:
     alias = _alias(cursor)
     span = start.to(cursor.previous_span)
     return WindowRef(kind, source, column, step, size, offset, final, alias, span)
+
+
+def _session(
+    cursor: Cursor,
+    start: Span,
+    source: Relation,
+    keys: tuple[Scalar, ...],
+    column: Scalar,
+    final: bool,
+) -> WindowRef:
+    """The rest of ``SESSION(input, column, [key, …] gap)``: the gap stands last."""
+    arguments = [_further(cursor, "the gap between sessions")]
+    while cursor.accept(","):
+        arguments.append(parse_scalar(cursor, "the gap between sessions"))
+    cursor.expect(")", why="at the end of SESSION(…)")
+    alias = _alias(cursor)
+    return WindowRef(
+        "SESSION", source, column, None, arguments[-1], None, final, alias,
+        start.to(cursor.previous_span), (*keys, *arguments[:-1]),
+    )  # fmt: skip
+
+
+def _partition(cursor: Cursor) -> tuple[Scalar, ...]:
+    """Flink's ``PARTITION BY key, …`` or ``PARTITION BY (key, …)`` behind a table, if it is there.
+
+    Without parentheses there is one key: a comma ends the argument.
+    """
+    if not cursor.accept("PARTITION BY"):
+        return ()
+    if not cursor.accept("("):
+        return (parse_scalar(cursor, "a column to partition by"),)
+    keys = [parse_scalar(cursor, "a column to partition by")]
+    while cursor.accept(","):
+        keys.append(parse_scalar(cursor, "a column to partition by"))
+    cursor.expect(")", why="at the end of PARTITION BY (…)")
+    return tuple(keys)
 
 
 def _further(cursor: Cursor, what: str) -> Scalar:
@@ -198,11 +237,15 @@ def _named_window(cursor: Cursor, start: Span, kind: WindowKind, step: str) -> W
     """Flink's ``TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(c), SIZE => …)``, in any order."""
     source: Relation | None = None
     scalars: dict[str, Scalar] = {}
-    wanted = [name for name in ("DATA", "TIMECOL", step, "SIZE") if name]
+    size = "GAP" if kind == "SESSION" else "SIZE"
+    optional = [] if kind == "SESSION" else ["OFFSET"]
+    wanted = [name for name in ("DATA", "TIMECOL", step, size) if name]
+    keys: tuple[Scalar, ...] = ()
     while True:
         name = cursor.word()
-        if name not in (*wanted, "OFFSET") or cursor.word(1) != "=>":
-            raise cursor.expected(" =>, ".join(wanted) + " => or OFFSET =>")
+        if name not in (*wanted, *optional) or cursor.word(1) != "=>":
+            *others, last = (*wanted, *optional)
+            raise cursor.expected(" =>, ".join(others) + f" => or {last} =>")
         if name in scalars or (name == "DATA" and source is not None):
             raise SqlSyntaxError(
                 f"{name} is given twice",
@@ -212,6 +255,7 @@ def _named_window(cursor: Cursor, start: Span, kind: WindowKind, step: str) -> W
         cursor.expect(name, "=>")
         if name == "DATA":
             source = parse_relation(cursor)
+            keys = _partition(cursor) if kind == "SESSION" else ()
         elif name == "TIMECOL":
             scalars[name] = _time_column(cursor)
         else:
@@ -230,8 +274,8 @@ def _named_window(cursor: Cursor, start: Span, kind: WindowKind, step: str) -> W
         )
     alias = _alias(cursor)
     return WindowRef(
-        kind, source, scalars["TIMECOL"], scalars.get(step), scalars["SIZE"],
-        scalars.get("OFFSET"), True, alias, start.to(cursor.previous_span),
+        kind, source, scalars["TIMECOL"], scalars.get(step), scalars[size],
+        scalars.get("OFFSET"), True, alias, start.to(cursor.previous_span), keys,
     )  # fmt: skip
 
 

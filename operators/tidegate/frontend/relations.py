@@ -28,7 +28,7 @@ from tidegate.frontend.tables import TablePlanner
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner
 from tidegate.frontend.windows import WindowPlanner
-from tidegate.plan.nodes import Aggregate, Scan, Sort, Window
+from tidegate.plan.nodes import Aggregate, Scan, Session, Sort, Window
 
 if TYPE_CHECKING:
     from tidegate.frontend.planner import QueryPlanner
@@ -72,10 +72,21 @@ class RelationPlanner:
             case SubqueryRef():
                 return replace(self._queries.plan(syntax.query, env), alias="").named(syntax.alias)
             case WindowRef():
+                self._check_emit(syntax, env)
                 below = self.plan(syntax.input, env)
                 return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
+
+    def _check_emit(self, syntax: WindowRef, env: Environment) -> None:
+        """Where a session ends is known only when it is over."""
+        if syntax.kind == "SESSION" and not env.emit and not syntax.final:
+            raise UnsupportedError(
+                "sessions that change are not there yet",
+                self._source.position(syntax.span),
+                hint="add EMIT ON WINDOW CLOSE at the end of the query: rows leave when their"
+                " session is over",
+            )
 
     def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
         for cte, outer in env.ctes:
@@ -109,15 +120,16 @@ class RelationPlanner:
 
     def _watermark(self, syntax: WatermarkRef, env: Environment) -> Relation:
         relation = self.plan(syntax.input, env)
-        scan = next((node for node in relation.node.walk() if isinstance(node, Scan)), None)
-        stateful = any(isinstance(node, Aggregate | Sort) for node in relation.node.walk())
+        nodes = list(relation.node.walk())
+        scan = next((node for node in nodes if isinstance(node, Scan)), None)
+        stateful = any(isinstance(node, Aggregate | Session | Sort) for node in nodes)
         if scan is None or stateful:
             raise UnsupportedError(
                 "WATERMARK over grouped or sorted rows is not there yet",
                 self._source.position(syntax.span),
                 hint="put WATERMARK around the table, inside the query that groups",
             )
-        if any(isinstance(node, Window) and node.pane < node.size for node in relation.node.walk()):
+        if any(isinstance(node, Window) and node.pane < node.size for node in nodes):
             raise UnsupportedError(
                 "WATERMARK over rows that stand in several windows would judge a row several times",
                 self._source.position(syntax.span),

@@ -72,7 +72,7 @@ class SubqueryRef:
     span: Span
 
 
-WindowKind: TypeAlias = Literal["TUMBLE", "HOP", "CUMULATE"]
+WindowKind: TypeAlias = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,8 @@ class WindowRef:
     """``TUMBLE(input, column, size[, offset])`` and its relatives, by ``kind``.
 
     ``step`` is what stands before the size of a HOP (how far apart windows begin) and of a CUMULATE
-    (by how much they grow). ``final``: the column stands in DESCRIPTOR(…), or arguments have names.
+    (by how much they grow). The ``size`` of a SESSION is its gap, and ``keys`` are those whose
+    sessions they are. ``final``: the column stands in DESCRIPTOR(…), or arguments have names.
     That is Flink's form, in which groups of windows are emitted when they close, without a word
     about it, and rows have a ``window_time`` besides.
     """
@@ -94,6 +95,7 @@ class WindowRef:
     final: bool
     alias: Name | None
     span: Span
+    keys: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from tidegate.plan.nodes import (
     Node,
     Project,
     Scan,
+    Session,
     Table,
     Window,
 )
@@ -69,7 +70,7 @@ def unit_us_in(node: Node, column: Column) -> int:
             if not expr.is_column and not _FIELD.fullmatch(expr.sql):
                 return 0
             (name,) = expr.columns
-        case Window():
+        case Window() | Session():
             if all(known.name != name for known in node.input.schema):
                 name = node.time_column
         case Aggregate():

@@ -11,31 +11,39 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
-from tidegate.frontend.functions import LATER, sql_of
+from tidegate.frontend.functions import sql_of
 from tidegate.frontend.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.times import bind_size, require_event_time, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, window_columns
+from tidegate.plan.derivation import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    derive,
+    window_columns,
+)
 from tidegate.plan.nodes import (
     Cumulate,
     Filter,
     Hop,
     Node,
     Project,
+    Session,
     Tumble,
     Window,
     column_expr,
 )
 from tidegate.types import Column
 
-_GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
-    "tumble": ("TUMBLE", "TUMBLE(t, INTERVAL '1' MINUTE)"),
-    "hop": ("HOP", "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)"),
+_GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, tuple[str, ...], str]]] = {
+    "tumble": ("TUMBLE", ("a size",), "TUMBLE(t, INTERVAL '1' MINUTE)"),
+    "hop": ("HOP", ("a slide", "a size"), "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)"),
+    "session": ("SESSION", ("a gap",), "SESSION(t, INTERVAL '5' MINUTE)"),
 }
-"""The windows that GROUP BY may have, with an example."""
+"""The windows that GROUP BY may have: what they take behind the time column, and an example."""
 GROUP_WINDOW_CALLS: Final = {
     f"{kind}_{part}": column
     for kind in _GROUP_WINDOWS
@@ -46,7 +54,8 @@ GROUP_WINDOW_CALLS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GroupWindow:
-    """``TUMBLE(column, size [, offset])`` or ``HOP(column, slide, size [, offset])``."""
+    """``TUMBLE(column, size [, offset])``, ``HOP(column, slide, size [, offset])`` or
+    ``SESSION(column, gap)``, whose sessions are those of the other ``keys`` of GROUP BY."""
 
     key: Scalar
     kind: WindowKind
@@ -54,6 +63,7 @@ class GroupWindow:
     step: Scalar | None
     size: Scalar
     offset: Scalar | None
+    keys: tuple[Scalar, ...] = ()
 
     def is_of(self, call: exp.Anonymous) -> bool:
         """Whether ``call``, such as TUMBLE_START(…), is of this window."""
@@ -67,13 +77,9 @@ def group_window(source: Source, query: Query) -> GroupWindow | None:
     for scalar in query.group_by:
         name = scalar.node.name.lower() if isinstance(scalar.node, exp.Anonymous) else ""
         place = source.position(scalar.span)
-        if name == "session":
-            raise UnsupportedError(
-                f"{name.upper()} windows are not there yet", place, hint=LATER[name]
-            )
         if name not in _GROUP_WINDOWS:
             continue
-        kind, example = _GROUP_WINDOWS[name]
+        kind, lengths, example = _GROUP_WINDOWS[name]
         if found is not None:
             raise UnsupportedError(
                 "a query has one window to group by", place, hint="leave one of them out"
@@ -81,10 +87,9 @@ def group_window(source: Source, query: Query) -> GroupWindow | None:
         arguments = [
             Scalar(part, argument_span(part, scalar.span)) for part in scalar.node.expressions
         ]
-        wanted = (
-            ["a time column", "a slide", "a size"] if kind == "HOP" else ["a time column", "a size"]
-        )
-        if len(arguments) - len(wanted) not in (0, 1):
+        further = len(arguments) - 1 - len(lengths)
+        if not 0 <= further <= (kind != "SESSION"):
+            wanted = ["a time column", *lengths]
             raise BindError(
                 f"{kind} in GROUP BY takes {', '.join(wanted[:-1])} and {wanted[-1]}, found"
                 f" {len(arguments)} argument{'s' * (len(arguments) != 1)}",
@@ -92,9 +97,12 @@ def group_window(source: Source, query: Query) -> GroupWindow | None:
                 hint=f"write {example}",
             )
         column, *sizes = arguments
-        offset = sizes.pop() if len(arguments) > len(wanted) else None
+        offset = sizes.pop() if further else None
         step = sizes[0] if len(sizes) == 2 else None
-        found = GroupWindow(scalar, kind, column, step, sizes[-1], offset)
+        keys = tuple(key for key in query.group_by if key is not scalar)
+        found = GroupWindow(
+            scalar, kind, column, step, sizes[-1], offset, keys if kind == "SESSION" else ()
+        )
     return found
 
 
@@ -107,20 +115,22 @@ class WindowPlanner:
 
     def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
         """``relation`` with the columns of the windows."""
+        relation, keys = self._keys(relation, syntax.keys)
         relation, time = self.time_column(relation, syntax.column)
         names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=True)
-        node = self._node(relation, time, syntax, names)
+        node = self._node(relation, time, syntax, names, keys)
         added = (Field((name,), name, time.type) for name in names)
         final = syntax.final or relation.final
         return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
 
     def grouped(self, relation: Relation, window: GroupWindow) -> Relation:
         """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
+        relation, keys = self._keys(relation, window.keys)
         relation, time = self.time_column(relation, window.column)
         names = window_columns(time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=False)
-        node = self._node(relation, time, window, names)
+        node = self._node(relation, time, window, names, keys)
         return replace(relation, node=node, final=True)
 
     def _node(
@@ -129,7 +139,8 @@ class WindowPlanner:
         time: Column,
         syntax: WindowRef | GroupWindow,
         names: tuple[str, ...],
-    ) -> Window:
+        keys: tuple[str, ...],
+    ) -> Window | Session:
         binder = self._binder(relation)
         unit_us = unit_us_in(relation.node, time)
 
@@ -140,14 +151,26 @@ class WindowPlanner:
                 raise BindError(f"the {what} of the windows must be more than 0", place)
             return length
 
-        size = bound(syntax.size, "size")
-        offset = 0
-        if syntax.offset is not None:
-            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
         below = relation.node
         windows = (Column(name, time.type) for name in names)
         schema = (*below.schema, *windows)
         with_time = WINDOW_TIME in names
+        if syntax.kind == "SESSION":
+            gap = bound(syntax.size, "gap")
+            derived = derive(below)[time.name]
+            if derived.lost:
+                raise BindError(
+                    f"'{time.name}' has no watermark, so no session would ever be over",
+                    self._source.position(syntax.column.span),
+                    detail=f"{time.name}: {derived.lost}",
+                    hint=f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
+                    " in CREATE TABLE",
+                )
+            return Session(schema, below, time.name, keys, gap, with_time)
+        size = bound(syntax.size, "size")
+        offset = 0
+        if syntax.offset is not None:
+            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
         if syntax.step is None:
             return Tumble(schema, below, time.name, size, offset, with_time)
         what = "slide" if syntax.kind == "HOP" else "step"
@@ -164,6 +187,23 @@ class WindowPlanner:
         return Cumulate(schema, below, time.name, size, offset, with_time, step=step)
 
     def time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+        """The plan column of event times that ``scalar`` names."""
+        relation, column = self._column(relation, scalar)
+        shown = self._source.snippet(scalar.span)
+        require_event_time(self._binder(relation), column, shown, scalar.span)
+        return relation, column
+
+    def _keys(
+        self, relation: Relation, scalars: tuple[Scalar, ...]
+    ) -> tuple[Relation, tuple[str, ...]]:
+        """The plan columns whose sessions are meant."""
+        names = []
+        for scalar in scalars:
+            relation, column = self._column(relation, scalar)
+            names.append(column.name)
+        return relation, tuple(names)
+
+    def _column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column that ``scalar`` names; a projected one for a nested field or more."""
         binder = self._binder(relation)
         shown = self._source.snippet(scalar.span)
@@ -173,9 +213,7 @@ class WindowPlanner:
             found = binder.scope.find(path)
             name = ".".join((*found.field.path, *found.inside))
             if not found.inside:
-                column = relation.node.column_of(found.field.column)
-                require_event_time(binder, column, shown, scalar.span)
-                return relation, column
+                return relation, relation.node.column_of(found.field.column)
             field_path = (*found.field.path, *found.inside)
         else:
             name, field_path = shown, (shown,)
@@ -184,7 +222,6 @@ class WindowPlanner:
         expr = binder.bind(scalar)
         name = unused(name, [column.name for column in schema])
         column = Column(name, expr.type)
-        require_event_time(binder, column, shown, scalar.span)
         columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
         node = Project((*schema, column), relation.node, columns)
         fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
@@ -244,7 +281,7 @@ def without_unused_time(project: Project) -> Project:
 def _without_time(node: Node) -> Node | None:
     """``node`` without ``window_time``; None where it has none, or needs it."""
     match node:
-        case Window(with_time=True):
+        case Window(with_time=True) | Session(with_time=True):
             kept = tuple(column for column in node.schema if column.name != WINDOW_TIME)
             return replace(node, schema=kept, with_time=False)
         case Filter() if WINDOW_TIME not in node.predicate.columns:

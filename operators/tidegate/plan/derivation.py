@@ -20,8 +20,10 @@ from tidegate.plan.nodes import (
     Node,
     Project,
     Scan,
+    Session,
     Sink,
     Sort,
+    Unary,
     WatermarkFilter,
     Window,
 )
@@ -31,6 +33,7 @@ from tidegate.plan.physical import (
     Input,
     MergeRuns,
     PartialAggregate,
+    SessionRows,
     SortRuns,
     Tally,
     WindowPartials,
@@ -57,7 +60,7 @@ class Derived:
     source: str = ""
     how: tuple[str, ...] = ()
     lost: str = ""
-    window: tuple[Window, str] | None = None
+    window: tuple[Window | Session, str] | None = None
 
     @property
     def has_watermark(self) -> bool:
@@ -94,35 +97,39 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
             return {column.name: NONE for column in node.schema} | still
         case Input():
             return dict(ports[node.port]) if ports else _of_input(node)
+        case Unary():
+            return _behind(node, derive(node.input, ports))
+    raise AssertionError(f"no derivation for {type(node).__name__}")
+
+
+def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
+    """What is known behind ``node``, by what is ``below`` it."""
+    match node:
         case WatermarkFilter():
-            columns = derive(node.input, ports) | {node.column: Derived(node.id, node.column)}
+            columns = below | {node.column: Derived(node.id, node.column)}
             return columns | {node.before: BEFORE_THE_ROW} if node.before else columns
         case Project():
-            below = derive(node.input, ports)
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}
         case Window():
-            below = derive(node.input, ports)
             parts = window_columns(node.with_time)
             return below | {part: of_window(node, part, below[node.time_column]) for part in parts}
+        case Session() | SessionRows():
+            return _of_session(node if isinstance(node, Session) else node.session, below)
         case Aggregate():
-            below = derive(node.input, ports)
             return _of_aggregate(node, below, same_window_keys(node, below))
         case PartialAggregate():
-            return _of_keys(node.aggregate, derive(node.input, ports))
+            return _of_keys(node.aggregate, below)
         case WindowPartials():
-            below = derive(node.input, ports)
             pane = below[node.pane]  # the start of a window of its own, of which nobody knows
             time = replace(pane, how=pane.how[1:])
             keys = {key: of_window(node.window, part, time) for key, part in node.parts}
             return _of_keys(node.aggregate, below | keys)
         case FinalAggregate():
-            return _of_aggregate(node.aggregate, derive(node.input, ports), node.derived)
-        case Sort():
-            return _of_sort(node, derive(node.input, ports))
-        case SortRuns() | MergeRuns():
-            return _of_sort(node.sort, derive(node.input, ports))
+            return _of_aggregate(node.aggregate, below, node.derived)
+        case Sort() | SortRuns() | MergeRuns():
+            return _of_sort(node if isinstance(node, Sort) else node.sort, below)
         case Filter() | Sink() | Tally() | Exchange():
-            return derive(node.input, ports)
+            return below
     raise AssertionError(f"no derivation for {type(node).__name__}")
 
 
@@ -159,7 +166,18 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     return replace(derived, how=(step, *derived.how), window=None)
 
 
-def of_window(node: Window, part: str, time: Derived) -> Derived:
+def _of_session(node: Session, below: Columns) -> dict[str, Derived]:
+    result = {
+        name: derived
+        if name == node.time_column or derived.lost
+        else Derived(lost="rows leave when their session is over")
+        for name, derived in below.items()
+    }
+    parts = window_columns(node.with_time)
+    return result | {part: of_window(node, part, below[node.time_column]) for part in parts}
+
+
+def of_window(node: Window | Session, part: str, time: Derived) -> Derived:
     """One of the columns that ``node`` adds, by what is known of its time column."""
     if time.lost:
         return time
@@ -169,7 +187,7 @@ def of_window(node: Window, part: str, time: Derived) -> Derived:
 
 
 def window_columns(with_time: bool) -> tuple[str, ...]:
-    """The columns that a `Window` adds."""
+    """The columns that a `Window` or a `Session` adds."""
     return (WINDOW_START, WINDOW_END, WINDOW_TIME) if with_time else (WINDOW_START, WINDOW_END)
 
 
@@ -212,10 +230,12 @@ def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], 
     return tuple(found)
 
 
-def _from_end(node: Window) -> dict[str, int]:
+def _from_end(node: Window | Session) -> dict[str, int]:
     """The columns of windows that lie at one distance from their ends: how far behind."""
     found = {WINDOW_END: 0, WINDOW_TIME: -MILLISECOND_US}
-    return found if isinstance(node, Cumulate) else {**found, WINDOW_START: -node.size}
+    if isinstance(node, Cumulate | Session):
+        return found
+    return {**found, WINDOW_START: -node.size}
 
 
 def _of_sort(node: Sort, below: Columns) -> dict[str, Derived]:

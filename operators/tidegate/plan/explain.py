@@ -113,6 +113,8 @@ class _Part:
                 for call in node.aggregate.calls:
                     if call.distinct:
                         yield f"state: in each, the distinct values of {call.argument}"
+            case physical.SessionRows():
+                yield "state: the rows of sessions that are not over"
             case physical.SortRuns():
                 column = node.sort.column
                 yield f"state: the rows whose {column} is not below the watermark"
@@ -177,6 +179,10 @@ def _name(node: nodes.Node) -> str:
         case nodes.Window():
             time = ", with window_time" * node.with_time
             return f"{type(node).__name__} {node.time_column} by {_bounds(node)}{time}"
+        case physical.SessionRows():
+            session = node.session
+            by = f" by {', '.join(session.keys)}" if session.keys else ""
+            return f"Session {session.time_column}{by}, gap {_length(session, session.gap)}"
         case physical.Tally():
             return f"Tally rows used of account {node.account}"
         case physical.PartialAggregate():
@@ -263,7 +269,7 @@ def _bounds(node: nodes.Window) -> str:
     return size
 
 
-def _length(node: nodes.Window, length: int) -> str:
+def _length(node: nodes.Window | nodes.Session, length: int) -> str:
     if node.column_of(node.time_column).type.startswith("TIMESTAMP"):
         return f"{length / 1e6:g} s"
     return str(length)

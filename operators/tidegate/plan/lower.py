@@ -4,6 +4,7 @@ Each rule is one branch of `lower`:
 
 - an aggregation becomes a partial one, an exchange by the hash of its keys, a final one; over
   overlapping windows the partial one is by panes, which the windows share (`panes`);
+- sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - the stateless part of a branch over a source ends in a `Tally`, which counts for S7;
 - without push-down, an exchange by split stands below the lowest watermark filter, which then
@@ -21,6 +22,7 @@ from tidegate.plan.nodes import (
     Node,
     Project,
     Scan,
+    Session,
     Sink,
     Sort,
     Tumble,
@@ -35,6 +37,7 @@ from tidegate.plan.physical import (
     FinalAggregate,
     MergeRuns,
     PartialAggregate,
+    SessionRows,
     SortRuns,
     Tally,
     WindowPartials,
@@ -44,23 +47,25 @@ from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
 _ORDERED_CALLS = ("first_value", "last_value")
 
 
-def lower(node: Node, pushdown: bool) -> Node:
-    """The physical tree of a logical one."""
+def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
+    """The physical tree of a logical one; ``keep`` are the hidden columns asked for above it."""
     match node:
         case Scan():
             return node
         case WatermarkFilter():
-            below = lower(node.input, pushdown)
+            below = lower(node.input, pushdown, keep)
             if not pushdown and not _has_filter(below):
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
         case Project() | Filter() | Window():
-            return replace(node, input=lower(node.input, pushdown))
+            return replace(node, input=lower(node.input, pushdown, keep))
+        case Session():
+            return _lower_session(node, pushdown, keep)
         case Aggregate():
             return _lower_aggregate(node, pushdown)
         case Sort():
-            return _lower_sort(node, lower(node.input, pushdown))
+            return _lower_sort(node, pushdown)
         case Sink():
             return replace(node, input=_tallied(lower(node.input, pushdown), keep=()))
     raise AssertionError(f"no lowering for {type(node).__name__}")
@@ -71,21 +76,40 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
     hidden = (SPLIT, OFFSET) if ordered else ()
     panes = paned(node)
-    if panes is None:
-        below = _tallied(lower(node.input, pushdown), keep=hidden)
-        partial: Node = PartialAggregate(node.schema, below, node)
-    else:
-        by_pane = panes.aggregate
-        below = _tallied(lower(by_pane.input, pushdown), keep=hidden)
-        partial = PartialAggregate(by_pane.schema, below, by_pane)
+    grouped = node if panes is None else panes.aggregate
+    below = _tallied(lower(grouped.input, pushdown, hidden), keep=hidden)
+    partial: Node = PartialAggregate(grouped.schema, below, grouped)
+    if panes is not None:
         partial = WindowPartials(node.schema, partial, node, panes.window, panes.pane, panes.parts)
-    exchange = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
-    return FinalAggregate(node.schema, exchange, node, derived)
+    if not _are_together(node.input, node.keys):
+        partial = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
+    return FinalAggregate(node.schema, partial, node, derived)
 
 
-def _lower_sort(node: Sort, below: Node) -> Node:
+def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
+    """Whether all rows of ``node`` that are alike in ``keys`` are in one actor already."""
+    match node:
+        case Session():
+            return set(node.keys) <= set(keys)
+        case Filter():
+            return _are_together(node.input, keys)
+        case Project():
+            given = [expr for name, expr in node.columns if name in keys and expr.is_column]
+            below = tuple(column for expr in given for column in expr.columns)
+            return _are_together(node.input, below)
+    return False
+
+
+def _lower_session(node: Session, pushdown: bool, keep: tuple[str, ...]) -> Node:
+    below = _tallied(lower(node.input, pushdown, keep), keep)
+    together = Distribution.HASH if node.keys else Distribution.GATHER
+    exchange = Exchange(below.schema, below, together, keys=node.keys, hidden=keep)
+    return SessionRows(node.schema, exchange, node, keep)
+
+
+def _lower_sort(node: Sort, pushdown: bool) -> Node:
     hidden = tuple(tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
-    below = _tallied(below, keep=hidden)
+    below = _tallied(lower(node.input, pushdown, hidden), keep=hidden)
     spread = Exchange(node.schema, below, Distribution.SPREAD, hidden=hidden)
     runs = SortRuns(node.schema, spread, node, hidden)
     gather = Exchange(node.schema, runs, Distribution.GATHER, hidden=hidden)

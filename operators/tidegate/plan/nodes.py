@@ -237,6 +237,20 @@ class Cumulate(Window):
 
 
 @dataclass(frozen=True, slots=True)
+class Session(Unary):
+    """Adds ``window_start`` and ``window_end`` of sessions, for each value of ``keys`` its own.
+
+    A session is ``[first, last + gap)``: its rows are less than ``gap`` apart, and a row exactly
+    one gap later begins the next one (S4). ``with_time`` as of `Window`.
+    """
+
+    time_column: str
+    keys: tuple[str, ...]
+    gap: int
+    with_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One aggregate: ``output`` = ``function(argument)``, over the rows where ``where`` is true.
 

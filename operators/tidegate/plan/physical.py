@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from tidegate.plan.nodes import Aggregate, Node, Sort, Unary, Window
+from tidegate.plan.nodes import Aggregate, Node, Session, Sort, Unary, Window
 
 
 class Distribution(enum.StrEnum):
@@ -79,6 +79,14 @@ class FinalAggregate(Unary):
 
     aggregate: Aggregate
     derived: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRows(Unary):
+    """Keeps rows until their session is over. ``hidden`` are the hidden columns that ride."""
+
+    session: Session
+    hidden: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 from executor_kit import ENGINE, Text, chunks, leaf, values
-from tidegate.executor import sort
-from tidegate.executor.sort import BUCKETS_MAX, Sort
+from tidegate.executor import sort, time_runs
+from tidegate.executor.sort import Sort
+from tidegate.executor.time_runs import BUCKETS_MAX
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Barrier, Chunk, Watermark
@@ -71,7 +72,7 @@ def test_what_waits_survives_a_restart_and_is_not_written_again() -> None:
 def test_a_straddled_bucket_stays_where_it_is_and_its_rows_leave_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sort, "BUCKETS_MAX", 1)  # all in one bucket
+    monkeypatch.setattr(time_runs, "BUCKETS_MAX", 1)  # all in one bucket
     state = MemoryStateTable()
     TEXT.run(a_sort(state), "chunk: 1 a s 0; 5 b s 1; 9 c s 2", "barrier 1")
     (bucket,) = state.buckets()
