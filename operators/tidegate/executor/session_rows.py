@@ -132,10 +132,11 @@ class SessionRows(Executor):
         """The session of each row; one without a time has one of its own, without bounds."""
         groups = self._groups(data)
         order = np.lexsort((times, groups, ~valid))
-        ordered, of = times[order], groups[order]
+        ordered, of, timed = times[order], groups[order], valid[order]
         # Of ascending times the difference fits 64 bits without a sign.
         apart = ordered[1:].view(np.uint64) - ordered[:-1].view(np.uint64)
-        begins = np.concatenate(([True], (of[1:] != of[:-1]) | (apart >= np.uint64(self._gap))))
+        others = (of[1:] != of[:-1]) | (timed[1:] != timed[:-1])
+        begins = np.concatenate(([True], others | (apart >= np.uint64(self._gap))))
         first = np.flatnonzero(begins)
         last = np.append(first[1:], len(order)) - 1
         number = np.cumsum(begins) - 1

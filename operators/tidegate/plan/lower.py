@@ -4,7 +4,7 @@ Each rule is one branch of `lower`:
 
 - an aggregation becomes a partial one, an exchange by the hash of its keys, a final one; over
   overlapping windows the partial one is by panes, which the windows share (`panes`);
-- sessions are kept behind an exchange by the hash of their keys;
+- sessions are kept behind an exchange by the hash of their keys, of rows without what nobody reads;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - the stateless part of a branch over a source ends in a `Tally`, which counts for S7;
 - without push-down, an exchange by split stands below the lowest watermark filter, which then
@@ -29,6 +29,7 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
     Window,
+    column_expr,
 )
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
@@ -58,6 +59,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
+        case Project() if isinstance(node.input, Session):
+            return replace(node, input=_lower_session(_narrowed(node), pushdown, keep))
         case Project() | Filter() | Window():
             return replace(node, input=lower(node.input, pushdown, keep))
         case Session():
@@ -98,6 +101,20 @@ def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
             below = tuple(column for expr in given for column in expr.columns)
             return _are_together(node.input, below)
     return False
+
+
+def _narrowed(node: Project) -> Session:
+    """The sessions below ``node``, of rows that have only what it reads: they are sent and kept."""
+    session = node.input
+    assert isinstance(session, Session)
+    wanted = frozenset(session.keys) | {session.time_column}
+    wanted = wanted.union(*(expr.columns for _, expr in node.columns))
+    kept = tuple(column for column in session.input.schema if column.name in wanted)
+    if len(kept) == len(session.input.schema):
+        return session
+    rows = Project(kept, session.input, tuple((c.name, column_expr(c)) for c in kept))
+    added = session.schema[len(session.input.schema) :]
+    return replace(session, schema=(*kept, *added), input=rows)
 
 
 def _lower_session(node: Session, pushdown: bool, keep: tuple[str, ...]) -> Node:

@@ -81,8 +81,8 @@ def test_null_is_a_key_and_without_keys_there_is_one_session() -> None:
 
 def test_a_row_without_a_time_leaves_at_the_end() -> None:
     state = MemoryStateTable()
-    got = TEXT.run(sessions(state=state), "chunk: a . 0; a 1 1", "watermark t 50", "barrier 1")
-    assert got[0] == "chunk: a 1 1 11 1"
+    got = TEXT.run(sessions(state=state), "chunk: a . 0; a -5 1", "watermark t 50", "barrier 1")
+    assert got[0] == "chunk: a -5 -5 5 1"
     got = TEXT.run(sessions(state=state), "watermark t end finished", "barrier 2")
     assert got[0] == "chunk: a . . . 0"
     assert state.rows == 0
