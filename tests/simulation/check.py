@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from oracle.compare import diff_output
 from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
+from oracle.pair_jobs import PairSpec, random_pair_job
 from tidegate.executor.engine import Engine
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
@@ -25,6 +26,8 @@ from tidegate.plan.nodes import Job
 from tidegate.simulator.run import SimulatedRun, simulate
 
 PAIRED: Final = 8
+PAIRS_EVERY: Final = 3
+"""Of so many seeds one is a job over two tables."""
 _OTHER_WORLD: Final = 1 << 32
 """Added to a seed for the second world of a pair: no seed of a first one."""
 
@@ -66,13 +69,17 @@ class Failure:
 def check_seed(seed: int) -> Failure | None:
     """None when the seed's job gives what the oracle says."""
     shape = Shape.draw(Random(seed))
-    spec = random_job(seed, rows_max=shape.rows_max)
+    spec, wanted = _drawn(seed, shape)
     with tempfile.TemporaryDirectory(prefix="tidegate-sim-") as directory:
-        file = write(spec, Path(directory))
+        file = (
+            write(spec, Path(directory))
+            if isinstance(spec, JobSpec)
+            else spec.write(Path(directory))
+        )
         choices = [str(shape)]
         try:
             job = compile_sql(file.read_text("utf-8"), str(file), {})
-            difference = _check(spec, job, shape, seed, choices)
+            difference = _check(wanted, job, shape, seed, choices)
         except Exception:
             difference = traceback.format_exc()
         if difference:
@@ -81,9 +88,17 @@ def check_seed(seed: int) -> Failure | None:
     return None
 
 
-def _check(spec: JobSpec, job: Job, shape: Shape, seed: int, choices: list[str]) -> str:
+def _drawn(seed: int, shape: Shape) -> tuple[JobSpec | PairSpec, Expected]:
+    """The seed's job, over one table or two, and what it must give."""
+    if seed % PAIRS_EVERY == PAIRS_EVERY - 1:
+        pairs = random_pair_job(seed, rows_max=min(shape.rows_max, 25))
+        return pairs, pairs.expected()
+    spec = random_job(seed, rows_max=shape.rows_max)
+    return spec, expected(spec)
+
+
+def _check(wanted: Expected, job: Job, shape: Shape, seed: int, choices: list[str]) -> str:
     """What is wrong with the seed's runs; notes in ``choices`` how they went."""
-    wanted = expected(spec)
     run = _run(job, shape, seed, choices)
     difference = diff_job(wanted, run.outputs, ledger_of(run), run.total)
     if difference or seed % PAIRED:

@@ -1,4 +1,4 @@
-"""The contract of an executor: messages in, messages out, one input, no clock, no I/O.
+"""The contract of an executor: messages in, messages out, no clock, no I/O.
 
 An executor is pushed one message at a time and answers with the messages that follow from it, in
 order. It owns no thread and asks nobody: state comes as a `StateTable`, SQL runs in the `Engine`
@@ -10,6 +10,9 @@ On a barrier an executor flushes what it held, repeats the current watermark of 
 it emits one for (downstream may rely on each input speaking in every epoch, S2), writes its state,
 and passes the barrier on last.
 
+Most operators have one input. One with several, a `Junction`, is told by which of its ports a
+message comes, and its epoch ends with the last port's barrier.
+
 Cross-cutting checks (schema, epoch order, monotone watermarks, no row below the watermark) are not
 here: see `checked`.
 """
@@ -17,18 +20,34 @@ here: see `checked`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tidegate.types import Barrier, Chunk, Message, Rejected, Schema, SplitStatus, Watermark
+import pyarrow as pa
+
+from tidegate.errors import InvariantError
+from tidegate.types import (
+    END,
+    Barrier,
+    Chunk,
+    Message,
+    Rejected,
+    Schema,
+    SplitStatus,
+    Status,
+    Watermark,
+)
 
 
 class Executor(ABC):
     """One operator at work. ``schema`` is the schema of the chunks that it emits."""
 
     schema: Schema
+    ports: int = 1
+    """How many inputs it has."""
 
-    def process(self, message: Message) -> Iterator[Message]:
-        """Takes one message, gives what follows from it."""
+    def process(self, message: Message, port: int = 0) -> Iterator[Message]:
+        """Takes one message of the input ``port``, gives what follows from it."""
+        del port
         match message:
             case Chunk():
                 return self.on_chunk(message)
@@ -56,3 +75,57 @@ class Executor(ABC):
     def on_split_status(self, status: SplitStatus) -> Iterator[Message]:
         """Only inside the pipeline of one split. The default passes it on."""
         yield status
+
+
+class Junction(Executor):
+    """An operator with several inputs. Rows, watermarks and barriers of single ports stay in it."""
+
+    def __init__(self, ports: int) -> None:
+        self.ports = ports
+        self._ended: set[int] = set()  # ports whose barrier has come
+
+    def process(self, message: Message, port: int = 0) -> Iterator[Message]:
+        match message:
+            case Chunk():
+                return self.on_rows(port, message.data)
+            case Watermark():
+                return self.on_word(port, message)
+            case Barrier():
+                self._ended.add(port)
+                if len(self._ended) < self.ports:
+                    return iter(())
+                self._ended.clear()
+                return self.on_barrier(message)
+            case _:
+                return super().process(message, port)
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        raise InvariantError(f"{type(self).__name__}: rows without a port", detail=str(chunk))
+
+    @abstractmethod
+    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
+        """Rows arrived on ``port``."""
+
+    @abstractmethod
+    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        """A watermark arrived on ``port``."""
+
+
+def least(words: Sequence[Watermark | None]) -> tuple[int | None, Status]:
+    """What the inputs of a junction promise together, None before all have promised something.
+
+    Other than in a `Merge`, an idle input holds the others back: it may be a table of its own, and
+    when its rows come again, their filter knows nothing of the watermark that went on without them.
+    """
+    if any(word is None for word in words):
+        return None, Status.ACTIVE
+    known = [word for word in words if word is not None]
+    open_ = [word for word in known if word.status is not Status.FINISHED]
+    if not open_:
+        return END, Status.FINISHED
+    is_idle = all(word.status is Status.IDLE for word in open_)
+    status = Status.IDLE if is_idle else Status.ACTIVE
+    values = [word.value for word in open_]
+    if any(value is None for value in values):
+        return None, status
+    return min(value for value in values if value is not None), status

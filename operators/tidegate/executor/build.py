@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
@@ -12,6 +13,7 @@ from tidegate.executor.engine import Engine
 from tidegate.executor.filter import Filter
 from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.hop import Hop
+from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.merge_sort import MergeSort
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.project import Project
@@ -19,11 +21,16 @@ from tidegate.executor.session_rows import SessionRows
 from tidegate.executor.sort import Sort
 from tidegate.executor.tally import Tally
 from tidegate.executor.tumble import Tumble
+from tidegate.executor.union import Union
 from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.window_join import WindowJoin
 from tidegate.executor.window_partials import WindowPartials
 from tidegate.executor.windows import WindowExecutor
-from tidegate.plan import nodes, physical
+from tidegate.plan import joins, nodes, physical
 from tidegate.state import StateTable
+
+_SIDES: Final = ("left", "right")
+"""What the state tables of a join's ports are called, behind the operator's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,11 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return Filter(node, engine)
         case nodes.Window():
             return _windows(node)
+        case joins.Union():
+            return Union(node)
+        case joins.Join():
+            join = WindowJoin if node.at_one_time else IntervalJoin
+            return join(node, engine, lambda port: context.state(f"{name}.{_SIDES[port]}"))
         case physical.Tally():
             return Tally(
                 node.account,

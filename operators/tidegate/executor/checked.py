@@ -7,7 +7,8 @@ What is checked, of each message that the operator emits:
 - a watermark never falls, nor is it taken back (a value, then None);
 - no row is below the last watermark that was emitted for one of its columns (S1, strict: a row at
   the watermark is fine, a NULL is below nothing);
-- barriers' epochs strictly rise; a barrier is passed on once, as the last message of its epoch.
+- barriers' epochs strictly rise; a barrier is passed on once, as the last message of its epoch,
+  when it has come on all ports.
 
 A failure raises InvariantError with operator, column and values. From then on the operator is
 silent: every further message raises the same error, nothing is computed on a broken stream.
@@ -36,23 +37,26 @@ class Checked(Executor):
         self._operator = type(executor).__name__
         self._types: pa.Schema | None = None
         self._watermarks: dict[str, int] = {}
-        self._epoch: int | None = None
+        self.ports = executor.ports
+        self._epochs: dict[int, int] = {}  # by port
         self._failure: InvariantError | None = None
 
-    def process(self, message: Message) -> Iterator[Message]:
+    def process(self, message: Message, port: int = 0) -> Iterator[Message]:
         """Takes one message, gives what follows from it once it is checked."""
         if self._failure is not None:
             raise self._failure
         if isinstance(message, Barrier):
-            self._check_epoch(message)
+            self._check_epoch(message, port)
         passed: Message | None = None
-        for emitted in self.inner.process(message):
+        for emitted in self.inner.process(message, port):
             if isinstance(passed, Barrier):
                 self._fail(f"{type(emitted).__name__} behind the barrier", f"epoch {passed.epoch}")
             self._check(emitted, message)
             passed = emitted
             yield emitted
-        if isinstance(message, Barrier) and passed != message:
+        if not isinstance(message, Barrier) or not self._has_ended(message):
+            return
+        if passed != message:
             self._fail("the barrier was not passed on", f"epoch {message.epoch}")
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
@@ -65,13 +69,19 @@ class Checked(Executor):
                 self._check_rows(emitted.data)
             case Watermark():
                 self._check_watermark(emitted)
-            case Barrier() if emitted != cause:
+            case Barrier() if emitted != cause or not self._has_ended(emitted):
                 self._fail("a barrier that did not come", f"epoch {emitted.epoch}")
 
-    def _check_epoch(self, barrier: Barrier) -> None:
-        if self._epoch is not None and barrier.epoch <= self._epoch:
-            self._fail("epochs do not rise", f"epoch {barrier.epoch} after {self._epoch}")
-        self._epoch = barrier.epoch
+    def _check_epoch(self, barrier: Barrier, port: int) -> None:
+        last = self._epochs.get(port)
+        if last is not None and barrier.epoch <= last:
+            self._fail("epochs do not rise", f"epoch {barrier.epoch} after {last}")
+        self._epochs[port] = barrier.epoch
+
+    def _has_ended(self, barrier: Barrier) -> bool:
+        """Whether ``barrier`` has come on all ports."""
+        ended = [port for port, epoch in self._epochs.items() if epoch == barrier.epoch]
+        return len(ended) == self.ports
 
     def _check_schema(self, data: pa.Table) -> None:
         declared = [column.name for column in self.schema]

@@ -1,7 +1,8 @@
 """A pipeline: executors of one actor, wired as the plan's nodes are.
 
-Every executor has one input and any number of consumers. A message that is pushed behind a node
-runs through all that hangs on it, depth first, before the next message is looked at.
+An executor has one input or several, called ports, and any number of consumers. A message that is
+pushed behind a node runs through all that hangs on it, depth first, before the next message is
+looked at.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ class Pipeline:
             node: type(getattr(executor, "inner", executor)).__name__
             for node, executor in executors.items()
         }
-        self._consumers: dict[int, list[int]] = {}
+        self._consumers: dict[int, list[tuple[int, int]]] = {}  # (consumer, its port)
         for node in executors:
-            (entry,) = below[node]
-            self._consumers.setdefault(entry, []).append(node)
+            for port, entry in enumerate(below[node]):
+                self._consumers.setdefault(entry, []).append((node, port))
 
     def push_behind(self, node: int, message: Message) -> Iterator[tuple[int, Message]]:
         """Runs ``message``, an output of ``node``, through the rest: (exit node, message)."""
@@ -43,10 +44,10 @@ class Pipeline:
             return
         if node in self._exits:
             yield node, message
-        for consumer in self._consumers.get(node, ()):
+        for consumer, port in self._consumers.get(node, ()):
             executor = self.executors[consumer]
             phase = self._names[consumer]
             with PHASES.phase(phase):  # some do their work when called, some as results are taken
-                results = executor.process(message)
+                results = executor.process(message, port)
             for result in PHASES.timed(phase, results):
                 yield from self.push_behind(consumer, result)

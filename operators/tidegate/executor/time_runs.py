@@ -29,8 +29,11 @@ def append_by_time(
     data: pa.Table,
     column: str,
     merge: Callable[[list[pa.Table]], pa.Table] = pa.concat_tables,
-) -> None:
-    """Appends the rows of ``data`` by ``column``; ``merge`` makes one run of several."""
+) -> dict[int, int]:
+    """Appends the rows of ``data`` by ``column``; ``merge`` makes one run of several.
+
+    Gives the buckets that have got rows, each with the largest time among these.
+    """
     times, valid = event_times(data.column(column))
     order = np.lexsort((times, ~valid))
     data, times = data.take(pa.array(order)), times[order]
@@ -40,10 +43,13 @@ def append_by_time(
     buckets[timed:] = NULL_BUCKET
     steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
     bounds = [0, *steps.tolist(), len(buckets)]
+    largest = {}
     for start, stop in pairwise(bounds):
         bucket = int(buckets[start])
         state.append(bucket, data.slice(start, stop - start))
         compact(state, bucket, merge)
+        largest[bucket] = int(times[stop - 1])
+    return largest
 
 
 def _width_bits(times: Int64s) -> int:

@@ -30,9 +30,7 @@ def assign_accounts(sinks: list[Sink]) -> list[Sink]:
 def _assigned(node: Node, chains: dict[str, list[Node]]) -> Node:
     if isinstance(node, WatermarkFilter | Scan):
         return _named(node, _account(node, chains))
-    if isinstance(node, Unary):
-        return replace(node, input=_assigned(node.input, chains))
-    return node
+    return node.on([_assigned(below, chains) for below in node.inputs])
 
 
 def _account(chain: Node, chains: dict[str, list[Node]]) -> str:

@@ -23,6 +23,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Query
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
+from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -36,7 +37,7 @@ from tidegate.plan.nodes import (
     Window,
     column_expr,
 )
-from tidegate.types import Column
+from tidegate.types import Column, Schema
 
 
 def with_watermarks_before(
@@ -81,10 +82,10 @@ def share_watermarks_before(sinks: list[Sink]) -> list[Sink]:
 def _shared(node: Node, asked: dict[WatermarkFilter, WatermarkFilter]) -> Node:
     if isinstance(node, WatermarkFilter) and node in asked:
         node = asked[node]
-    if not isinstance(node, Unary):
-        return node
-    below = _shared(node.input, asked)
-    return _over(node, below)
+    below = [_shared(part, asked) for part in node.inputs]
+    if isinstance(node, Unary):
+        return _over(node, *below)
+    return node.on([_with_schema(b, was.schema) for b, was in zip(below, node.inputs, strict=True)])
 
 
 def _calls(source: Source, query: Query) -> Iterator[tuple[exp.Anonymous, Span]]:
@@ -127,11 +128,12 @@ def _carried(
                 raise _without_watermark(source, relation, column, span)
             below, name = _carried(source, relation, node.input, column, span)
             return _over(node, below), name
-        case Aggregate() | Session() | Sort():
+        case Aggregate() | Session() | Sort() | Join() | Union():
             raise UnsupportedError(
-                "grouped and sorted rows are of no split, so CURRENT_WATERMARK is not known",
+                "rows that are grouped, sorted, joined or united are of no split, so"
+                " CURRENT_WATERMARK is not known",
                 source.position(span),
-                hint="write it inside the query that groups: max(CURRENT_WATERMARK(t))",
+                hint="write it in a query on the table: SELECT …, CURRENT_WATERMARK(t) AS w FROM t",
             )
     raise _without_watermark(source, relation, column, span)
 
@@ -149,10 +151,14 @@ def _over(node: Unary, below: Node) -> Node:
             return replace(node, schema=(*below.schema, *own), input=below)
         case Project():
             return replace(node, input=below)
-    if below.schema != node.input.schema:
-        columns = tuple((column.name, column_expr(column)) for column in node.input.schema)
-        below = Project(node.input.schema, below, columns)
-    return replace(node, input=below)
+    return replace(node, input=_with_schema(below, node.input.schema))
+
+
+def _with_schema(node: Node, schema: Schema) -> Node:
+    """``node`` without the columns that ``schema`` has not."""
+    if node.schema == schema:
+        return node
+    return Project(schema, node, tuple((column.name, column_expr(column)) for column in schema))
 
 
 def _without_watermark(source: Source, relation: Relation, column: str, span: Span) -> SqlError:

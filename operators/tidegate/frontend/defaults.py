@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from tidegate.errors import BindError, Position
 from tidegate.frontend.watermarks import is_default
+from tidegate.plan.joins import Join
 from tidegate.plan.nodes import (
     Aggregate,
     Node,
@@ -26,7 +27,6 @@ from tidegate.plan.nodes import (
     Sink,
     Sort,
     Table,
-    Unary,
     WatermarkFilter,
 )
 
@@ -45,9 +45,7 @@ def without_defaults(node: Node) -> Node:
     """``node`` without the default watermark, unless something below asks for it."""
     if isinstance(node, WatermarkFilter) and is_default(node) and not node.before:
         return without_defaults(node.input)
-    if isinstance(node, Unary):
-        return replace(node, input=without_defaults(node.input))
-    return node
+    return node.on([without_defaults(below) for below in node.inputs])
 
 
 def is_aligned(table: Table) -> bool:
@@ -79,7 +77,7 @@ def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
 
 def _waits(sink: Sink) -> bool:
     for node in sink.walk():
-        if isinstance(node, Aggregate | Session | Sort):
+        if isinstance(node, Aggregate | Session | Sort | Join):
             return True
         if isinstance(node, WatermarkFilter) and node.before:
             return True

@@ -19,12 +19,14 @@ from tidegate.frontend.syntax import (
     CreateTable,
     CreateView,
     Item,
+    JoinRef,
     Option,
     OrderItem,
     Query,
     Scalar,
 )
 from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.unions import UnionPlanner
 from tidegate.frontend.windows import (
     GroupWindow,
     group_window,
@@ -32,6 +34,7 @@ from tidegate.frontend.windows import (
     without_unused_time,
 )
 from tidegate.plan.derivation import derive
+from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT, Column
 
@@ -61,6 +64,7 @@ class QueryPlanner:
     ) -> None:
         self._source = source
         self._checker = checker
+        self._unions = UnionPlanner(source, checker)
         self._relations = RelationPlanner(source, catalog, checker, hints, settings, self)
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
@@ -69,11 +73,17 @@ class QueryPlanner:
         self._check_clauses(query, env, top)
         for cte in query.ctes:
             env = env.with_cte(cte)
+        if query.further:
+            return self._united(query, env)
         assert query.source is not None
-        relation = self._relations.plan(query.source, env)
+        where = query.where
+        if isinstance(query.source, JoinRef):
+            relation, where = self._relations.joined(query.source, env, where)
+        else:
+            relation = self._relations.plan(query.source, env)
         relation = with_watermarks_before(self._source, self._checker, relation, query)
-        if query.where is not None:
-            relation = replace(relation, node=self._filter(relation, query.where))
+        if where is not None:
+            relation = replace(relation, node=self._filter(relation, where))
         binder = self._binder(relation)
         keys: tuple[str, ...] | None = None
         if query.group_by or query.having or has_aggregate(query):
@@ -96,6 +106,21 @@ class QueryPlanner:
             result = self._sorted(query, node, outputs, bind, keys)
         else:
             result = _projected(node, outputs)
+        return replace(result, final=relation.final)
+
+    def _united(self, query: Query, env: Environment) -> Relation:
+        """The parts of a UNION ALL as one relation, in their order if it has one."""
+        first = replace(query, further=(), order_by=(), emit=False, ctes=())
+        parts = [(part, self.plan(part, env)) for part in (first, *query.further)]
+        relation = self._unions.united(parts)
+        if not query.order_by:
+            return relation
+        outputs = [
+            Output(known.path, known.column, column_expr(Column(known.column, known.type)))
+            for known in relation.fields
+        ]
+        bind = self._binder(relation).bind
+        result = self._sorted(query, relation.node, outputs, bind, None)
         return replace(result, final=relation.final)
 
     def check_table(self, entry: CreateTable) -> Relation:
@@ -179,18 +204,22 @@ class QueryPlanner:
     def _outputs(self, item: Item, relation: Relation, bind: Bind) -> list[Output]:
         if item.value is not None:
             return [self._computed(item, bind)]
-        if item.qualifier is not None and not matches(item.qualifier, relation.alias):
-            raise BindError(
-                f"unknown table '{item.qualifier.text}'",
-                self._source.position(item.qualifier.span),
-                hint=f"did you mean '{relation.alias}'?" if relation.alias else "write '*'",
-            )
+        fields = relation.fields
+        if item.qualifier is not None:
+            fields = relation.of(item.qualifier)
+            if not fields:
+                known = " or ".join(f"'{table}'" for table in relation.tables)
+                raise BindError(
+                    f"unknown table '{item.qualifier.text}'",
+                    self._source.position(item.qualifier.span),
+                    hint=f"did you mean {known}?" if known else "write '*'",
+                )
         return [
             Output(
                 field.path, field.column, column_expr(Column(field.column, field.type)),
                 field.hidden,
             )
-            for field in relation.fields
+            for field in fields
         ]  # fmt: skip
 
     def _computed(self, item: Item, bind: Bind) -> Output:
@@ -261,11 +290,14 @@ class QueryPlanner:
         Of rows that stand in several windows, these too.
         """
         own: tuple[str, ...] = ()
-        if keys is None and not any(isinstance(part, Aggregate) for part in node.walk()):
+        if keys is None and not any(isinstance(part, Aggregate | Join) for part in node.walk()):
             own, keys = (SPLIT, OFFSET), repeated_by(node)
         if keys is None:
             return tuple(output.column for output in outputs)
         ties = list(own)
+        if any(isinstance(part, Union) for part in node.walk()):
+            ties += [output.column for output in outputs]  # a row may be in several parts
+            keys = ()
         for key in keys:
             value = column_expr(node.column_of(key))
             known = next((out for out in outputs + extras if out.value.sql == value.sql), None)

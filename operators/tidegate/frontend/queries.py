@@ -11,10 +11,12 @@ from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
 from tidegate.frontend.hints import take_hints
+from tidegate.frontend.join_syntax import parse_joins
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import (
     Cte,
     Item,
+    JoinRef,
     Name,
     OrderItem,
     Query,
@@ -28,8 +30,6 @@ from tidegate.frontend.syntax import (
 )
 
 _LATER_CLAUSES: Final = {
-    "JOIN": ("joins are not there yet", "write each side into a table of its own"),
-    "UNION": ("UNION is not there yet", "write one INSERT INTO for each part"),
     "INTERSECT": ("INTERSECT is not there yet", "filter with WHERE"),
     "EXCEPT": ("EXCEPT is not there yet", "filter with WHERE"),
     "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
@@ -39,7 +39,6 @@ _LATER_CLAUSES: Final = {
     "QUALIFY": ("QUALIFY is not there yet", "use HAVING over FROM TUMBLE(…)"),
     "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
 }
-_JOINS: Final = ("LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "JOIN")
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
     "TUMBLE": ("TUMBLE", ""),
     "HOP": ("HOP", "SLIDE"),
@@ -62,9 +61,14 @@ def parse_query(cursor: Cursor) -> Query:
     """A query, with its WITH clause and EMIT ON WINDOW CLOSE."""
     start = cursor.span
     ctes = _ctes(cursor) if cursor.at("WITH") else ()
-    if cursor.accept("("):
+    if cursor.at("("):
+        cursor.expect("(")
         query = parse_query(cursor)
         cursor.expect(")", why="after the query")
+        if cursor.at("UNION"):
+            raise _later(
+                cursor, "UNION ALL behind parentheses is not there yet", "leave the first ones out"
+            )
         if ctes:
             raise UnsupportedError(
                 "WITH before a query in parentheses is not there yet",
@@ -72,30 +76,48 @@ def parse_query(cursor: Cursor) -> Query:
                 hint="leave the parentheses out",
             )
         return query
+    query = _select(cursor, ctes)
+    further = []
+    while cursor.at("UNION"):
+        if not cursor.accept("UNION", "ALL"):
+            raise _later(cursor, "UNION would have to remove duplicates", "write UNION ALL")
+        further.append(_part(cursor))
+    order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
+    emit = take_emit(cursor)
+    _refuse_later_clauses(cursor)
+    span = start.to(cursor.previous_span)
+    return replace(query, order_by=order_by, emit=emit, span=span, further=tuple(further))
+
+
+def _part(cursor: Cursor) -> Query:
+    """One part of a UNION ALL."""
+    if not cursor.at("("):
+        return _select(cursor, ())
+    cursor.expect("(")
+    query = parse_query(cursor)
+    cursor.expect(")", why="after the query")
+    return query
+
+
+def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
+    """A query up to its HAVING clause."""
+    start = cursor.span
     cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
     if cursor.at("DISTINCT"):
         raise _later(cursor, "DISTINCT is not there yet", "group by all columns")
     cursor.accept("ALL")
     items = _items(cursor)
-    source = None
-    if cursor.accept("FROM"):
-        source = parse_relation(cursor)
-        cursor.accept(",")  # the RFC writes `FROM WATERMARK(…), WHERE`
-        if cursor.at_name() or cursor.at("("):
-            raise _later(cursor, *_LATER_CLAUSES["JOIN"])
+    source = parse_from(cursor) if cursor.accept("FROM") else None
     where = parse_scalar(cursor, "a condition") if cursor.accept("WHERE") else None
     group_span, group_by = cursor.span, tuple[Scalar, ...]()
     if cursor.accept("GROUP BY"):
         group_by = _group_by(cursor)
         group_span = group_span.to(cursor.previous_span)
     having = parse_scalar(cursor, "a condition") if cursor.accept("HAVING") else None
-    order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
-    emit = take_emit(cursor)
-    _refuse_later_clauses(cursor)
     span = start.to(cursor.previous_span)
     return Query(
-        ctes, items, source, where, group_by, group_span if group_by else None, having, order_by,
-        emit, span,
+        ctes, items, source, where, group_by, group_span if group_by else None, having, (), False,
+        span,
     )  # fmt: skip
 
 
@@ -116,6 +138,11 @@ def at_query(cursor: Cursor) -> bool:
     return cursor.word(ahead) in ("SELECT", "WITH")
 
 
+def parse_from(cursor: Cursor) -> Relation:
+    """What stands in FROM: a relation, or several joined."""
+    return parse_joins(cursor, parse_relation(cursor), parse_relation)
+
+
 def parse_relation(cursor: Cursor) -> Relation:
     """What may stand where a table may stand, with its alias."""
     start = cursor.span
@@ -124,7 +151,7 @@ def parse_relation(cursor: Cursor) -> Relation:
             query = parse_query(cursor)
             cursor.expect(")", why="after the query")
             return SubqueryRef(query, _alias(cursor), start.to(cursor.previous_span))
-        relation = parse_relation(cursor)
+        relation = parse_from(cursor)
         cursor.expect(")", why="after the table")
         return _renamed(cursor, relation, start)
     if cursor.accept("TABLE", "("):
@@ -149,6 +176,8 @@ def parse_relation(cursor: Cursor) -> Relation:
 
 def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
     """``relation`` under the alias that may stand behind its parenthesis."""
+    if isinstance(relation, JoinRef):
+        return relation
     alias = _alias(cursor) or relation.alias
     return replace(relation, alias=alias, span=start.to(cursor.previous_span))
 
@@ -363,8 +392,6 @@ def _order_by(cursor: Cursor) -> tuple[OrderItem, ...]:
 
 def _refuse_later_clauses(cursor: Cursor) -> None:
     word = cursor.word()
-    if word in _JOINS:
-        raise _later(cursor, *_LATER_CLAUSES["JOIN"])
     if word in _LATER_CLAUSES:
         raise _later(cursor, *_LATER_CLAUSES[word])
 

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.catalog import Catalog
 from tidegate.frontend.defaults import without_defaults
+from tidegate.frontend.joins import JoinPlanner
 from tidegate.frontend.scope import Relation, matches
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
     CreateView,
     Cte,
+    JoinRef,
     Option,
     Query,
+    Scalar,
     SubqueryRef,
     TableRef,
     WatermarkRef,
@@ -28,6 +31,7 @@ from tidegate.frontend.tables import TablePlanner
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner
 from tidegate.frontend.windows import WindowPlanner
+from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Aggregate, Scan, Session, Sort, Window
 
 if TYPE_CHECKING:
@@ -61,6 +65,7 @@ class RelationPlanner:
         self._catalog = catalog
         self._queries = queries
         self.windows = WindowPlanner(source, checker)
+        self._joins = JoinPlanner(source, checker)
         self._watermarks = WatermarkPlanner(source, checker, settings, self.windows)
         self.tables = TablePlanner(source, catalog, checker, hints, settings, self._watermarks)
 
@@ -70,13 +75,27 @@ class RelationPlanner:
             case TableRef():
                 return self._table_ref(syntax, env).named(syntax.alias)
             case SubqueryRef():
-                return replace(self._queries.plan(syntax.query, env), alias="").named(syntax.alias)
+                return self._queries.plan(syntax.query, env).called("").named(syntax.alias)
             case WindowRef():
                 self._check_emit(syntax, env)
                 below = self.plan(syntax.input, env)
                 return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
+            case JoinRef():
+                return self.joined(syntax, env, None)[0]
+
+    def joined(
+        self, syntax: JoinRef, env: Environment, where: Scalar | None
+    ) -> tuple[Relation, Scalar | None]:
+        """A join, and what is left of the condition of WHERE above it.
+
+        Tables with a comma between them are joined by that condition.
+        """
+        left, right = self.plan(syntax.left, env), self.plan(syntax.right, env)
+        if syntax.condition is None and not syntax.using and where is not None:
+            return self._joins.joined(left, right, replace(syntax, condition=where)), None
+        return self._joins.joined(left, right, syntax), where
 
     def _check_emit(self, syntax: WindowRef, env: Environment) -> None:
         """Where a session ends is known only when it is over."""
@@ -93,12 +112,12 @@ class RelationPlanner:
             if matches(syntax.name, cte.name.text):
                 inner = replace(outer, emit=env.emit)
                 if isinstance(cte.body, Query):
-                    return replace(self._queries.plan(cte.body, inner), alias=cte.name.text)
-                return replace(self.plan(cte.body, inner), alias=cte.name.text)
+                    return self._queries.plan(cte.body, inner).called(cte.name.text)
+                return self.plan(cte.body, inner).called(cte.name.text)
         entry = self._catalog.find(syntax.name)
         if isinstance(entry, CreateView):
             return self.view(entry, env)
-        return replace(self.tables.read(entry), alias=entry.name.text)
+        return self.tables.read(entry).called(entry.name.text)
 
     def view(self, view: CreateView, env: Environment) -> Relation:
         """The query of a view, with its names."""
@@ -116,18 +135,18 @@ class RelationPlanner:
                 for field, name in zip(visible, view.columns, strict=True)
             ]
             relation = replace(relation, fields=tuple(renamed))
-        return replace(relation, alias=view.name.text)
+        return relation.called(view.name.text)
 
     def _watermark(self, syntax: WatermarkRef, env: Environment) -> Relation:
         relation = self.plan(syntax.input, env)
         nodes = list(relation.node.walk())
         scan = next((node for node in nodes if isinstance(node, Scan)), None)
-        stateful = any(isinstance(node, Aggregate | Session | Sort) for node in nodes)
+        stateful = any(isinstance(n, Aggregate | Session | Sort | Join | Union) for n in nodes)
         if scan is None or stateful:
             raise UnsupportedError(
-                "WATERMARK over grouped or sorted rows is not there yet",
+                "WATERMARK over rows that are grouped, sorted, joined or united is not there yet",
                 self._source.position(syntax.span),
-                hint="put WATERMARK around the table, inside the query that groups",
+                hint="put WATERMARK around the table, inside that query",
             )
         if any(isinstance(node, Window) and node.pane < node.size for node in nodes):
             raise UnsupportedError(

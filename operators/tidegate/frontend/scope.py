@@ -17,13 +17,14 @@ class Field:
     """A column that can be named. ``path`` is how (``a`` or ``a.b.c``), ``column`` the plan's.
 
     A nested time column is a plan column of its own: it has a path of several names and is
-    ``hidden`` from ``*``.
+    ``hidden`` from ``*``. ``table`` is the name of its table in a join.
     """
 
     path: tuple[str, ...]
     column: str
     type: str
     hidden: bool = False
+    table: str = ""
 
     @property
     def name(self) -> str:
@@ -46,7 +47,22 @@ class Relation:
     before: tuple[tuple[str, str], ...] = ()
 
     def named(self, alias: Name | None) -> Relation:
-        return self if alias is None else replace(self, alias=alias.text)
+        return self if alias is None else self.called(alias.text)
+
+    def called(self, alias: str) -> Relation:
+        """The relation under one name."""
+        fields = tuple(replace(field, table="") for field in self.fields)
+        return replace(self, fields=fields, alias=alias)
+
+    def of(self, table: Name) -> tuple[Field, ...]:
+        """The fields that can be named as those of ``table``."""
+        return tuple(field for field in self.fields if matches(table, field.table or self.alias))
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables in it."""
+        names = (field.table or self.alias for field in self.fields)
+        return [name for name in dict.fromkeys(names) if name]
 
     @property
     def visible(self) -> tuple[Field, ...]:
@@ -71,38 +87,43 @@ class Scope:
 
     def find(self, path: tuple[Name, ...]) -> Found:
         """The field that ``path`` names. Raises BindError."""
-        found = self._lookup(path)
-        if found is None and len(path) > 1 and matches(path[0], self.relation.alias):
-            found = self._lookup(path[1:])
-            if found is None:
-                raise self._unknown(path[1])
+        found = self.try_find(path)
         if found is None:
-            raise self._unknown(path[0])
+            of_table = self.relation.of(path[0]) if len(path) > 1 else ()
+            if of_table:
+                raise self._unknown(path[1], of_table)
+            raise self._unknown(path[0], self.relation.fields, is_table=len(path) > 1)
         return found
 
     def try_find(self, path: tuple[Name, ...]) -> Found | None:
-        """Like `find`, but None where the first name is unknown."""
-        found = self._lookup(path)
-        if found is None and len(path) > 1 and matches(path[0], self.relation.alias):
-            found = self._lookup(path[1:])
+        """Like `find`, but None where there is no such field."""
+        found = self._lookup(path, self.relation.fields)
+        if found is None and len(path) > 1:
+            found = self._lookup(path[1:], self.relation.of(path[0]))
         return found
 
-    def _lookup(self, path: tuple[Name, ...]) -> Found | None:
+    def _lookup(self, path: tuple[Name, ...], fields: tuple[Field, ...]) -> Found | None:
         for length in range(len(path), 0, -1):
             candidates = [
                 field
-                for field in self.relation.fields
+                for field in fields
                 if len(field.path) == length and _all_match(path[:length], field.path)
             ]
             if len(candidates) > 1:
-                raise BindError(
-                    f"column '{path[0].text}' is ambiguous: there are {len(candidates)} of it",
-                    self.source.position(path[0].span),
-                    hint="give them different names with AS",
-                )
+                raise self._ambiguous(path[0], candidates)
             if candidates:
                 return Found(candidates[0], self._inside(candidates[0], path, length))
         return None
+
+    def _ambiguous(self, name: Name, candidates: list[Field]) -> BindError:
+        tables = [field.table for field in candidates]
+        named = all(tables) and len(set(tables)) == len(tables)
+        each = [f"{table}.{name.text}" for table in tables]
+        return BindError(
+            f"column '{name.text}' is ambiguous: there are {len(candidates)} of it",
+            self.source.position(name.span),
+            hint=f"write {' or '.join(each)}" if named else "give them different names with AS",
+        )
 
     def _inside(self, field: Field, path: tuple[Name, ...], length: int) -> tuple[str, ...]:
         names: list[str] = []
@@ -123,13 +144,16 @@ class Scope:
             type_ = fields[name]
         return tuple(names)
 
-    def _unknown(self, name: Name) -> BindError:
-        visible = [field.name for field in self.relation.visible]
-        hint = did_you_mean(name.text, visible)
+    def _unknown(self, name: Name, fields: tuple[Field, ...], is_table: bool = False) -> BindError:
+        names = list(dict.fromkeys(field.name for field in fields if not field.hidden))
+        tables = self.relation.tables
+        hint = did_you_mean(name.text, names)
         if name.text.lower() == ROWTIME:
             hint = "only a kafka table has it; pass it on by name: $rowtime AS t"
-        elif not visible:
+        elif not names:
             hint = "there is no FROM here"
+        elif is_table and len(tables) > 1:
+            hint = did_you_mean(name.text, [*names, *tables])
         return BindError(
             f"unknown column '{name.text}'", self.source.position(name.span), hint=hint
         )

@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 from sqlglot import exp
 
 from tidegate.frontend.source import Span
+from tidegate.plan.joins import JoinKind
 
 ROWTIME: Final = "$rowtime"
 """The system column of kafka tables: the time of the message (seed 004)."""
@@ -109,7 +110,19 @@ class WatermarkRef:
     span: Span
 
 
-Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef
+@dataclass(frozen=True, slots=True)
+class JoinRef:
+    """``left JOIN right ON condition``, or USING columns, or neither (a comma, CROSS JOIN)."""
+
+    kind: JoinKind
+    left: Relation
+    right: Relation
+    condition: Scalar | None
+    using: tuple[Name, ...]
+    span: Span
+
+
+Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef | JoinRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +153,10 @@ class Cte:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE."""
+    """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
+
+    ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole.
+    """
 
     ctes: tuple[Cte, ...]
     items: tuple[Item, ...]
@@ -152,6 +168,7 @@ class Query:
     order_by: tuple[OrderItem, ...]
     emit: bool
     span: Span
+    further: tuple[Query, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from tidegate.frontend.typecheck import (
     is_integer,
     is_numeric,
 )
+from tidegate.plan.joins import Join
 from tidegate.plan.nodes import (
     Aggregate,
     Expr,
@@ -79,7 +80,12 @@ def unit_us_in(node: Node, column: Column) -> int:
                     if call.function not in _PICKS or call.argument is None:
                         return 0
                     name = call.argument
-    return unit_us_in(below[0], Column(name, column.type))
+        case Join():
+            below = tuple(
+                side for side in below if any(name == known.name for known in side.schema)
+            )
+    units = {unit_us_in(part, Column(name, column.type)) for part in below}
+    return units.pop() if len(units) == 1 else 0
 
 
 def skew_us_max_of(table: Table) -> int:

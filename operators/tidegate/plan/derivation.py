@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -53,7 +54,8 @@ class Derived:
 
     With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
     functions on the way, outermost first (empty: the column itself); ``window`` is the node of the
-    windows of which the column is a part, and which. Without one: ``lost`` says why.
+    windows of which the column is a part, and which; behind unions and joins the watermark is the
+    minimum of this one and the ``others``. Without one: ``lost`` says why.
     """
 
     filter_id: str = ""
@@ -61,6 +63,7 @@ class Derived:
     how: tuple[str, ...] = ()
     lost: str = ""
     window: tuple[Window | Session, str] | None = None
+    others: tuple[Derived, ...] = ()
 
     @property
     def has_watermark(self) -> bool:
@@ -70,10 +73,28 @@ class Derived:
         """``tumble_end(order_time)``, or why there is none."""
         if self.lost:
             return f"none: {self.lost}"
-        text = self.source
-        for step in reversed(self.how):
-            text = step.replace("·", text)
-        return text
+        texts = []
+        for each in self.all:
+            text = each.source
+            for step in reversed(each.how):
+                text = step.replace("·", text)
+            texts.append(text)
+        return texts[0] if len(set(texts)) == 1 else f"min({', '.join(dict.fromkeys(texts))})"
+
+    @property
+    def all(self) -> tuple[Derived, ...]:
+        """The watermarks of which it is the minimum."""
+        return (replace(self, others=()), *self.others)
+
+    def unwrapped(self) -> Derived:
+        """The watermark that this one is a function of: without the outermost function."""
+        others = tuple(replace(other, how=other.how[1:]) for other in self.others)
+        return replace(self, how=self.how[1:], others=others)
+
+    def through(self, step: str) -> Derived:
+        """The watermark of a function of the column, ``·`` being the column."""
+        others = tuple(replace(other, how=(step, *other.how)) for other in self.others)
+        return replace(self, how=(step, *self.how), others=others)
 
 
 NONE: Final = Derived(lost="no watermark is declared on it")
@@ -83,6 +104,8 @@ PROCESSING_TIME: Final = "it is the processing time"
 
 
 Columns: TypeAlias = Mapping[str, Derived]
+_Part: TypeAlias = tuple[Window | Session, str]
+"""Windows, and one of the columns that they add."""
 
 
 def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
@@ -99,6 +122,10 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
             return dict(ports[node.port]) if ports else _of_input(node)
         case Unary():
             return _behind(node, derive(node.input, ports))
+        case Union():
+            return _of_union(node, [derive(branch, ports) for branch in node.branches])
+        case Join():
+            return _of_join(node, (derive(node.left, ports), derive(node.right, ports)))
     raise AssertionError(f"no derivation for {type(node).__name__}")
 
 
@@ -121,7 +148,7 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
             return _of_keys(node.aggregate, below)
         case WindowPartials():
             pane = below[node.pane]  # the start of a window of its own, of which nobody knows
-            time = replace(pane, how=pane.how[1:])
+            time = pane.unwrapped()
             keys = {key: of_window(node.window, part, time) for key, part in node.parts}
             return _of_keys(node.aggregate, below | keys)
         case FinalAggregate():
@@ -163,7 +190,7 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     if not is_event_time_type(expr.type):
         return Derived(lost=f"{expr.type} carries no watermark")
     step = expr.text.replace(expr.monotone_in, "·") if expr.text else f"{name}(·)"
-    return replace(derived, how=(step, *derived.how), window=None)
+    return replace(derived.through(step), window=None)
 
 
 def _of_session(node: Session, below: Columns) -> dict[str, Derived]:
@@ -183,7 +210,7 @@ def of_window(node: Window | Session, part: str, time: Derived) -> Derived:
         return time
     kind = type(node).__name__.lower()
     step = f"{part.replace('window', kind)}(·)"
-    return replace(time, how=(step, *time.how), window=(node, part))
+    return replace(time.through(step), window=(node, part))
 
 
 def window_columns(with_time: bool) -> tuple[str, ...]:
@@ -196,6 +223,69 @@ def _of_input(node: Input) -> dict[str, Derived]:
         column.name: Derived(source=column.name) if column.name in node.watermarks else NONE
         for column in node.schema
     }
+
+
+def _of_union(node: Union, below: Sequence[Columns]) -> dict[str, Derived]:
+    return {column.name: _least([of[column.name] for of in below]) for column in node.schema}
+
+
+def _least(parts: Sequence[Derived]) -> Derived:
+    """The minimum of ``parts``; none where one of them has none."""
+    lost = next((part for part in parts if part.lost), None)
+    if lost is not None:
+        return lost
+    first, *rest = (each for part in parts for each in part.all)
+    others = tuple(dict.fromkeys(each for each in rest if each != first))
+    alike = all(_are_alike(first.window, part.window) for part in parts)
+    return replace(first, others=others, window=first.window if alike else None)
+
+
+def _are_alike(one: _Part | None, other: _Part | None) -> bool:
+    """Whether they are the same column of windows of the same bounds."""
+    if one is None or other is None or one[1] != other[1] or type(one[0]) is not type(other[0]):
+        return False
+    return replace(other[0], schema=one[0].schema, input=one[0].input) == one[0]
+
+
+def following(node: Join, sides: Sequence[Columns]) -> tuple[tuple[str, int, int], ...]:
+    """The columns whose watermark follows from their side's time: (column, side, distance)."""
+    found = []
+    for side, columns in enumerate(sides):
+        time = node.times[side]
+        window = columns[time].window
+        found.append((time, side, 0))
+        for name, derived in columns.items():
+            distance = _distance(window, derived.window)
+            if name != time and derived.has_watermark and distance is not None:
+                found.append((name, side, distance))
+    return tuple(found)
+
+
+def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:
+    held = Derived(lost="pairs leave in the order of the join's times")
+    result = {
+        name: derived if derived.lost else held
+        for columns in (sides if node.kind.has_right else sides[:1])
+        for name, derived in columns.items()
+    }
+    own, type_ = sides[0][node.times[0]], node.left.column_of(node.times[0]).type
+    other = sides[1][node.times[1]]
+    times = (
+        _least([own, _moved(other, -node.upper, type_)]),
+        _least([other, _moved(own, node.lower, type_)]),
+    )
+    for name, side, distance in node.follow or following(node, sides):
+        if name in result:
+            moved = _moved(times[side], distance, type_)
+            result[name] = replace(moved, window=sides[side][name].window)
+    return result
+
+
+def _moved(derived: Derived, distance: int, type_: str) -> Derived:
+    if distance == 0 or derived.lost:
+        return derived
+    shown = f"{abs(distance) / 1e6:g} s" if type_.startswith("TIMESTAMP") else str(abs(distance))
+    return replace(derived.through(f"· {'-' if distance < 0 else '+'} {shown}"), window=None)
 
 
 def _of_keys(node: Aggregate, below: Columns) -> dict[str, Derived]:
@@ -217,17 +307,23 @@ def _of_aggregate(
 def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], ...]:
     """The other ends of the closing key's window among the keys: (column, distance from it)."""
     closing = below[node.closing_key].window
-    if closing is None:
-        return ()
-    from_end = _from_end(closing[0])
     found = []
     for key in node.keys:
-        window = below[key].window
-        if key == node.closing_key or window is None or window[0] != closing[0]:
-            continue
-        if closing[1] in from_end and window[1] in from_end:
-            found.append((key, from_end[window[1]] - from_end[closing[1]]))
+        distance = _distance(closing, below[key].window)
+        if key != node.closing_key and distance is not None:
+            found.append((key, distance))
     return tuple(found)
+
+
+def _distance(one: _Part | None, other: _Part | None) -> int | None:
+    """How far ``other`` lies behind ``one``, where both are columns of the same windows and that
+    is always the same."""
+    if one is None or other is None or one[0] != other[0]:
+        return None
+    from_end = _from_end(one[0])
+    if one[1] not in from_end or other[1] not in from_end:
+        return None
+    return from_end[other[1]] - from_end[one[1]]
 
 
 def _from_end(node: Window | Session) -> dict[str, int]:

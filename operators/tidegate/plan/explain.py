@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tidegate.plan import nodes, physical
+from tidegate.plan import joins, nodes, physical
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
+from tidegate.plan.titles import span, title
 
 Ports: TypeAlias = Mapping[tuple[int, int], Columns]
 """What is known of the columns that come in, by (fragment, port)."""
@@ -91,7 +92,7 @@ class _Part:
     def _name(self, node: nodes.Node) -> str:
         if isinstance(node, physical.Input):
             return f"Merge fragment {self.fragment.inputs[node.port]}, {node.distribution.value}"
-        return _name(node)
+        return title(node)
 
     def _state(self, node: nodes.Node) -> Iterator[str]:
         """A bound on what the operator keeps between epochs; nothing said is nothing kept."""
@@ -115,6 +116,8 @@ class _Part:
                         yield f"state: in each, the distinct values of {call.argument}"
             case physical.SessionRows():
                 yield "state: the rows of sessions that are not over"
+            case joins.Join():
+                yield from _join_state(node)
             case physical.SortRuns():
                 column = node.sort.column
                 yield f"state: the rows whose {column} is not below the watermark"
@@ -123,8 +126,7 @@ class _Part:
         """The watermarks that end here, where the reason is not one of the input."""
         if not node.inputs:
             return
-        (input_,) = node.inputs
-        below = self.derive(input_)
+        below = {name: of for input_ in node.inputs for name, of in self.derive(input_).items()}
         if not any(derived.has_watermark for derived in below.values()):
             return
         known = {derived.lost for derived in below.values()}
@@ -162,117 +164,18 @@ def _watermarks(columns: Columns) -> Iterator[str]:
 
 
 def _origin(derived: Derived) -> str:
-    return f"{derived.describe()}, from filter {derived.filter_id}"
+    filters = list(dict.fromkeys(each.filter_id for each in derived.all))
+    return f"{derived.describe()}, from filter{'s' * (len(filters) > 1)} {', '.join(filters)}"
 
 
-def _name(node: nodes.Node) -> str:
-    match node:
-        case nodes.Scan():
-            computed = f", computes {', '.join(n for n, _ in node.computed)}" * bool(node.computed)
-            return f"Scan {node.table.name} ({node.table.connector}, {node.table.format}){computed}"
-        case nodes.WatermarkFilter():
-            return f"WatermarkFilter {node.id}: {node.column} AS {_strategy(node)}"
-        case nodes.Project():
-            return f"Project {', '.join(_column(name, expr) for name, expr in node.columns)}"
-        case nodes.Filter():
-            return f"Filter {node.predicate.text or node.predicate.sql}"
-        case nodes.Window():
-            time = ", with window_time" * node.with_time
-            return f"{type(node).__name__} {node.time_column} by {_bounds(node)}{time}"
-        case physical.SessionRows():
-            session = node.session
-            by = f" by {', '.join(session.keys)}" if session.keys else ""
-            return f"Session {session.time_column}{by}, gap {_length(session, session.gap)}"
-        case physical.Tally():
-            return f"Tally rows used of account {node.account}"
-        case physical.PartialAggregate():
-            return f"PartialAggregate by {', '.join(node.aggregate.keys)}"
-        case physical.WindowPartials():
-            window = f"{type(node.window).__name__} by {_bounds(node.window)}"
-            return f"WindowPartials {window}, from panes"
-        case physical.FinalAggregate():
-            calls = ", ".join(_call(call) for call in node.aggregate.calls)
-            by = f"by {', '.join(node.aggregate.keys)}"
-            return f"Aggregate {calls} {by}, on window close" if calls else f"Aggregate {by}"
-        case physical.SortRuns():
-            return f"Sort by {_order(node.sort)}, on window close"
-        case physical.MergeRuns():
-            return f"MergeSort by {_order(node.sort)}"
-    return type(node).__name__
-
-
-def _strategy(node: nodes.WatermarkFilter) -> str:
-    """What the watermark is, when it advances if not with every row, and who sees it."""
-    parts = [node.strategy.text or node.strategy.sql]
-    if node.adaptive is not None:
-        parts += _figures(node.adaptive)
-    if node.periodic_us:
-        parts.append(f"on-periodic every {_duration(node.periodic_us)}")
-    if node.before:
-        parts.append(f"with CURRENT_WATERMARK({node.column})")
-    return ", ".join(parts)
-
-
-def _figures(figures: nodes.Adaptive) -> Iterator[str]:
-    """What differs from the usual figures."""
-    usual = nodes.Adaptive()
-    if (figures.quantile, figures.records) != (usual.quantile, usual.records):
-        yield f"{figures.quantile * 100:g} % of {figures.records:,} records"
-    if figures.delay_us_min != usual.delay_us_min:
-        yield f"at least {_duration(figures.delay_us_min)}"
-    if figures.delay_us_max != usual.delay_us_max:
-        yield f"at most {_duration(figures.delay_us_max)}"
-    if figures.margins != usual.margins:
-        margins = [f"{_duration(margin)} up to {count:,}" for count, margin in figures.margins]
-        yield f"margins {'; '.join(margins) or 'none'}"
-
-
-def _duration(us: int) -> str:
-    """``7 d``, ``200 ms``: in the largest unit of which it is a whole number."""
-    units = ((86_400_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "min"), (1_000_000, "s"))
-    for unit, name in (*units, (1_000, "ms")):
-        if us and us % unit == 0:
-            return f"{us // unit} {name}"
-    return f"{us} us" if us else "0 s"
-
-
-def _column(name: str, expr: nodes.Expr) -> str:
-    if expr.is_column and name in expr.columns:
-        return name
-    return f"{expr.text or expr.sql} AS {name}"
-
-
-def _call(call: nodes.AggregateCall) -> str:
-    distinct = "DISTINCT " if call.distinct else ""
-    where = f" FILTER {call.where}" if call.where else ""
-    return f"{call.function}({distinct}{call.argument or '*'}){where} AS {call.output.name}"
-
-
-def _order(node: nodes.Sort) -> str:
-    """What the query orders by; NULLS only where they are not in their usual place."""
-    parts = [node.column]
-    for key in node.keys:
-        unusual = key.nulls_first != key.descending
-        nulls = f" NULLS {'FIRST' if key.nulls_first else 'LAST'}" if unusual else ""
-        parts.append(key.column + " DESC" * key.descending + nulls)
-    return ", ".join(parts)
-
-
-def _bounds(node: nodes.Window) -> str:
-    """The size of windows, and how far apart they begin or end."""
-    size = _length(node, node.size)
-    match node:
-        case nodes.Hop():
-            return f"{size} every {_length(node, node.slide)}"
-        case nodes.Cumulate():
-            return f"{_length(node, node.step)} up to {size}"
-    return size
-
-
-def _length(node: nodes.Window | nodes.Session, length: int) -> str:
-    if node.column_of(node.time_column).type.startswith("TIMESTAMP"):
-        return f"{length / 1e6:g} s"
-    return str(length)
+def _join_state(node: joins.Join) -> Iterator[str]:
+    left, right = node.times
+    if node.at_one_time:
+        yield f"state: the rows whose {left} or {right} not both watermarks have passed"
+        return
+    lower, upper = (span(node, bound) for bound in (node.lower, node.upper))
+    yield f"state: the left rows until the watermark of {right} is past {left} + {upper}"
+    yield f"state: the right rows until the watermark of {left} is past {right} - {lower}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -8,12 +8,14 @@ scans of a table are one fragment, so a table is read once; equal subtrees are o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tidegate.plan.derivation import watermark_columns
-from tidegate.plan.lower import lower
-from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, Unary, WatermarkFilter
+from tidegate.plan.joins import branches
+from tidegate.plan.lower import lower, raised
+from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
+from tidegate.plan.pruning import pruned
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +119,10 @@ def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
     """Lowers and cuts all sinks of ``job``."""
     roots: list[tuple[Node, Exchange | None, int]] = []  # (top node of a region, exchange, sink)
     seen: set[Exchange] = set()
-    for index, sink in enumerate(job.sinks):
-        lowered = lower(sink, pushdown)
+    for index, sink in enumerate(pruned(job.sinks)):
+        lowered = lower(raised(sink), pushdown)
         assert isinstance(lowered, Sink)
-        roots.append((lowered.input, None, index))
+        roots += [(part, None, index) for part in branches(lowered.input)]
         for node in lowered.walk():
             if isinstance(node, Exchange) and node not in seen:
                 seen.add(node)
@@ -208,6 +210,4 @@ def _with_inputs(node: Node, ports: list[Exchange]) -> Node:
     if isinstance(node, Exchange):
         columns = watermark_columns(node)
         return Input(node.schema, ports.index(node), node.distribution, columns, node.hidden)
-    if isinstance(node, Unary):
-        return replace(node, input=_with_inputs(node.input, ports))
-    return node
+    return node.on([_with_inputs(below, ports) for below in node.inputs])

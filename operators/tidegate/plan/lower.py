@@ -4,8 +4,11 @@ Each rule is one branch of `lower`:
 
 - an aggregation becomes a partial one, an exchange by the hash of its keys, a final one; over
   overlapping windows the partial one is by panes, which the windows share (`panes`);
-- sessions are kept behind an exchange by the hash of their keys, of rows without what nobody reads;
+- sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
+- the two sides of a join meet behind exchanges by the hash of its keys;
+- a union rises above what has no state (`raised`): each of its branches is sent, to the operator
+  that needs them all or to the sink, by whoever has it;
 - the stateless part of a branch over a source ends in a `Tally`, which counts for S7;
 - without push-down, an exchange by split stands below the lowest watermark filter, which then
   keeps its state in the state store, as the RFC has it.
@@ -15,7 +18,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.plan.derivation import derive, same_window_keys
+from tidegate.plan.derivation import derive, following, same_window_keys
+from tidegate.plan.joins import Join, Union, branches, united
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -29,7 +33,6 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
     Window,
-    column_expr,
 )
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
@@ -59,8 +62,6 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
-        case Project() if isinstance(node.input, Session):
-            return replace(node, input=_lower_session(_narrowed(node), pushdown, keep))
         case Project() | Filter() | Window():
             return replace(node, input=lower(node.input, pushdown, keep))
         case Session():
@@ -69,13 +70,38 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
             return _lower_aggregate(node, pushdown)
         case Sort():
             return _lower_sort(node, pushdown)
+        case Join():
+            return _lower_join(node, pushdown)
+        case Union():
+            return node.on([lower(branch, pushdown, keep) for branch in node.branches])
         case Sink():
-            return replace(node, input=_tallied(lower(node.input, pushdown), keep=()))
+            parts = [_tallied(lower(part, pushdown), ()) for part in branches(node.input)]
+            return replace(node, input=united(parts))
     raise AssertionError(f"no lowering for {type(node).__name__}")
+
+
+def raised(node: Node) -> Node:
+    """``node`` with its unions above the projections, filters and windows over them."""
+    node = node.on([raised(below) for below in node.inputs])
+    match node:
+        case Union():
+            return united([part for branch in node.branches for part in branches(branch)])
+        case Project() | Filter() | Window():
+            return united([node.on((branch,)) for branch in branches(node.input)])
+    return node
 
 
 def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     derived = same_window_keys(node, derive(node.input))
+    partials = []
+    for branch in branches(node.input):
+        single = replace(node, input=branch)
+        partials.append(_lower_partial(single, pushdown))
+    return FinalAggregate(node.schema, united(partials), node, derived)
+
+
+def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
+    """What comes to the second phase of an aggregation."""
     ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
     hidden = (SPLIT, OFFSET) if ordered else ()
     panes = paned(node)
@@ -86,7 +112,7 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
         partial = WindowPartials(node.schema, partial, node, panes.window, panes.pane, panes.parts)
     if not _are_together(node.input, node.keys):
         partial = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
-    return FinalAggregate(node.schema, partial, node, derived)
+    return partial
 
 
 def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
@@ -103,31 +129,41 @@ def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
     return False
 
 
-def _narrowed(node: Project) -> Session:
-    """The sessions below ``node``, of rows that have only what it reads: they are sent and kept."""
-    session = node.input
-    assert isinstance(session, Session)
-    wanted = frozenset(session.keys) | {session.time_column}
-    wanted = wanted.union(*(expr.columns for _, expr in node.columns))
-    kept = tuple(column for column in session.input.schema if column.name in wanted)
-    if len(kept) == len(session.input.schema):
-        return session
-    rows = Project(kept, session.input, tuple((c.name, column_expr(c)) for c in kept))
-    added = session.schema[len(session.input.schema) :]
-    return replace(session, schema=(*kept, *added), input=rows)
-
-
 def _lower_session(node: Session, pushdown: bool, keep: tuple[str, ...]) -> Node:
-    below = _tallied(lower(node.input, pushdown, keep), keep)
-    together = Distribution.HASH if node.keys else Distribution.GATHER
-    exchange = Exchange(below.schema, below, together, keys=node.keys, hidden=keep)
-    return SessionRows(node.schema, exchange, node, keep)
+    return SessionRows(node.schema, _by_keys(node.input, pushdown, node.keys, keep), node, keep)
+
+
+def _by_keys(node: Node, pushdown: bool, keys: tuple[str, ...], keep: tuple[str, ...] = ()) -> Node:
+    """``node`` behind an exchange that brings together what is alike in ``keys``."""
+    together = Distribution.HASH if keys else Distribution.GATHER
+    return _sent(node, pushdown, together, keys, keep)
+
+
+def _sent(
+    node: Node,
+    pushdown: bool,
+    distribution: Distribution,
+    keys: tuple[str, ...],
+    keep: tuple[str, ...],
+) -> Node:
+    """``node`` behind an exchange, one for each branch of a union."""
+    sent = []
+    for branch in branches(node):
+        below = _tallied(lower(branch, pushdown, keep), keep)
+        sent.append(Exchange(below.schema, below, distribution, keys=keys, hidden=keep))
+    return united(sent)
+
+
+def _lower_join(node: Join, pushdown: bool) -> Node:
+    left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
+    right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys))
+    follow = following(node, (derive(node.left), derive(node.right)))
+    return replace(node, left=left, right=right, follow=follow)
 
 
 def _lower_sort(node: Sort, pushdown: bool) -> Node:
     hidden = tuple(tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
-    below = _tallied(lower(node.input, pushdown, hidden), keep=hidden)
-    spread = Exchange(node.schema, below, Distribution.SPREAD, hidden=hidden)
+    spread = _sent(node.input, pushdown, Distribution.SPREAD, (), hidden)
     runs = SortRuns(node.schema, spread, node, hidden)
     gather = Exchange(node.schema, runs, Distribution.GATHER, hidden=hidden)
     return MergeRuns(node.schema, gather, node, hidden)

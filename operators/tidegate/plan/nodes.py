@@ -7,8 +7,8 @@ need to know of it, worked out by the frontend, so that nothing below it parses 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from tidegate.errors import Position
 from tidegate.types import Column, Schema, column_named
@@ -83,6 +83,11 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         return ()
 
+    def on(self, inputs: Sequence[Node]) -> Node:
+        """This node over other inputs, as many as it has."""
+        assert not inputs
+        return self
+
     def column_of(self, name: str) -> Column:
         return column_named(self.schema, name)
 
@@ -102,6 +107,10 @@ class Unary(Node):
     @property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
+
+    def on(self, inputs: Sequence[Node]) -> Node:
+        (below,) = inputs
+        return replace(self, input=below)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,13 +104,17 @@ def _run_actor(
 
 def _state_report(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, Any]:
     """What the actor's operators keep, by the operator's name: rows, bytes, runs, and its buckets,
-    of which the lowest `BUCKETS_TOLD` are named."""
-    found = {}
+    of which the lowest `BUCKETS_TOLD` are named. A join has a table for each side."""
+    found: dict[str, Size] = {}
     for name, size in sizes.items():
-        node = fragment.nodes[int(name.removeprefix("op."))]
-        told = (size.rows, size.bytes, size.runs, len(size.buckets), size.buckets[:BUCKETS_TOLD])
-        found[type(node).__name__] = told
-    return found
+        _, number, *_ = name.split(".")
+        operator = type(fragment.nodes[int(number)]).__name__
+        known = found.get(operator)
+        found[operator] = size if known is None else known.and_(size)
+    return {
+        name: (size.rows, size.bytes, size.runs, len(size.buckets), size.buckets[:BUCKETS_TOLD])
+        for name, size in found.items()
+    }
 
 
 def _barriers(

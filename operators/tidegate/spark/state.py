@@ -62,6 +62,13 @@ class Size:
     runs: int
     buckets: list[int]
 
+    def and_(self, other: Size) -> Size:
+        """What both keep."""
+        buckets = sorted({*self.buckets, *other.buckets})
+        return Size(
+            self.rows + other.rows, self.bytes + other.bytes, self.runs + other.runs, buckets
+        )
+
 
 class VnodeState:
     """All state of one vnode in one stage: hands out `SparkStateTable`s, saved together."""

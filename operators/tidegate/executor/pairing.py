@@ -1,0 +1,123 @@
+"""Pairs of rows that a join finds in two tables (S5).
+
+DuckDB sees only the columns that decide, with the rows' numbers; the rows are gathered in Arrow, so
+that their types stay what they were. Times are compared as the 64-bit integers that they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
+from tidegate.executor.engine import Engine
+from tidegate.plan.joins import Join
+from tidegate.plan.nodes import quoted
+from tidegate.types import END, Chunk
+
+CHUNK_ROWS_MAX: Final = 65_536
+
+_LEFT: Final = ("__i", "__low", "__high")
+_RIGHT: Final = ("__j", "__time")
+
+
+class Pairing:
+    """Finds the pairs of ``join``; the tables that it is given have at least its columns."""
+
+    def __init__(self, join: Join, engine: Engine) -> None:
+        self._join = join
+        self._engine = engine
+        read = join.condition.columns if join.condition else frozenset()
+        self._names = tuple(
+            [
+                column.name
+                for column in side.schema
+                if column.name in read or any(keys[index] == column.name for keys in join.keys)
+            ]
+            for index, side in enumerate(join.inputs)
+        )
+        conditions = [f"l.{quoted(a)} = r.{quoted(b)}" for a, b in join.keys]
+        self._on = " AND ".join([*conditions, "r.__time BETWEEN l.__low AND l.__high"])
+
+    def pairs(self, left: pa.Table, right: pa.Table) -> tuple[Int64s, Int64s]:
+        """The row numbers of all pairs, left and right."""
+        if left.num_rows == 0 or right.num_rows == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        tables = {"l": self._left(left), "r": self._right(right)}
+        condition = self._join.condition
+        try:
+            found = self._query(tables, "" if condition is None else f" AND ({condition.sql})")
+        except duckdb.Error:
+            if condition is None:
+                raise
+            found = self._query(tables, f" AND TRY({condition.sql})")
+        return found.column(0).to_numpy(), found.column(1).to_numpy()
+
+    def joined(self, left: pa.Table, right: pa.Table, rows: Int64s, partners: Int64s) -> pa.Table:
+        """The output's rows of pairs."""
+        return _beside(left.take(pa.array(rows)), right.take(pa.array(partners)))
+
+    def without_partner(self, data: pa.Table, port: int, like: pa.Schema) -> pa.Table:
+        """Rows of one side beside NULLs; ``like`` is the schema of the other side."""
+        nulls = like.empty_table().take(pa.nulls(data.num_rows, pa.int64()))
+        return _beside(data, nulls) if port == 0 else _beside(nulls, data)
+
+    def _query(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
+        sql = f"SELECT __i, __j FROM l JOIN r ON {self._on}{condition}"
+        return self._engine.query(sql, tables)
+
+    def _left(self, data: pa.Table) -> pa.Table:
+        times, valid = event_times(data.column(self._join.times[0]))
+        mask = ~valid
+        low = pa.array(moved(times, self._join.lower), mask=mask)
+        high = pa.array(moved(times, self._join.upper), mask=mask)
+        columns = data.select(self._names[0])
+        for name, values in zip(_LEFT, (_numbers(data), low, high), strict=True):
+            columns = columns.append_column(name, values)
+        return columns
+
+    def _right(self, data: pa.Table) -> pa.Table:
+        times, valid = event_times(data.column(self._join.times[1]))
+        columns = data.select(self._names[1])
+        columns = columns.append_column(_RIGHT[0], _numbers(data))
+        return columns.append_column(_RIGHT[1], pa.array(times, mask=~valid))
+
+
+def moved(times: Int64s, by: int) -> Int64s:
+    """``times + by``, held at the ends of int64."""
+    if by >= 0:
+        return np.minimum(times, INT64_MAX - by) + by
+    return np.maximum(times, INT64_MIN - by) + by
+
+
+def _numbers(data: pa.Table) -> pa.Array:
+    return pa.array(np.arange(data.num_rows, dtype=np.int64))
+
+
+def _beside(left: pa.Table, right: pa.Table) -> pa.Table:
+    names = [*left.column_names, *right.column_names]
+    return pa.table([*left.columns, *right.columns], names=names)
+
+
+def among(rows: Int64s, count: int, *, is_in: bool) -> pa.Array:
+    """Of the numbers below ``count``, those that are in ``rows``, or that are not."""
+    found = np.zeros(count, dtype=np.bool_)
+    found[rows] = True
+    return pa.array(np.flatnonzero(found if is_in else ~found))
+
+
+def chunks(data: pa.Table) -> Iterator[Chunk]:
+    """``data`` in pieces."""
+    for start in range(0, data.num_rows, CHUNK_ROWS_MAX):
+        yield Chunk(data.slice(start, CHUNK_ROWS_MAX))
+
+
+def held_back(value: int | None, distance: int) -> int | None:
+    """A watermark moved by ``distance``."""
+    if value is None or value == END:
+        return value
+    return max(INT64_MIN, min(value + distance, END - 1))

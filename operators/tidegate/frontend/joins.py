@@ -1,0 +1,405 @@
+"""Plans joins: which columns must be equal, how far apart the times may be, and what else (S4, S5).
+
+The condition is taken apart at its ANDs. An equation between the two sides is a key. A comparison
+of two columns that have a watermark, each moved by a constant at most, is a bound on the time
+between them; an equation of such columns makes a join of one time, such as the end of windows. All
+else is a condition that the executor evaluates for each pair. Without bounds on both sides no row
+could ever be forgotten, and the join is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.frontend.functions import sql_of
+from tidegate.frontend.monotone import shift_of
+from tidegate.frontend.scalar import Binder, call_span, plan_column
+from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import JoinRef, Name, Scalar
+from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_integer
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, Columns, derive
+from tidegate.plan.joins import Join, JoinKind
+from tidegate.plan.nodes import Expr, Node, Project, column_expr
+from tidegate.types import Column, is_event_time_type
+
+_SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+}
+_PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A column moved by a constant, in its unit."""
+
+    column: str
+    shift: int
+
+
+@dataclass(slots=True)
+class _Bounds:
+    """How far the right column may lie from the left one, and the parts of ON that say so."""
+
+    lower: int | None = None
+    upper: int | None = None
+    said: list[exp.Expr] = field(default_factory=list)
+
+    def add(self, kind: type[exp.Expr], distance: int, part: exp.Expr) -> None:
+        """``right - left`` stands in this relation to ``distance``."""
+        if kind in (exp.GTE, exp.GT, exp.EQ):
+            low = distance + (kind is exp.GT)
+            self.lower = low if self.lower is None else max(low, self.lower)
+        if kind in (exp.LTE, exp.LT, exp.EQ):
+            high = distance - (kind is exp.LT)
+            self.upper = high if self.upper is None else min(high, self.upper)
+        if part not in self.said:
+            self.said.append(part)
+
+
+class JoinPlanner:
+    """Plans the joins of one file."""
+
+    def __init__(self, source: Source, checker: TypeChecker) -> None:
+        self._source = source
+        self._checker = checker
+
+    def joined(self, left: Relation, right: Relation, syntax: JoinRef) -> Relation:
+        """The relation of the join. Raises BindError or UnsupportedError."""
+        self._check_names(left, right, syntax)
+        right = _renamed(right, [column.name for column in left.node.schema])
+        fields = tuple(
+            replace(known, table=known.table or side.alias)
+            for side in (left, right)
+            for known in side.fields
+        )
+        both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
+        condition = _Condition(self._source, self._checker, left.node, right.node, both)
+        for name in syntax.using:
+            condition.equal(*(self._used(name, side) for side in (left, right)))
+        if syntax.condition is not None:
+            condition.take(syntax.condition)
+        node = condition.join(syntax.kind, self._source.position(syntax.span))
+        if not syntax.kind.has_right:
+            fields = fields[: len(left.fields)]
+        fields = self._merged(fields, left, right, syntax)
+        return Relation(node, fields, final=left.final or right.final)
+
+    def _merged(
+        self, fields: tuple[Field, ...], left: Relation, right: Relation, syntax: JoinRef
+    ) -> tuple[Field, ...]:
+        """The fields, where a column of USING is one; the other's is named with its table."""
+        if syntax.using and syntax.kind is JoinKind.FULL:
+            raise UnsupportedError(
+                "USING in a FULL JOIN is not there yet",
+                self._source.position(syntax.using[0].span),
+                hint="write ON, and coalesce(…) of the two columns",
+            )
+        side = left if syntax.kind is JoinKind.RIGHT else right
+        merged = {self._used(name, side).column for name in syntax.using}
+        return tuple(
+            replace(known, hidden=True, path=(known.table, *known.path))
+            if known.column in merged
+            else known
+            for known in fields
+        )
+
+    def _check_names(self, left: Relation, right: Relation, syntax: JoinRef) -> None:
+        for name in right.tables:
+            if any(name.lower() == known.lower() for known in left.tables):
+                raise BindError(
+                    f"two tables of the join are called '{name}'",
+                    self._source.position(syntax.right.span),
+                    hint=f"give one of them another name: {name} AS other",
+                )
+
+    def _used(self, name: Name, side: Relation) -> Field:
+        found = [known for known in side.visible if matches(name, known.name)]
+        if len(found) != 1:
+            names = [known.name for known in side.visible]
+            where = side.alias or "one side of the join"
+            raise BindError(
+                f"{where} has no column '{name.text}'"
+                if not found
+                else f"{where} has several columns '{name.text}'",
+                self._source.position(name.span),
+                hint=did_you_mean(name.text, names) if not found else "write ON",
+            )
+        return found[0]
+
+
+class _Condition:
+    """The condition of one join, taken apart."""
+
+    def __init__(
+        self, source: Source, checker: TypeChecker, left: Node, right: Node, both: Relation
+    ) -> None:
+        self._source = source
+        self._checker = checker
+        self._sides = [left, right]
+        self._known: tuple[Columns, Columns] = (derive(left), derive(right))
+        self._binder = Binder(source, Scope(source, both, checker), checker)
+        self._added: list[list[tuple[str, Expr]]] = [[], []]
+        self._keys: list[tuple[str, str]] = []
+        self._bounds: dict[tuple[str, str], _Bounds] = {}
+        self._rest: list[exp.Expr] = []
+        self._texts: dict[exp.Expr, str] = {}  # how a part was written
+        self._span: Span | None = None
+
+    def take(self, scalar: Scalar) -> None:
+        """Adds the condition of ON."""
+        expr = self._binder.bind(scalar)
+        if expr.type != "BOOLEAN":
+            raise BindError(
+                f"the condition of the join is {expr.type}, expected BOOLEAN",
+                self._source.position(scalar.span),
+                hint="write a comparison",
+            )
+        self._span = scalar.span
+        for part in _conjuncts(scalar.node):
+            span = call_span(self._source, part, scalar.span)
+            self._take(self._binder.resolve(Scalar(part, span)), span)
+
+    def equal(self, left: Field, right: Field) -> None:
+        """Adds a column of USING."""
+        one, other = Column(left.column, left.type), Column(right.column, right.type)
+        self._add_key(column_expr(one), column_expr(other))
+        if self._are_marked(left.column, right.column):
+            self._bounds[left.column, right.column] = _Bounds(0, 0)
+
+    def join(self, kind: JoinKind, place: Position) -> Join:
+        """The plan's node."""
+        times, bounds = self._times(place)
+        for pair, found in self._bounds.items():
+            if pair != times:
+                self._rest += found.said
+        rest = list(dict.fromkeys(self._rest))
+        left, right = (
+            _with_columns(side, added) for side, added in zip(self._sides, self._added, strict=True)
+        )
+        schema = (*left.schema, *right.schema)
+        condition = None
+        if rest:
+            tree = rest[0] if len(rest) == 1 else exp.and_(*rest, copy=True)
+            assert self._span is not None
+            text = " AND ".join(self._texts[part] for part in rest)
+            condition = replace(self._binder.to_expr(tree, self._span, schema), text=text)
+        lower, upper = bounds
+        return Join(
+            schema if kind.has_right else left.schema,
+            left, right, kind, tuple(self._keys), times, lower, upper, condition,
+        )  # fmt: skip
+
+    def _take(self, node: exp.Expr, span: Span) -> None:
+        """One part of the condition, resolved."""
+        self._texts[node] = self._source.snippet(span)
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            low = exp.GTE(this=node.this, expression=node.args["low"])
+            high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
+            taken = [self._bound(part, node) for part in (low, high)]
+            if not all(taken):
+                self._rest.append(node)
+            return
+        if type(node) in _SWAPPED and self._bound(node, node):
+            return
+        if isinstance(node, exp.EQ):
+            sides = [self._side(node.this), self._side(node.expression)]
+            if sorted(sides, key=str) == [0, 1]:
+                ordered = [node.this, node.expression]
+                left, right = ordered if sides == [0, 1] else reversed(ordered)
+                self._add_key(*(self._binder.to_expr(part, span) for part in (left, right)))
+                return
+        self._rest.append(node)
+
+    def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
+        """Whether the comparison ``node`` bounds the time between two columns with watermarks."""
+        kind, one, other = type(node), self._moment(node.this), self._moment(node.expression)
+        if one is None or other is None:
+            return False
+        sides = [self._side_of(one.column), self._side_of(other.column)]
+        if sides == [0, 1]:
+            kind, one, other = _SWAPPED[kind], other, one
+        elif sides != [1, 0]:
+            return False
+        right, left = one, other
+        if not self._are_marked(left.column, right.column):
+            return False
+        bounds = self._bounds.setdefault((left.column, right.column), _Bounds())
+        bounds.add(kind, left.shift - right.shift, said)
+        if kind is exp.EQ and left.shift == right.shift:
+            self._keys.append((left.column, right.column))
+            bounds.said.remove(said)
+        return True
+
+    def _are_marked(self, left: str, right: str) -> bool:
+        """Whether both columns have a watermark, and are of one type."""
+        marked = self._known[0][left], self._known[1][right]
+        is_one_type = self._type_of(left) == self._type_of(right)
+        return is_one_type and all(derived.has_watermark for derived in marked)
+
+    def _moment(self, node: exp.Expr) -> _Moment | None:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if isinstance(node, exp.Column):
+            return _Moment(node.name, 0) if is_event_time_type(self._type_of(node.name)) else None
+        inner = self._moment(node.this) if isinstance(node, exp.Add | exp.Sub) else None
+        shift = None if inner is None else self._shift(inner.column, node)
+        return (
+            None if inner is None or shift is None else _Moment(inner.column, inner.shift + shift)
+        )
+
+    def _shift(self, column: str, node: exp.Expr) -> int | None:
+        """By how much ``node``, a sum, moves ``column``; None where that is no constant."""
+        schema, plain = self._binder.schema, plan_column(column)
+        moved = type(node)(this=plain, expression=node.expression.copy())
+        shift = shift_of(moved, self._checker, schema)
+        if shift is not None or self._type_of(column) != "BIGINT":
+            return shift
+        if node.expression.find(exp.Column, exp.Anonymous):
+            return None
+        sql = sql_of(node.expression)
+        try:
+            if not is_integer(self._checker.type_of(sql, schema)):
+                return None
+            value = self._checker.integer(sql)
+        except TypeCheckError:
+            return None
+        return -value if value is not None and isinstance(node, exp.Sub) else value
+
+    def _add_key(self, left: Expr, right: Expr) -> None:
+        """An equation, between columns of one type."""
+        common = left.type
+        if left.type != right.type:
+            nulls = [f"CAST(NULL AS {expr.type})" for expr in (left, right)]
+            common = self._checker.type_of(
+                f"CASE WHEN true THEN {nulls[0]} ELSE {nulls[1]} END", ()
+            )
+        columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
+        self._keys.append((columns[0], columns[1]))
+
+    def _column(self, side: int, expr: Expr, type_: str) -> str:
+        """A column of a side that holds ``expr``, as ``type_``."""
+        if expr.is_column and expr.type == type_:
+            return next(iter(expr.columns))
+        if expr.type != type_:
+            expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
+        taken = [column.name for column in self._binder.schema]
+        taken += [name for added in self._added for name, _ in added]
+        name = unused(f"__{expr.text or 'key'}", taken)
+        self._added[side].append((name, expr))
+        return name
+
+    def _times(self, place: Position) -> tuple[tuple[str, str], tuple[int, int]]:
+        """The columns whose watermarks clean the state, and the bounds between them."""
+        equal = [pair for pair, found in self._bounds.items() if found.lower == found.upper == 0]
+        if equal:
+            return min(equal, key=self._rank), (0, 0)
+        closed = [
+            (found.upper - found.lower, pair, (found.lower, found.upper))
+            for pair, found in self._bounds.items()
+            if found.lower is not None and found.upper is not None
+        ]
+        if closed:
+            length, pair, bounds = min(closed)
+            if length < 0:
+                raise BindError(
+                    "the condition of the join holds for no two times",
+                    place,
+                    hint="the bounds on {1} - {0} contradict each other".format(
+                        *(self._shown(column) for column in pair)
+                    ),
+                )
+            return pair, bounds
+        raise self._unbounded(place)
+
+    def _rank(self, pair: tuple[str, str]) -> int:
+        window = self._known[0][pair[0]].window
+        return len(_PARTS) if window is None else _PARTS.index(window[1])
+
+    def _shown(self, column: str) -> str:
+        """A column as the query may name it."""
+        for known in self._binder.scope.relation.fields:
+            if known.column == column:
+                return ".".join((*[known.table] * bool(known.table), *known.path))
+        return column
+
+    def _unbounded(self, place: Position) -> UnsupportedError:
+        """What is missing so that rows can be forgotten."""
+        timed = [
+            [name for name, of in columns.items() if of.has_watermark] for columns in self._known
+        ]
+        for index, names in enumerate(timed):
+            if not names:
+                side, other = (("left", "right"), ("right", "left"))[index]
+                lost = {of.lost for of in self._known[index].values()}
+                return UnsupportedError(
+                    f"the {side} side of the join has no watermark, so rows of the {other} side"
+                    " would be kept for ever",
+                    place,
+                    detail="; ".join(sorted(lost)),
+                    hint=f"declare WATERMARK FOR a time column of the {side} side",
+                )
+        for pair, found in self._bounds.items():
+            left, right = (self._shown(column) for column in pair)
+            missing = "at most" if found.upper is None else "at least"
+            return UnsupportedError(
+                f"the join bounds {right} - {left} on one side only, so rows would be kept for"
+                " ever",
+                place,
+                hint=f"say how far apart they may be {missing}: {right} BETWEEN {left} AND {left}"
+                " + INTERVAL '1' HOUR",
+            )
+        left, right = (self._shown(names[0]) for names in timed)
+        return UnsupportedError(
+            "a join without a bound on the time would keep all rows for ever",
+            place,
+            hint=f"add AND {right} BETWEEN {left} AND {left} + INTERVAL '1' HOUR; or join windows"
+            " on their window_start and window_end",
+        )
+
+    def _side(self, node: exp.Expr) -> int | None:
+        """Which side's columns ``node`` reads; None for both or none."""
+        found = {self._side_of(column.name) for column in node.find_all(exp.Column)}
+        return found.pop() if len(found) == 1 else None
+
+    def _side_of(self, name: str) -> int:
+        return 0 if any(column.name == name for column in self._sides[0].schema) else 1
+
+    def _type_of(self, name: str) -> str:
+        return next(column.type for column in self._binder.schema if column.name == name)
+
+
+def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
+    return [node]
+
+
+def _renamed(relation: Relation, taken: list[str]) -> Relation:
+    """``relation`` with columns that are called unlike all of ``taken``."""
+    renamed: dict[str, str] = {}
+    for column in relation.node.schema:
+        renamed[column.name] = unused(column.name, [*taken, *renamed.values()])
+    if all(name == new for name, new in renamed.items()):
+        return relation
+    columns = tuple((renamed[c.name], column_expr(c)) for c in relation.node.schema)
+    schema = tuple(Column(name, expr.type) for name, expr in columns)
+    fields = tuple(replace(known, column=renamed[known.column]) for known in relation.fields)
+    return replace(relation, node=Project(schema, relation.node, columns), fields=fields)
+
+
+def _with_columns(node: Node, added: list[tuple[str, Expr]]) -> Node:
+    if not added:
+        return node
+    columns = (*((c.name, column_expr(c)) for c in node.schema), *added)
+    return Project(tuple(Column(name, expr.type) for name, expr in columns), node, columns)

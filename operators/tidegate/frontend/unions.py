@@ -1,0 +1,96 @@
+"""Plans UNION ALL: parts with as many columns, of one type each, under the names of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidegate.errors import BindError
+from tidegate.frontend.scope import Field, Relation, article, unused
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import Query
+from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_numeric
+from tidegate.plan.joins import Union
+from tidegate.plan.nodes import Expr, Node, Project, column_expr
+from tidegate.types import Column, Schema
+
+
+class UnionPlanner:
+    """Plans the unions of one file."""
+
+    def __init__(self, source: Source, checker: TypeChecker) -> None:
+        self._source = source
+        self._checker = checker
+
+    def united(self, parts: Sequence[tuple[Query, Relation]]) -> Relation:
+        """All parts as one relation. Raises BindError where they do not fit together."""
+        (_, first), *_ = parts
+        names: list[str] = []
+        for known in first.visible:
+            names.append(unused(known.name, names))
+        for query, relation in parts[1:]:
+            if len(relation.visible) != len(names):
+                raise BindError(
+                    f"a part of UNION ALL gives {len(relation.visible)} columns,"
+                    f" the first one {len(names)}",
+                    self._source.position(_head(query)),
+                    hint=f"expected: {', '.join(names)}",
+                )
+        types = [self._common(parts, index) for index in range(len(names))]
+        schema = tuple(Column(name, type_) for name, type_ in zip(names, types, strict=True))
+        nodes = tuple(_as(relation, schema) for _, relation in parts)
+        fields = tuple(Field((column.name,), column.name, column.type) for column in schema)
+        final = all(relation.final for _, relation in parts)
+        return Relation(Union(schema, nodes), fields, final=final)
+
+    def _common(self, parts: Sequence[tuple[Query, Relation]], index: int) -> str:
+        """The type of a column, to which all parts' are converted."""
+        (_, first), *rest = parts
+        common = first.visible[index].type
+        for query, relation in rest:
+            given = relation.visible[index].type
+            if given == common:
+                continue
+            mixed = f"CASE WHEN true THEN CAST(NULL AS {common}) ELSE CAST(NULL AS {given}) END"
+            try:
+                found = self._checker.type_of(mixed, ())
+            except TypeCheckError:
+                found = ""
+            if not found or (found == "VARCHAR" and "VARCHAR" not in (common, given)):
+                raise BindError(
+                    f"column {index + 1} of UNION ALL is {article(common)} in the first part,"
+                    f" {article(given)} here",
+                    self._source.position(_head(query)),
+                    hint=f"write CAST({relation.visible[index].name} AS {common})",
+                )
+            common = found
+        return common
+
+
+def _as(relation: Relation, schema: Schema) -> Node:
+    """The visible fields of ``relation`` as the columns of ``schema``."""
+    columns = tuple(
+        (column.name, _cast(column_expr(Column(known.column, known.type)), column.type))
+        for known, column in zip(relation.visible, schema, strict=True)
+    )
+    node = relation.node
+    if node.schema == schema and all(e.is_column and n in e.columns for n, e in columns):
+        return node
+    return Project(schema, node, columns)
+
+
+def _cast(value: Expr, type_: str) -> Expr:
+    if value.type == type_:
+        return value
+    keeps = is_numeric(value.type) and is_numeric(type_)
+    return Expr(
+        f"CAST({value.sql} AS {type_})",
+        type_,
+        value.columns,
+        value.monotone_in if keeps else None,
+        "" if keeps else f"a cast to {type_} does not keep the order",
+        value.text,
+    )
+
+
+def _head(query: Query) -> Span:
+    return Span(query.span.start, min(query.span.end, query.span.start + len("SELECT")))

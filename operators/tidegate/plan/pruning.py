@@ -1,0 +1,129 @@
+"""Leaves out the columns that nobody reads, below the operators that send or keep whole rows.
+
+Joins, sessions and sorts send their rows through exchanges and keep them in state, so a column that
+nobody above reads costs there. What is wanted of a node is the union over all that read it, in all
+sinks: a node that two queries share stays one node. Watermark filters and scans stay as they are:
+the ledger needs all of a record, and a field that does not fit makes it malformed, read or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+from tidegate.plan.joins import Join, Union
+from tidegate.plan.nodes import (
+    Aggregate,
+    Filter,
+    Node,
+    Project,
+    Scan,
+    Session,
+    Sink,
+    Sort,
+    WatermarkFilter,
+    Window,
+    column_expr,
+)
+from tidegate.types import Schema
+
+_Wanted: TypeAlias = dict[Node, set[str]]
+
+
+def pruned(sinks: Sequence[Sink]) -> list[Sink]:
+    """``sinks`` over rows that have only what somebody reads."""
+    wanted: _Wanted = {}
+    for sink in sinks:
+        _want(sink, _names(sink.schema), wanted)
+    built: dict[Node, Node] = {}
+    return [replace(sink, input=_built(sink.input, wanted, built)) for sink in sinks]
+
+
+def _want(node: Node, names: Iterable[str], wanted: _Wanted) -> None:
+    """Notes what is read of ``node``, and so of all below it."""
+    known = wanted.setdefault(node, set())
+    new = set(names) - known
+    if not new and known:
+        return
+    known |= new
+    for below, read in zip(node.inputs, _reads(node, known), strict=True):
+        _want(below, read & _names(below.schema), wanted)
+
+
+def _reads(node: Node, wanted: set[str]) -> tuple[set[str], ...]:
+    """Which columns of its inputs ``node`` reads, if these of its own are wanted."""
+    match node:
+        case Project():
+            exprs = [expr for name, expr in node.columns if name in wanted]
+            return (set().union(*(expr.columns for expr in exprs)),)
+        case Filter():
+            return (wanted | node.predicate.columns,)
+        case Window():
+            return (wanted | {node.time_column},)
+        case Session():
+            return (wanted | {node.time_column, *node.keys},)
+        case Sort():
+            return (wanted | {key.column for key in node.order},)
+        case Join():
+            read = node.condition.columns if node.condition else frozenset()
+            return tuple(
+                wanted | read | {node.times[side], *(keys[side] for keys in node.keys)}
+                for side in range(2)
+            )
+        case Union():
+            return tuple(wanted for _ in node.branches)
+    return tuple(_names(below.schema) for below in node.inputs)
+
+
+def _built(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
+    """``node`` with what is wanted of it."""
+    if node not in built:
+        built[node] = _build(node, wanted, built)
+    return built[node]
+
+
+def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
+    names = wanted[node]
+    if isinstance(node, Scan | WatermarkFilter):
+        return node
+    inputs = [_built(below, wanted, built) for below in node.inputs]
+    if isinstance(node, Join | Session | Sort):
+        inputs = [_only(b, r) for b, r in zip(inputs, _reads(node, names), strict=True)]
+    match node:
+        case Project():
+            columns = tuple(pair for pair in node.columns if pair[0] in names) or node.columns[:1]
+            return Project(_of(node.schema, {name for name, _ in columns}), inputs[0], columns)
+        case Union():
+            schema = _of(node.schema, names) or node.schema[:1]
+            return Union(schema, tuple(_only(part, _names(schema)) for part in inputs))
+        case Join():
+            return _with_schema(node.on(inputs), inputs if node.kind.has_right else inputs[:1])
+        case Filter() | Sort():
+            return _with_schema(node.on(inputs), inputs)
+        case Window() | Session():
+            own = node.schema[len(node.input.schema) :]
+            return replace(node, schema=(*inputs[0].schema, *own), input=inputs[0])
+    return node.on(inputs)
+
+
+def _with_schema(node: Any, sides: Sequence[Node]) -> Node:
+    """``node`` with the columns of ``sides``."""
+    result: Node = replace(node, schema=tuple(c for side in sides for c in side.schema))
+    return result
+
+
+def _only(node: Node, names: Iterable[str]) -> Node:
+    """``node`` with the columns of ``names``; one of them at least, to have its rows."""
+    schema = _of(node.schema, set(names)) or node.schema[:1]
+    if schema == node.schema:
+        return node
+    return Project(schema, node, tuple((column.name, column_expr(column)) for column in schema))
+
+
+def _of(schema: Schema, names: set[str]) -> Schema:
+    return tuple(column for column in schema if column.name in names)
+
+
+def _names(schema: Schema) -> set[str]:
+    return {column.name for column in schema}
