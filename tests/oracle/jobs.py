@@ -21,7 +21,7 @@ from oracle.account import HOUR_US, Counts, Judgement, LedgerRow, WatermarkOn, j
 from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Table, ended_lines, micros
 from oracle.query import Output
-from oracle.random_query import BEFORE, Query, QueryDraw
+from oracle.random_query import BEFORE, Query, QueryDraw, output_columns
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
 from oracle.vocabulary import (
     PAYLOAD,
@@ -291,7 +291,7 @@ class _Draw:
         options = self._with({"connector": "filesystem", "path": f"{DIRECTORY}/out/{sink}"})
         if self.dialect == "flink":
             columns = ", ".join(
-                f"{column.name} {sql_type(column, 'flink')}" for column, _ in query.select
+                f"{column.name} {sql_type(column, 'flink')}" for column in output_columns(query)
             )
             return f"CREATE TABLE {sink} ({columns}){options};\nINSERT INTO {sink}\n{text};\n"
         return f"CREATE SINK {sink} AS\n{text}\n{options.strip()};\n"

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from oracle.account import Counts, Judgement, LedgerRow, WatermarkOn, Where, judge
-from oracle.decode import Column, Table, ended_lines, micros, value_at
+from oracle.decode import Column, Table, Values, ended_lines, micros, value_at
 from oracle.jobs import DIRECTORY, NOW_US, Expected, write_splits
 from oracle.pairs import JoinQuery, Marks, On, Pair, PairQuery, UnionCount, UnionQuery
 from oracle.query import Output, Windows
@@ -24,7 +24,7 @@ _WORDS = {"SEMI": "LEFT SEMI", "ANTI": "LEFT ANTI"}
 
 
 def _same(name: str) -> On:
-    def same(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool | None:
+    def same(left: Values, right: Values) -> bool | None:
         if left[name] is None or right[name] is None:
             return None
         return bool(left[name] == right[name])
@@ -32,7 +32,7 @@ def _same(name: str) -> On:
     return same
 
 
-def _dearer(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool | None:
+def _dearer(left: Values, right: Values) -> bool | None:
     if left["price"] is None or right["price"] is None:
         return None
     return bool(left["price"] > right["price"])
@@ -99,7 +99,7 @@ class PairSpec:
             outputs[sink] = query.run(rows[0], rows[1], Marks(marks[0], marks[1], self.bounded))
         return Expected(outputs, ledger, counts, splits, judged, self.time.type)
 
-    def _candidate(self, row: Mapping[str, Any]) -> int:
+    def _candidate(self, row: Values) -> int:
         return int(value_at(row, self.time.path)) - self.time.units(self.delay_s)
 
 
@@ -212,7 +212,7 @@ class _Draw:
         )
         emit = "\nEMIT ON WINDOW CLOSE" if rng.random() < 0.5 else ""
 
-        def is_on(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+        def is_on(left: Values, right: Values) -> bool:
             return all(condition(left, right) is True for _, condition in conditions)
 
         filters = (wheres[0][1], wheres[1][1])

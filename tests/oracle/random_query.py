@@ -8,10 +8,11 @@ from typing import Any, TypeAlias
 
 from oracle.account import Where
 from oracle.decode import Column, Values, value_at
+from oracle.over import Call, OverQuery, random_calls
 from oracle.query import Expression, Pass, Select, Sort, WindowAggregate, WindowPass, Windows
 from oracle.vocabulary import AGGREGATES, HAVINGS, PAYLOAD, PREDICATES, TimeColumn
 
-Query: TypeAlias = "WindowAggregate | WindowPass | Sort | Pass"
+Query: TypeAlias = "WindowAggregate | WindowPass | Sort | Pass | OverQuery"
 
 BEFORE = "the watermark before the row"
 """What the oracle calls it among a row's values; no column has such a name."""
@@ -36,7 +37,10 @@ class QueryDraw:
         if self.rng.random() < 0.4:
             condition, where = self.rng.choice(PREDICATES)
             where_sql = f"\nWHERE {condition}"
-        kind = self.rng.choice(["window", "window", "window", "sort", "pass", "window pass"])
+        kinds = ["window", "window", "window", "sort", "pass", "window pass", "over", "over"]
+        kind = self.rng.choice(kinds)
+        if kind == "over":
+            return self._over(prefix, source, where_sql, where)
         if kind == "window":
             query, text = self._aggregate(source, where_sql, where)
             return query, prefix + text
@@ -106,6 +110,42 @@ class QueryDraw:
             text += "\nEMIT ON WINDOW CLOSE"
         return WindowPass(self.time.path, windows, select, where), text
 
+    def _over(
+        self, prefix: str, source: str, where_sql: str, where: Where | None
+    ) -> tuple[Query, str]:
+        """Calls with OVER, in the order of time or of whole windows."""
+        rng, time = self.rng, self.time.path
+        wanted = rng.choice([(), ("customer",), ("region",), ("customer", "region")])
+        keys = tuple(_at(key) for key in wanted)
+        columns = (PAYLOAD[0], Column("event_at", self.time.type))
+        select: Select = ((columns[0], _at("id")), (columns[1], _at(time)))
+        items, windows, order, limit = ["id", f"{time} AS event_at"], None, None, None
+        partition, ordered, above = list(wanted), time, ""
+        whole = rng.random() < 0.35
+        if whole:
+            windows, text = self._windows(source)
+            while windows.kind == "session":
+                windows, text = self._windows(source)
+            source = text
+            partition = ["window_start", "window_end", *partition]
+            ordered, order = rng.choice([("price", _at("price")), ("region", _at("region"))])
+        calls, sqls = random_calls(rng, self.time, whole=whole)
+        if whole and rng.random() < 0.5:
+            limit = rng.choice([1, 2])
+            first = Call(Column("c0", "BIGINT"), rng.choice(["row_number", "rank"]))
+            calls = (first, *calls[1:])
+            sqls[0] = f"{first.function}() OVER ({{w}})"
+            above = f"\nQUALIFY c0 <= {limit}"
+        by = f"PARTITION BY {', '.join(partition)} " if partition else ""
+        window = f"{by}ORDER BY {ordered}"
+        if rng.random() < 0.4:
+            above, window = f"\nWINDOW w AS ({window}){above}", "w"
+        items += [f"{sql.format(w=window)} AS c{number}" for number, sql in enumerate(sqls)]
+        query = OverQuery(time, keys, calls, select, where, windows, order, limit)
+        emit = "\nEMIT ON WINDOW CLOSE" if rng.random() < 0.5 else ""
+        text = f"{prefix}SELECT {', '.join(items)}\nFROM {source}{where_sql}{above}{emit}"
+        return query, text
+
     def _aggregate(
         self, source: str, where_sql: str, where: Where | None
     ) -> tuple[WindowAggregate, str]:
@@ -149,6 +189,12 @@ class QueryDraw:
             f"\nGROUP BY {', '.join(key_names)}{having_sql}\nEMIT ON WINDOW CLOSE"
         )
         return query, text
+
+
+def output_columns(query: Query) -> tuple[Column, ...]:
+    """What a query gives."""
+    calls = query.calls if isinstance(query, OverQuery) else ()
+    return (*(column for column, _ in query.select), *(call.output for call in calls))
 
 
 def _at(path: str) -> Expression:

@@ -15,6 +15,8 @@ from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.hop import Hop
 from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.merge_sort import MergeSort
+from tidegate.executor.over_partitions import OverPartitions
+from tidegate.executor.over_rows import OverRows
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.project import Project
 from tidegate.executor.session_rows import SessionRows
@@ -61,11 +63,10 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return Filter(node, engine)
         case nodes.Window():
             return _windows(node)
-        case joins.Union():
-            return Union(node)
-        case joins.Join():
-            join = WindowJoin if node.at_one_time else IntervalJoin
-            return join(node, engine, lambda port: context.state(f"{name}.{_SIDES[port]}"))
+        case joins.Union() | joins.Join():
+            return _junction(node, context, name)
+        case physical.OverRows():
+            return _over(node, context, name)
         case physical.Tally():
             return Tally(
                 node.account,
@@ -87,6 +88,19 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case physical.MergeRuns():
             return MergeSort(node.sort, node.hidden, engine)
     raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Executor:
+    if isinstance(node, joins.Union):
+        return Union(node)
+    join = WindowJoin if node.at_one_time else IntervalJoin
+    return join(node, context.engine, lambda port: context.state(f"{name}.{_SIDES[port]}"))
+
+
+def _over(node: physical.OverRows, context: Context, name: str) -> Executor:
+    if node.over.by_partition:
+        return OverPartitions(node, context.engine, context.state(name))
+    return OverRows(node, context.engine, lambda table: context.state(f"{name}.{table}"))
 
 
 def _windows(node: nodes.Window) -> WindowExecutor:

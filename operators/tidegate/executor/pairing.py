@@ -89,6 +89,9 @@ class Pairing:
 
 def moved(times: Int64s, by: int) -> Int64s:
     """``times + by``, held at the ends of int64."""
+    by = max(-(2**64), min(2**64, by))  # no time is further from another
+    if not INT64_MIN <= by <= INT64_MAX:
+        return moved(moved(times, by // 2), by - by // 2)
     if by >= 0:
         return np.minimum(times, INT64_MAX - by) + by
     return np.maximum(times, INT64_MIN - by) + by

@@ -63,14 +63,21 @@ class _Call:
 
 
 def has_aggregate(query: Query) -> bool:
-    """Whether SELECT or ORDER BY calls an aggregate."""
+    """Whether SELECT or ORDER BY calls an aggregate, other than with OVER."""
     scalars = [item.value for item in query.items if item.value is not None]
     scalars += [item.value for item in query.order_by]
     return any(
-        call.name.lower() in AGGREGATES
+        call.name.lower() in AGGREGATES and not _has_over(call)
         for scalar in scalars
         for call in scalar.node.find_all(exp.Anonymous)
     )
+
+
+def _has_over(call: exp.Expr) -> bool:
+    parent = call.parent
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        call, parent = parent, parent.parent
+    return isinstance(parent, exp.Window) and parent.this is call
 
 
 class Aggregation:

@@ -29,6 +29,7 @@ from tidegate.plan.nodes import (
     Table,
     WatermarkFilter,
 )
+from tidegate.plan.over import OverWindow
 
 _GROUP = "scan.watermark.alignment.group"
 
@@ -77,7 +78,7 @@ def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
 
 def _waits(sink: Sink) -> bool:
     for node in sink.walk():
-        if isinstance(node, Aggregate | Session | Sort | Join):
+        if isinstance(node, Aggregate | Session | Sort | Join | OverWindow):
             return True
         if isinstance(node, WatermarkFilter) and node.before:
             return True

@@ -9,6 +9,7 @@ names, and `functions` says which.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -20,7 +21,7 @@ from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import ROWTIME, Scalar
+from tidegate.frontend.syntax import ROWTIME, NamedWindow, Scalar
 
 _INTERVAL_UNITS = frozenset(
     f"{unit}{plural}"
@@ -62,13 +63,21 @@ class TidegateParser(DuckDBParser):
 
     def scalar_at(self, tokens: list[Token], index: int) -> tuple[exp.Expr | None, int]:
         """The expression that starts at ``tokens[index]``, and the index after it."""
+        self._begin(tokens, index)
+        return self._parse_disjunction(), self._index
+
+    def named_window_at(self, tokens: list[Token], index: int) -> tuple[exp.Expr | None, int]:
+        """``w AS (…)`` of a WINDOW clause, and the index after it."""
+        self._begin(tokens, index)
+        return self._parse_window(self._parse_id_var(), alias=True), self._index
+
+    def _begin(self, tokens: list[Token], index: int) -> None:
         self.reset()
         self.sql = self._source.text
         self._tokens = tokens
         self._tokens_size = len(tokens)
         self._index = index
         self._advance(0)
-        return self._parse_disjunction(), self._index
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         token = token or self._curr
@@ -166,8 +175,27 @@ def tokenize(source: Source) -> list[Token]:
 def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
     """The scalar expression at ``cursor``; ``what`` names it in the error."""
     start = cursor.span
+    node = _parsed(cursor, what, TidegateParser(cursor.source).scalar_at)
+    return Scalar(node, start.to(cursor.previous_span))
+
+
+def parse_named_window(cursor: Cursor) -> NamedWindow:
+    """``name AS (PARTITION BY … ORDER BY … frame)`` at ``cursor``."""
+    start, ahead = cursor.span, Cursor(cursor.source, cursor.tokens, cursor.index)
+    name = ahead.name("the name of a window")
+    ahead.expect("AS", "(", why=f"after WINDOW {name.text}")
+    node = _parsed(cursor, "a window", TidegateParser(cursor.source).named_window_at)
+    assert isinstance(node, exp.Window)
+    return NamedWindow(name, node, start.to(cursor.previous_span))
+
+
+def _parsed(
+    cursor: Cursor, what: str, parse: Callable[[list[Token], int], tuple[exp.Expr | None, int]]
+) -> exp.Expr:
+    """What ``parse`` reads at ``cursor``, which it moves on."""
+    start = cursor.span
     try:
-        node, index = TidegateParser(cursor.source).scalar_at(cursor.tokens, cursor.index)
+        node, index = parse(cursor.tokens, cursor.index)
     except MisparseError as error:
         place = error.span or cursor.end_span
         raise _stopped(cursor, place, what) from None
@@ -182,7 +210,7 @@ def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
     if node is None or index == cursor.index:
         raise cursor.expected(what)
     cursor.index = index
-    return Scalar(node, start.to(cursor.previous_span))
+    return node
 
 
 def _stopped(cursor: Cursor, place: Span, what: str) -> SqlSyntaxError:

@@ -69,7 +69,7 @@ def _kind(cursor: Cursor) -> JoinKind | None:
 
 def _comma(cursor: Cursor) -> bool:
     """A comma between tables; the RFC writes one behind the last: ``FROM WATERMARK(…), WHERE``."""
-    return cursor.accept(",") and (cursor.at_name() or cursor.at("("))
+    return cursor.accept(",") and (cursor.at_name() or cursor.at("(") or cursor.at("LATERAL"))
 
 
 def _right(cursor: Cursor, relation: Callable[[Cursor], Relation]) -> Relation:

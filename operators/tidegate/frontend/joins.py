@@ -17,8 +17,8 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import shift_of
-from tidegate.frontend.scalar import Binder, call_span, plan_column
-from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
+from tidegate.frontend.scalar import Binder, call_span, conjuncts, plan_column
+from tidegate.frontend.scope import Field, Relation, Scope, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
 from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_integer
@@ -84,7 +84,7 @@ class JoinPlanner:
         both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
         condition = _Condition(self._source, self._checker, left.node, right.node, both)
         for name in syntax.using:
-            condition.equal(*(self._used(name, side) for side in (left, right)))
+            condition.equal(self._used(name, left), self._used(name, right), name.span)
         if syntax.condition is not None:
             condition.take(syntax.condition)
         node = condition.join(syntax.kind, self._source.position(syntax.span))
@@ -164,14 +164,16 @@ class _Condition:
                 hint="write a comparison",
             )
         self._span = scalar.span
-        for part in _conjuncts(scalar.node):
+        for part in conjuncts(scalar.node):
             span = call_span(self._source, part, scalar.span)
-            self._take(self._binder.resolve(Scalar(part, span)), span)
+            resolved = self._binder.resolve(Scalar(part, span))
+            self._texts[resolved] = sql_of(part)
+            self._take(resolved, span)
 
-    def equal(self, left: Field, right: Field) -> None:
+    def equal(self, left: Field, right: Field, span: Span) -> None:
         """Adds a column of USING."""
         one, other = Column(left.column, left.type), Column(right.column, right.type)
-        self._add_key(column_expr(one), column_expr(other))
+        self._add_key(column_expr(one), column_expr(other), span)
         if self._are_marked(left.column, right.column):
             self._bounds[left.column, right.column] = _Bounds(0, 0)
 
@@ -200,7 +202,6 @@ class _Condition:
 
     def _take(self, node: exp.Expr, span: Span) -> None:
         """One part of the condition, resolved."""
-        self._texts[node] = self._source.snippet(span)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             low = exp.GTE(this=node.this, expression=node.args["low"])
             high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
@@ -215,7 +216,8 @@ class _Condition:
             if sorted(sides, key=str) == [0, 1]:
                 ordered = [node.this, node.expression]
                 left, right = ordered if sides == [0, 1] else reversed(ordered)
-                self._add_key(*(self._binder.to_expr(part, span) for part in (left, right)))
+                exprs = [self._binder.to_expr(part, span) for part in (left, right)]
+                self._add_key(exprs[0], exprs[1], span)
                 return
         self._rest.append(node)
 
@@ -274,14 +276,20 @@ class _Condition:
             return None
         return -value if value is not None and isinstance(node, exp.Sub) else value
 
-    def _add_key(self, left: Expr, right: Expr) -> None:
+    def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
         """An equation, between columns of one type."""
         common = left.type
         if left.type != right.type:
             nulls = [f"CAST(NULL AS {expr.type})" for expr in (left, right)]
-            common = self._checker.type_of(
-                f"CASE WHEN true THEN {nulls[0]} ELSE {nulls[1]} END", ()
-            )
+            mixed = f"CASE WHEN true THEN {nulls[0]} ELSE {nulls[1]} END"
+            try:
+                common = self._checker.type_of(mixed, ())
+            except TypeCheckError:
+                raise BindError(
+                    f"the join compares {article(left.type)} with {article(right.type)}",
+                    self._source.position(span),
+                    hint=f"write CAST({right.text} AS {left.type})",
+                ) from None
         columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
         self._keys.append((columns[0], columns[1]))
 
@@ -293,7 +301,7 @@ class _Condition:
             expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
         taken = [column.name for column in self._binder.schema]
         taken += [name for added in self._added for name, _ in added]
-        name = unused(f"__{expr.text or 'key'}", taken)
+        name = unused(expr.text or "key", taken)
         self._added[side].append((name, expr))
         return name
 
@@ -375,14 +383,6 @@ class _Condition:
 
     def _type_of(self, name: str) -> str:
         return next(column.type for column in self._binder.schema if column.name == name)
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
-    return [node]
 
 
 def _renamed(relation: Relation, taken: list[str]) -> Relation:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.aggregation import Aggregation, has_aggregate
+from tidegate.frontend.aliases import with_aliases
 from tidegate.frontend.catalog import Catalog, refuse_hidden
 from tidegate.frontend.current_watermark import with_watermarks_before
+from tidegate.frontend.functions import sql_of
+from tidegate.frontend.outputs import Bind, Output, projected, with_unique_columns
+from tidegate.frontend.over import OverPlanner
 from tidegate.frontend.relations import Environment, RelationPlanner
-from tidegate.frontend.scalar import Binder, identifier_path
-from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
+from tidegate.frontend.scalar import Binder, conjuncts, identifier_path
+from tidegate.frontend.scope import Relation, Scope
+from tidegate.frontend.sorting import SortPlanner, order_target
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     CreateTable,
@@ -21,7 +26,6 @@ from tidegate.frontend.syntax import (
     Item,
     JoinRef,
     Option,
-    OrderItem,
     Query,
     Scalar,
 )
@@ -30,25 +34,9 @@ from tidegate.frontend.unions import UnionPlanner
 from tidegate.frontend.windows import (
     GroupWindow,
     group_window,
-    repeated_by,
-    without_unused_time,
 )
-from tidegate.plan.derivation import derive
-from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, Project, Sort, SortKey, column_expr
-from tidegate.types import OFFSET, SPLIT, Column
-
-Bind = Callable[[Scalar], Expr]
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A column of the result: its name for the user, its plan name, its value."""
-
-    path: tuple[str, ...]
-    column: str
-    value: Expr
-    hidden: bool = False
+from tidegate.plan.nodes import Expr, Filter, Node, column_expr
+from tidegate.types import Column
 
 
 class QueryPlanner:
@@ -65,6 +53,7 @@ class QueryPlanner:
         self._source = source
         self._checker = checker
         self._unions = UnionPlanner(source, checker)
+        self._sorts = SortPlanner(source)
         self._relations = RelationPlanner(source, catalog, checker, hints, settings, self)
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
@@ -82,9 +71,10 @@ class QueryPlanner:
         else:
             relation = self._relations.plan(query.source, env)
         relation = with_watermarks_before(self._source, self._checker, relation, query)
-        if where is not None:
-            relation = replace(relation, node=self._filter(relation, where))
-        binder = self._binder(relation)
+        early, late = self._conditions(relation, query, where)
+        for condition in early:
+            relation = replace(relation, node=self._filter(self._binder(relation), condition))
+        relation, binder = self._with_over(relation, query, late)
         keys: tuple[str, ...] | None = None
         if query.group_by or query.having or has_aggregate(query):
             window = group_window(self._source, query)
@@ -101,11 +91,11 @@ class QueryPlanner:
                 for output in self._outputs(item, relation, bind)
                 if not (top and output.hidden)  # nobody above can name it
             ]
-        outputs = _with_unique_columns(outputs)
+        outputs = with_unique_columns(outputs)
         if query.order_by:
-            result = self._sorted(query, node, outputs, bind, keys)
+            result = self._sorts.sorted(query, node, outputs, bind, keys)
         else:
-            result = _projected(node, outputs)
+            result = projected(node, outputs)
         return replace(result, final=relation.final)
 
     def _united(self, query: Query, env: Environment) -> Relation:
@@ -120,7 +110,7 @@ class QueryPlanner:
             for known in relation.fields
         ]
         bind = self._binder(relation).bind
-        result = self._sorted(query, relation.node, outputs, bind, None)
+        result = self._sorts.sorted(query, relation.node, outputs, bind, None)
         return replace(result, final=relation.final)
 
     def check_table(self, entry: CreateTable) -> Relation:
@@ -158,10 +148,53 @@ class QueryPlanner:
                 hint="add EMIT ON WINDOW CLOSE at the end of the query",
             )
 
-    def _filter(self, relation: Relation, condition: Scalar) -> Node:
-        predicate = self._binder(relation).bind(condition)
+    def _conditions(
+        self, relation: Relation, query: Query, where: Scalar | None
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """The conditions of WHERE below over-windows, and those above, with QUALIFY's.
+
+        A name in them that is no column may be an alias of the SELECT list (seed 000).
+        """
+        scope = Scope(self._source, relation, self._checker)
+        late = [] if query.qualify is None else [with_aliases(query, query.qualify, scope)]
+        if where is None:
+            return [], late
+        aliased = with_aliases(query, where, scope)
+        if aliased.node.find(exp.Window) is None:
+            return [aliased], late
+        early: list[Scalar] = []
+        above: list[Scalar] = []
+        for part in conjuncts(where.node):
+            condition = with_aliases(query, Scalar(part, where.span, sql_of(part)), scope)
+            (early if condition.node.find(exp.Window) is None else above).append(condition)
+        return early, [*above, *late]
+
+    def _with_over(
+        self, relation: Relation, query: Query, conditions: list[Scalar]
+    ) -> tuple[Relation, Binder]:
+        """``relation`` with what OVER computes, of which ``conditions`` hold; and its binder."""
+        scalars = [item.value for item in query.items if item.value is not None]
+        scalars += [*conditions, *(item.value for item in query.order_by)]
+        planner = OverPlanner(self._source, self._checker, query.windows)
+        is_grouped = query.group_by or query.having or has_aggregate(query)
+        names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
+        over, columns = (relation, {}) if is_grouped else planner.planned(relation, scalars, names)
+        binder = Binder(
+            self._source, Scope(self._source, over, self._checker), self._checker, over=columns
+        )
+        for condition in conditions:
+            over = replace(over, node=self._filter(binder, condition))
+            binder = Binder(
+                self._source, Scope(self._source, over, self._checker), self._checker, over=columns
+            )
+        return over, binder
+
+    def _filter(self, binder: Binder, condition: Scalar) -> Node:
+        bound = binder.bind(condition)
+        predicate = replace(bound, text=condition.text or bound.text)
         self._require_boolean(predicate, condition, "WHERE")
-        return Filter(relation.node.schema, relation.node, predicate)
+        node = binder.scope.relation.node
+        return Filter(node.schema, node, predicate)
 
     def _grouped(
         self, binder: Binder, query: Query, env: Environment, window: GroupWindow | None
@@ -177,7 +210,7 @@ class QueryPlanner:
         aggregation = Aggregation(binder, query, window)
         scalars = [self._value(item) for item in query.items]
         scalars += [query.having] if query.having else []
-        scalars += [self._order_target(item, query) for item in query.order_by]
+        scalars += [order_target(item, query) for item in query.order_by]
         for scalar in scalars:
             aggregation.register(scalar)
         node = aggregation.build()
@@ -238,110 +271,6 @@ class QueryPlanner:
             return scalar.node.name.lower()
         return self._source.snippet(scalar.span)
 
-    def _sorted(
-        self,
-        query: Query,
-        node: Node,
-        outputs: list[Output],
-        bind: Bind,
-        keys: tuple[str, ...] | None,
-    ) -> Relation:
-        extras: list[Output] = []
-        columns: list[str] = []
-        for item in query.order_by:
-            known = self._ordinal(item, outputs)
-            if known is None:
-                value = bind(self._order_target(item, query))
-                known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-            if known is None:
-                known = _extra(self._source.snippet(item.value.span), value, outputs + extras)
-                extras.append(known)
-            columns.append(known.column)
-        ties = self._ties(node, outputs, extras, keys)
-        below = _projected(node, outputs + extras)
-        first = query.order_by[0]
-        derived = derive(below.node)[columns[0]]
-        if derived.lost:
-            shown = self._source.snippet(first.value.span)
-            raise BindError(
-                f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
-                self._source.position(first.span),
-                detail=f"{shown}: {derived.lost}",
-                hint=_sortable_hint(node),
-            )
-        self._check_direction(first)
-        time, further = columns[0], dict[str, SortKey]()
-        for column, item in zip(columns[1:], query.order_by[1:], strict=True):
-            if column != time:  # a column that came before decides nothing more
-                further.setdefault(column, SortKey(column, item.descending, item.nulls_first))
-        rest = tuple(tie for tie in ties if tie != time and tie not in further)
-        sort = Sort(below.node.schema, below.node, time, rest, tuple(further.values()))
-        return replace(below, node=sort)
-
-    def _ties(
-        self,
-        node: Node,
-        outputs: list[Output],
-        extras: list[Output],
-        keys: tuple[str, ...] | None,
-    ) -> tuple[str, ...]:
-        """What orders equal times: split and offset of source rows, the group keys of groups.
-
-        Of rows that stand in several windows, these too.
-        """
-        own: tuple[str, ...] = ()
-        if keys is None and not any(isinstance(part, Aggregate | Join) for part in node.walk()):
-            own, keys = (SPLIT, OFFSET), repeated_by(node)
-        if keys is None:
-            return tuple(output.column for output in outputs)
-        ties = list(own)
-        if any(isinstance(part, Union) for part in node.walk()):
-            ties += [output.column for output in outputs]  # a row may be in several parts
-            keys = ()
-        for key in keys:
-            value = column_expr(node.column_of(key))
-            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-            if known is None:
-                known = _extra(key, value, outputs + extras)
-                extras.append(known)
-            ties.append(known.column)
-        return tuple(ties)
-
-    def _check_direction(self, time: OrderItem) -> None:
-        if time.descending or time.nulls_first:
-            shown = self._source.snippet(time.value.span)
-            raise UnsupportedError(
-                f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
-                " a stream: rows leave as time passes",
-                self._source.position(time.span),
-                hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
-            )
-
-    def _ordinal(self, item: OrderItem, outputs: list[Output]) -> Output | None:
-        """The column of the result that an ORDER BY key counts off."""
-        node = item.value.node
-        if not isinstance(node, exp.Literal) or node.is_string:
-            return None
-        visible = [output for output in outputs if not output.hidden]
-        index = int(node.name) - 1 if node.name.isdigit() else -1
-        if not 0 <= index < len(visible):
-            raise BindError(
-                f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
-                self._source.position(item.span),
-                hint=f"write a number from 1 to {len(visible)}, or a column",
-            )
-        return visible[index]
-
-    def _order_target(self, item: OrderItem, query: Query) -> Scalar:
-        """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
-        node = item.value.node
-        path = identifier_path(node)
-        if path is not None and len(path) == 1:
-            for other in query.items:
-                if other.alias and other.value and matches(path[0], other.alias.text):
-                    return other.value
-        return item.value
-
     def _require_boolean(self, predicate: Expr, condition: Scalar, clause: str) -> None:
         if predicate.type != "BOOLEAN":
             raise BindError(
@@ -355,44 +284,6 @@ class QueryPlanner:
         return Binder(self._source, scope, self._checker)
 
 
-def _sortable_hint(node: Node) -> str:
-    """Which columns have a watermark to order by."""
-    names = [name for name, derived in derive(node).items() if derived.has_watermark]
-    if names:
-        return f"order by {' or '.join(names)}"
-    return "declare WATERMARK FOR a time column in CREATE TABLE, and order by that"
-
-
 def _head(query: Query) -> Span:
     """The word with which the query begins."""
     return Span(query.span.start, min(query.span.end, query.span.start + len("SELECT")))
-
-
-def _extra(name: str, value: Expr, outputs: list[Output]) -> Output:
-    column = unused(name, [output.column for output in outputs])
-    return Output((column,), column, value, hidden=True)
-
-
-def _with_unique_columns(outputs: list[Output]) -> list[Output]:
-    taken: list[str] = []
-    result = []
-    for output in outputs:
-        column = unused(output.column, taken)
-        taken.append(column)
-        result.append(replace(output, column=column))
-    return result
-
-
-def _projected(node: Node, outputs: list[Output]) -> Relation:
-    """A `Project` with the outputs, or none where it would change nothing."""
-    fields = tuple(
-        Field(output.path, output.column, output.value.type, output.hidden) for output in outputs
-    )
-    schema = tuple(Column(output.column, output.value.type) for output in outputs)
-    plain = all(
-        output.value.is_column and output.column in output.value.columns for output in outputs
-    )
-    if schema == node.schema and plain:
-        return Relation(node, fields)
-    columns = tuple((output.column, output.value) for output in outputs)
-    return Relation(without_unused_time(Project(schema, node, columns)), fields)

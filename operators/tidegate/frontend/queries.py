@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
-from tidegate.frontend.dialect import parse_scalar
+from tidegate.frontend.dialect import parse_named_window, parse_scalar
 from tidegate.frontend.hints import take_hints
 from tidegate.frontend.join_syntax import parse_joins
 from tidegate.frontend.source import Span
@@ -18,6 +18,7 @@ from tidegate.frontend.syntax import (
     Item,
     JoinRef,
     Name,
+    NamedWindow,
     OrderItem,
     Query,
     Relation,
@@ -35,8 +36,6 @@ _LATER_CLAUSES: Final = {
     "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
     "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
     "FETCH": ("FETCH is not there yet", "filter with WHERE"),
-    "WINDOW": ("OVER windows are not there yet", "aggregate over FROM TUMBLE(…)"),
-    "QUALIFY": ("QUALIFY is not there yet", "use HAVING over FROM TUMBLE(…)"),
     "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
 }
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
@@ -114,11 +113,30 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
         group_by = _group_by(cursor)
         group_span = group_span.to(cursor.previous_span)
     having = parse_scalar(cursor, "a condition") if cursor.accept("HAVING") else None
+    qualify = parse_scalar(cursor, "a condition") if cursor.accept("QUALIFY") else None
+    windows = _named_windows(cursor) if cursor.accept("WINDOW") else ()
+    if qualify is None and cursor.accept("QUALIFY"):
+        qualify = parse_scalar(cursor, "a condition")
     span = start.to(cursor.previous_span)
     return Query(
         ctes, items, source, where, group_by, group_span if group_by else None, having, (), False,
-        span,
+        span, windows=windows, qualify=qualify,
     )  # fmt: skip
+
+
+def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
+    """``WINDOW w AS (PARTITION BY … ORDER BY …), …``."""
+    windows = [parse_named_window(cursor)]
+    while cursor.accept(","):
+        window = parse_named_window(cursor)
+        if any(window.name.text.lower() == known.name.text.lower() for known in windows):
+            raise SqlSyntaxError(
+                f"window '{window.name.text}' is there twice",
+                cursor.source.position(window.name.span),
+                hint="keep one of them",
+            )
+        windows.append(window)
+    return tuple(windows)
 
 
 def take_emit(cursor: Cursor) -> bool:

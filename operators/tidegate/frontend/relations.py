@@ -33,6 +33,7 @@ from tidegate.frontend.watermarks import WatermarkPlanner
 from tidegate.frontend.windows import WindowPlanner
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Aggregate, Scan, Session, Sort, Window
+from tidegate.plan.over import OverWindow
 
 if TYPE_CHECKING:
     from tidegate.frontend.planner import QueryPlanner
@@ -141,7 +142,8 @@ class RelationPlanner:
         relation = self.plan(syntax.input, env)
         nodes = list(relation.node.walk())
         scan = next((node for node in nodes if isinstance(node, Scan)), None)
-        stateful = any(isinstance(n, Aggregate | Session | Sort | Join | Union) for n in nodes)
+        kept = Aggregate | Session | Sort | Join | Union | OverWindow
+        stateful = any(isinstance(node, kept) for node in nodes)
         if scan is None or stateful:
             raise UnsupportedError(
                 "WATERMARK over rows that are grouped, sorted, joined or united is not there yet",

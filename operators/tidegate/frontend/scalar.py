@@ -74,6 +74,15 @@ def plan_column(name: str) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a condition that its ANDs hold together."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        return [*conjuncts(node.this), *conjuncts(node.expression)]
+    return [node]
+
+
 class Binder:
     """Binds the expressions of one scope."""
 
@@ -83,12 +92,14 @@ class Binder:
         scope: Scope,
         checker: TypeChecker,
         inline: Mapping[str, exp.Expr] | None = None,
+        over: Mapping[exp.Expr, str] | None = None,
     ) -> None:
         self.source = source
         self.scope = scope
         self.checker = checker
         self.markers: list[Column] = []  # stand for aggregates while a tree is resolved
         self._inline = inline or {}  # computed columns that are not in the node yet
+        self._over = over or {}  # calls with OVER, and the columns that hold them
 
     @property
     def schema(self) -> Schema:
@@ -148,6 +159,9 @@ class Binder:
                 return replaced
         if isinstance(node, exp.Interval):
             return self._interval(node, span, special)
+        if node in self._over:
+            column = plan_column(self._over[node])
+            return column.update_positions(start=span.start, end=span.end - 1)
         self._refuse(node, span)
         copy = type(node)()
         for key, value in node.args.items():
@@ -308,7 +322,9 @@ class Binder:
             raise BindError("functions are not called with a dot", place, hint="write f(x)")
         if isinstance(node, exp.Window):
             raise UnsupportedError(
-                "OVER windows are not there yet", place, hint="aggregate over FROM TUMBLE(…)"
+                "OVER stands in SELECT, QUALIFY and ORDER BY of a query without GROUP BY",
+                place,
+                hint="put it into a query in FROM",
             )
         if isinstance(node, _CLOCKS):
             raise BindError(

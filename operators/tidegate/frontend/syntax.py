@@ -33,10 +33,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar expression as sqlglot read it."""
+    """A scalar expression as sqlglot read it; ``text`` where ``span`` is that of more."""
 
     node: exp.Expr
     span: Span
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +147,15 @@ class OrderItem:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedWindow:
+    """``WINDOW name AS (…)``; ``window`` is a call's OVER clause without the call."""
+
+    name: Name
+    window: exp.Window
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Cte:
     name: Name
     body: Query | Relation
@@ -156,6 +166,7 @@ class Query:
     """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
 
     ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole.
+    ``qualify`` is a condition on what OVER computes, ``windows`` are those of the WINDOW clause.
     """
 
     ctes: tuple[Cte, ...]
@@ -169,6 +180,8 @@ class Query:
     emit: bool
     span: Span
     further: tuple[Query, ...] = ()
+    windows: tuple[NamedWindow, ...] = ()
+    qualify: Scalar | None = None
 
 
 @dataclass(frozen=True, slots=True)

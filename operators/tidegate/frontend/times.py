@@ -33,12 +33,13 @@ from tidegate.plan.nodes import (
     Table,
     Window,
 )
+from tidegate.plan.over import OverCall, OverWindow
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
 UNIT_OPTION: Final = "scan.watermark.unit"
-_PICKS: Final = ("min", "max", "first_value", "last_value")
+_PICKS: Final = ("min", "max", "first_value", "last_value", "lag", "lead")
 _FIELD: Final = re.compile(r"""(struct_extract\()+"[^"]*"(, '[^']*'\))+""")
 """An expression that is a field of a column."""
 
@@ -74,18 +75,26 @@ def unit_us_in(node: Node, column: Column) -> int:
         case Window() | Session():
             if all(known.name != name for known in node.input.schema):
                 name = node.time_column
-        case Aggregate():
-            for call in node.calls:
-                if call.output.name == name:
-                    if call.function not in _PICKS or call.argument is None:
-                        return 0
-                    name = call.argument
+        case OverWindow() | Aggregate():
+            picked = _picked_from(node, name)
+            if picked is None:
+                return 0
+            name = picked
         case Join():
             below = tuple(
                 side for side in below if any(name == known.name for known in side.schema)
             )
     units = {unit_us_in(part, Column(name, column.type)) for part in below}
     return units.pop() if len(units) == 1 else 0
+
+
+def _picked_from(node: OverWindow | Aggregate, name: str) -> str | None:
+    """The column of the input that ``name`` is a value of; None where it is computed."""
+    for call in node.calls:
+        if call.output.name == name:
+            given = call.arguments[:1] if isinstance(call, OverCall) else (call.argument,)
+            return given[0] if given and call.function in _PICKS else None
+    return name
 
 
 def skew_us_max_of(table: Table) -> int:

@@ -28,11 +28,13 @@ from tidegate.plan.nodes import (
     WatermarkFilter,
     Window,
 )
+from tidegate.plan.over import OverWindow
 from tidegate.plan.physical import (
     Exchange,
     FinalAggregate,
     Input,
     MergeRuns,
+    OverRows,
     PartialAggregate,
     SessionRows,
     SortRuns,
@@ -153,6 +155,10 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
             return _of_keys(node.aggregate, below | keys)
         case FinalAggregate():
             return _of_aggregate(node.aggregate, below, node.derived)
+        case OverWindow():
+            return _of_over(node, below, behind_time(node.time, below))
+        case OverRows():
+            return _of_over(node.over, below, node.follow)
         case Sort() | SortRuns() | MergeRuns():
             return _of_sort(node if isinstance(node, Sort) else node.sort, below)
         case Filter() | Sink() | Tally() | Exchange():
@@ -249,16 +255,31 @@ def _are_alike(one: _Part | None, other: _Part | None) -> bool:
 
 def following(node: Join, sides: Sequence[Columns]) -> tuple[tuple[str, int, int], ...]:
     """The columns whose watermark follows from their side's time: (column, side, distance)."""
-    found = []
-    for side, columns in enumerate(sides):
-        time = node.times[side]
-        window = columns[time].window
-        found.append((time, side, 0))
-        for name, derived in columns.items():
-            distance = _distance(window, derived.window)
-            if name != time and derived.has_watermark and distance is not None:
-                found.append((name, side, distance))
+    return tuple(
+        (name, side, distance)
+        for side, columns in enumerate(sides)
+        for name, distance in behind_time(node.times[side], columns)
+    )
+
+
+def behind_time(time: str, columns: Columns) -> tuple[tuple[str, int], ...]:
+    """``time`` and the columns that lie at one distance from it: how far behind."""
+    window, found = columns[time].window, [(time, 0)]
+    for name, derived in columns.items():
+        distance = _distance(window, derived.window)
+        if name != time and derived.has_watermark and distance is not None:
+            found.append((name, distance))
     return tuple(found)
+
+
+def _of_over(
+    node: OverWindow, below: Columns, follow: tuple[tuple[str, int], ...]
+) -> dict[str, Derived]:
+    kept = {name for name, _ in follow}
+    held = Derived(lost=f"rows leave in the order of {node.time}")
+    result = {n: d if d.lost or n in kept else held for n, d in below.items()}
+    over = Derived(lost="it is computed over several rows")
+    return result | {call.output.name: over for call in node.calls}
 
 
 def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:

@@ -14,7 +14,8 @@ from typing import TypeAlias
 from tidegate.plan import joins, nodes, physical
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
-from tidegate.plan.titles import span, title
+from tidegate.plan.over import OverWindow, Reach
+from tidegate.plan.titles import span, time_span, title
 
 Ports: TypeAlias = Mapping[tuple[int, int], Columns]
 """What is known of the columns that come in, by (fragment, port)."""
@@ -118,6 +119,8 @@ class _Part:
                 yield "state: the rows of sessions that are not over"
             case joins.Join():
                 yield from _join_state(node)
+            case physical.OverRows():
+                yield from _over_state(node.over)
             case physical.SortRuns():
                 column = node.sort.column
                 yield f"state: the rows whose {column} is not below the watermark"
@@ -166,6 +169,23 @@ def _watermarks(columns: Columns) -> Iterator[str]:
 def _origin(derived: Derived) -> str:
     filters = list(dict.fromkeys(each.filter_id for each in derived.all))
     return f"{derived.describe()}, from filter{'s' * (len(filters) > 1)} {', '.join(filters)}"
+
+
+def _over_state(node: OverWindow) -> Iterator[str]:
+    if node.by_partition:
+        yield f"state: the rows whose {node.time} is not below the watermark"
+        return
+    reach = Reach.of(node.calls)
+    of = f"of each {', '.join(node.keys)}" if node.keys else "of all"
+    yield f"state: the rows whose {node.time} is not below the watermark"
+    rows = reach.rows_back + reach.rows_ahead
+    if rows:
+        yield f"state: the last {rows} row{'s' * (rows > 1)} {of}"
+    if reach.time_back is not None:
+        length = time_span(node, node.time, reach.time_back + reach.time_ahead)
+        yield f"state: the rows of the last {length}"
+    if any(call.is_running for call in node.calls):
+        yield f"state: one row {of}"
 
 
 def _join_state(node: joins.Join) -> Iterator[str]:

@@ -6,6 +6,7 @@ Each rule is one branch of `lower`:
   overlapping windows the partial one is by panes, which the windows share (`panes`);
 - sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
+- an over-window is computed behind an exchange by the hash of its partition;
 - the two sides of a join meet behind exchanges by the hash of its keys;
 - a union rises above what has no state (`raised`): each of its branches is sent, to the operator
   that needs them all or to the sink, by whoever has it;
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.plan.derivation import derive, following, same_window_keys
+from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
 from tidegate.plan.joins import Join, Union, branches, united
 from tidegate.plan.nodes import (
     Aggregate,
@@ -34,12 +35,14 @@ from tidegate.plan.nodes import (
     WatermarkFilter,
     Window,
 )
+from tidegate.plan.over import OverWindow
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     Distribution,
     Exchange,
     FinalAggregate,
     MergeRuns,
+    OverRows,
     PartialAggregate,
     SessionRows,
     SortRuns,
@@ -72,6 +75,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
             return _lower_sort(node, pushdown)
         case Join():
             return _lower_join(node, pushdown)
+        case OverWindow():
+            return _lower_over(node, pushdown, keep)
         case Union():
             return node.on([lower(branch, pushdown, keep) for branch in node.branches])
         case Sink():
@@ -118,7 +123,7 @@ def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
 def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
     """Whether all rows of ``node`` that are alike in ``keys`` are in one actor already."""
     match node:
-        case Session():
+        case Session() | OverWindow():
             return set(node.keys) <= set(keys)
         case Filter():
             return _are_together(node.input, keys)
@@ -159,6 +164,14 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
     right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys))
     follow = following(node, (derive(node.left), derive(node.right)))
     return replace(node, left=left, right=right, follow=follow)
+
+
+def _lower_over(node: OverWindow, pushdown: bool, keep: tuple[str, ...]) -> Node:
+    own = (tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
+    hidden = tuple(dict.fromkeys((*keep, *own)))
+    follow = behind_time(node.time, derive(node.input))
+    together = _by_keys(node.input, pushdown, node.keys, hidden)
+    return OverRows(node.schema, together, node, hidden, keep, follow)
 
 
 def _lower_sort(node: Sort, pushdown: bool) -> Node:

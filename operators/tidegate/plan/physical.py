@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass
 
 from tidegate.plan.nodes import Aggregate, Node, Session, Sort, Unary, Window
+from tidegate.plan.over import OverWindow
 
 
 class Distribution(enum.StrEnum):
@@ -103,3 +104,16 @@ class MergeRuns(Unary):
 
     sort: Sort
     hidden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OverRows(Unary):
+    """An over-window at work: ``hidden`` columns come, of which ``keep`` leave.
+
+    ``follow`` are the columns whose watermark follows from the time's: (column, distance from it).
+    """
+
+    over: OverWindow
+    hidden: tuple[str, ...]
+    keep: tuple[str, ...]
+    follow: tuple[tuple[str, int], ...]

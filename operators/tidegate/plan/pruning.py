@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
-    Aggregate,
     Filter,
     Node,
     Project,
@@ -26,6 +25,7 @@ from tidegate.plan.nodes import (
     Window,
     column_expr,
 )
+from tidegate.plan.over import OverWindow
 from tidegate.types import Schema
 
 _Wanted: TypeAlias = dict[Node, set[str]]
@@ -63,6 +63,8 @@ def _reads(node: Node, wanted: set[str]) -> tuple[set[str], ...]:
             return (wanted | {node.time_column},)
         case Session():
             return (wanted | {node.time_column, *node.keys},)
+        case OverWindow():
+            return (wanted | _read_over(node),)
         case Sort():
             return (wanted | {key.column for key in node.order},)
         case Join():
@@ -74,6 +76,13 @@ def _reads(node: Node, wanted: set[str]) -> tuple[set[str], ...]:
         case Union():
             return tuple(wanted for _ in node.branches)
     return tuple(_names(below.schema) for below in node.inputs)
+
+
+def _read_over(node: OverWindow) -> set[str]:
+    read = {node.time, *node.keys, *node.ties, *(key.column for key in node.order)}
+    for call in node.calls:
+        read |= {*call.arguments, *(name for name in (call.default, call.where) if name)}
+    return read
 
 
 def _built(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
@@ -88,7 +97,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
     if isinstance(node, Scan | WatermarkFilter):
         return node
     inputs = [_built(below, wanted, built) for below in node.inputs]
-    if isinstance(node, Join | Session | Sort):
+    if isinstance(node, Join | OverWindow | Session | Sort):
         inputs = [_only(b, r) for b, r in zip(inputs, _reads(node, names), strict=True)]
     match node:
         case Project():
@@ -101,7 +110,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
             return _with_schema(node.on(inputs), inputs if node.kind.has_right else inputs[:1])
         case Filter() | Sort():
             return _with_schema(node.on(inputs), inputs)
-        case Window() | Session():
+        case Window() | Session() | OverWindow():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*inputs[0].schema, *own), input=inputs[0])
     return node.on(inputs)

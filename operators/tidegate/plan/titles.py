@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.plan import joins, nodes, physical
+from tidegate.plan.over import OverWindow
 
 
 def title(node: nodes.Node) -> str:
@@ -14,7 +15,7 @@ def title(node: nodes.Node) -> str:
 
 def span(node: joins.Join, length: int) -> str:
     """A distance between the times of a join."""
-    return _time_span(node.left, node.times[0], length)
+    return time_span(node.left, node.times[0], length)
 
 
 def _stateless(node: nodes.Node) -> str:
@@ -45,10 +46,12 @@ def _stateful(node: nodes.Node) -> str:
     match node:
         case joins.Join():
             return _join(node)
+        case physical.OverRows():
+            return _over(node.over)
         case physical.SessionRows():
             session = node.session
             by = f" by {', '.join(session.keys)}" if session.keys else ""
-            gap = _time_span(session, session.time_column, session.gap)
+            gap = time_span(session, session.time_column, session.gap)
             return f"Session {session.time_column}{by}, gap {gap}"
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
@@ -59,6 +62,14 @@ def _stateful(node: nodes.Node) -> str:
         case physical.MergeRuns():
             return f"MergeSort by {_order(node.sort)}"
     return ""
+
+
+def _over(node: OverWindow) -> str:
+    calls = ", ".join(call.output.name for call in node.calls)
+    by = f" by {', '.join(node.keys)}" if node.keys else ""
+    order = [key.column + " DESC" * key.descending for key in node.order]
+    ordered = f" in the order of {', '.join(order)}" if order else ""
+    return f"Over {calls}{by}{ordered}"
 
 
 def _join(node: joins.Join) -> str:
@@ -132,16 +143,16 @@ def _order(node: nodes.Sort) -> str:
 
 def _bounds(node: nodes.Window) -> str:
     """The size of windows, and how far apart they begin or end."""
-    size = _time_span(node, node.time_column, node.size)
+    size = time_span(node, node.time_column, node.size)
     match node:
         case nodes.Hop():
-            return f"{size} every {_time_span(node, node.time_column, node.slide)}"
+            return f"{size} every {time_span(node, node.time_column, node.slide)}"
         case nodes.Cumulate():
-            return f"{_time_span(node, node.time_column, node.step)} up to {size}"
+            return f"{time_span(node, node.time_column, node.step)} up to {size}"
     return size
 
 
-def _time_span(node: nodes.Node, column: str, length: int) -> str:
+def time_span(node: nodes.Node, column: str, length: int) -> str:
     """A length in the unit of ``column``."""
     if node.column_of(column).type.startswith("TIMESTAMP"):
         return f"{length / 1e6:g} s"

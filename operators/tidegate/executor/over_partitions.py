@@ -1,0 +1,103 @@
+"""OverPartitions: over-windows of partitions that the watermark passes as a whole (S5).
+
+Contract. Rows in, each partition at one instance; ``over.time`` is one of the partition's columns.
+When its watermark rises to w, the rows of all partitions below w leave, with the calls' outputs
+behind the visible columns. Any function, order and frame is final then. At `END` all leave.
+
+Watermarks. What leaves later is at or above w: that is the watermark of the time, and, moved by
+their distance, of the columns in ``follow``. Others end here.
+
+State: a `TimeQueue`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Final
+
+import pyarrow as pa
+
+from tidegate.executor.base import Executor
+from tidegate.executor.columns import event_times
+from tidegate.executor.engine import Engine
+from tidegate.executor.over_sql import Clauses, call_sql, narrow
+from tidegate.executor.pairing import chunks, held_back
+from tidegate.executor.time_queue import TimeQueue
+from tidegate.plan.over import OverWindow
+from tidegate.plan.physical import OverRows
+from tidegate.state import StateTable
+from tidegate.types import Barrier, Chunk, Message, Watermark
+
+EMIT_ROWS_MAX: Final = 262_144
+
+
+class OverPartitions(Executor):
+    """Keeps rows until their partition is whole."""
+
+    def __init__(self, node: OverRows, engine: Engine, state: StateTable) -> None:
+        over = node.over
+        self.schema = over.schema
+        self._node = node
+        self._over = over
+        self._follow = node.follow
+        self._columns = [*(column.name for column in over.input.schema), *node.hidden]
+        self._engine = engine
+        self._queue = TimeQueue(state, over.time)
+        self._word = Watermark(over.time, None)
+        self._sql = _query(over)
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        self._queue.add(chunk.data.select(self._columns))
+        return iter(())
+
+    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
+        """Waits for the barrier: what is read to close partitions is read once in an epoch."""
+        if watermark.column == self._over.time:
+            self._word = watermark
+        return iter(())
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        bound = self._word.value
+        if bound is not None and bound > self._queue.cut:
+            yield from self._until(bound)
+        self._queue.persist()
+        for column, distance in self._follow:
+            yield Watermark(column, held_back(bound, distance), self._word.status)
+        yield barrier
+
+    def _until(self, bound: int) -> Iterator[Chunk]:
+        queue = self._queue
+        for bucket, following in pairwise([*queue.buckets(bound), bound]):
+            queue.load(bucket, bound)
+            if queue.rows >= EMIT_ROWS_MAX and following < bound:
+                yield from self._computed(queue.take(following, bound))
+        yield from self._computed(queue.take(bound, bound))
+
+    def _computed(self, tables: list[pa.Table]) -> Iterator[Chunk]:
+        if not tables:
+            return
+        data = pa.concat_tables(tables)
+        times, valid = event_times(data.column(self._over.time))
+        rows = narrow(self._over, data, pa.array(times, mask=~valid))
+        outputs = self._engine.query(self._sql, {"rows_": rows})
+        yield from chunks(with_outputs(self._node, data, outputs))
+
+
+def with_outputs(node: OverRows, rows: pa.Table, outputs: pa.Table) -> pa.Table:
+    """``rows`` as they leave, with the columns of ``outputs`` behind the visible ones."""
+    over = node.over
+    visible = [column.name for column in over.input.schema]
+    names = [*visible, *(call.output.name for call in over.calls), *node.keep]
+    kept = [rows.column(name) for name in node.keep]
+    return pa.table([*rows.select(visible).columns, *outputs.columns, *kept], names=names)
+
+
+def _query(over: OverWindow) -> str:
+    clauses = Clauses(over)
+    place = f"row_number() OVER ({clauses.partition} {clauses.total}) AS idx"
+    values = ", ".join(
+        f"CAST({call_sql(over, number)} AS {call.output.type}) AS c{number}"
+        for number, call in enumerate(over.calls)
+    )
+    return f"SELECT {values} FROM (SELECT *, {place} FROM rows_) ORDER BY i"

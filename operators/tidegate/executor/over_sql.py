@@ -1,0 +1,119 @@
+"""The SQL of over-windows, for DuckDB, over a narrow table of the columns that decide (S5).
+
+The table ``rows_`` has ``i`` (the row's number), ``t`` (its time, a 64-bit integer, NULL without
+one), ``k0…`` (the partition), ``o0…`` (the order), ``s0…`` (what breaks ties) and, of call n, its
+arguments ``a{n}_0…``, its default ``d{n}`` and its condition ``w{n}``. Where SQL leaves an order
+open, ties decide (S6): so functions that look at single rows order by all of it, those that take
+rows of equal order together by ``o0…`` only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from tidegate.plan.nodes import SortKey
+from tidegate.plan.over import Frame, OverCall, OverWindow
+
+
+def narrow(node: OverWindow, data: pa.Table, times: pa.Array) -> pa.Table:
+    """The columns of ``data`` that decide, under the names above."""
+    columns = {f"k{n}": data.column(key) for n, key in enumerate(node.keys)}
+    columns |= {f"o{n}": data.column(key.column) for n, key in enumerate(node.order)}
+    columns |= {f"s{n}": data.column(tie) for n, tie in enumerate(node.ties)}
+    for number, call in enumerate(node.calls):
+        for place, argument in enumerate(call.arguments):
+            columns[f"a{number}_{place}"] = data.column(argument)
+        for letter, name in (("d", call.default), ("w", call.where)):
+            if name is not None:
+                columns[f"{letter}{number}"] = data.column(name)
+    return pa.table({**columns, "t": times, "i": pa.array(range(data.num_rows), pa.int64())})
+
+
+@dataclass(frozen=True, slots=True)
+class Clauses:
+    """The parts of OVER clauses of one node."""
+
+    node: OverWindow
+
+    @property
+    def partition(self) -> str:
+        names = [f"k{n}" for n in range(len(self.node.keys))]
+        return f"PARTITION BY {', '.join(names)}" if names else ""
+
+    @property
+    def ordered(self) -> str:
+        """Rows of equal order are together."""
+        keys = [self._key(n, key) for n, key in enumerate(self.node.order)]
+        return f"ORDER BY {', '.join(keys)}" if keys else ""
+
+    @property
+    def total(self) -> str:
+        """Every row has its place."""
+        keys = [self._key(n, key) for n, key in enumerate(self.node.order)]
+        keys += [f"s{n} ASC NULLS LAST" for n in range(len(self.node.ties))]
+        return f"ORDER BY {', '.join(keys)}" if keys else ""
+
+    @property
+    def peers(self) -> str:
+        """The partition of rows of equal order."""
+        names = [f"k{n}" for n in range(len(self.node.keys))]
+        names += [self._name(n) for n in range(len(self.node.order))]
+        return f"PARTITION BY {', '.join(names)}" if names else ""
+
+    def _key(self, number: int, key: SortKey) -> str:
+        return f"{self._name(number)} {key.sql}"
+
+    def _name(self, number: int) -> str:
+        return "t" if number == 0 and not self.node.by_partition else f"o{number}"
+
+
+def framed(frame: Frame) -> str:
+    """``ROWS BETWEEN 3 PRECEDING AND CURRENT ROW``."""
+    kind = "ROWS" if frame.in_rows else "RANGE"
+    start = "UNBOUNDED PRECEDING" if frame.start is None else _edge(frame.start)
+    end = "UNBOUNDED FOLLOWING" if frame.end is None else _edge(frame.end)
+    return f"{kind} BETWEEN {start} AND {end}"
+
+
+def call_sql(node: OverWindow, number: int) -> str:
+    """A call over all rows of ``rows_`` (with ``idx``, the place in its partition)."""
+    call, clauses = node.calls[number], Clauses(node)
+    part = clauses.partition
+    if call.offset:
+        default = "" if call.default is None else f", d{number}"
+        function = f"{call.function}(a{number}_0, {call.offset}{default})"
+        return f"{function} OVER ({part} {clauses.total})"
+    if call.frame is None:
+        arguments = ", ".join(f"a{number}_{n}" for n in range(len(call.arguments)))
+        order = clauses.total if call.function in ("row_number", "ntile") else clauses.ordered
+        return f"{call.function}({arguments}) OVER ({part} {order})"
+    if call.function in ("first_value", "last_value"):
+        return f"({_picked(call, number, clauses)}).v"
+    order = clauses.total if call.frame.in_rows else clauses.ordered
+    return f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
+
+
+def aggregate(call: OverCall, number: int, condition: str = "") -> str:
+    """The aggregate of a call, over the rows for which ``condition`` holds too."""
+    argument = f"a{number}_0" if call.arguments else "*"
+    conditions = [condition] * bool(condition) + [f"w{number}"] * (call.where is not None)
+    where = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
+    return f"{call.function}({argument}){where}"
+
+
+def _picked(call: OverCall, number: int, clauses: Clauses) -> str:
+    """The first or last row's value of a frame, by the place in the partition, NULL or not."""
+    assert call.frame is not None
+    function = "arg_min" if call.function == "first_value" else "arg_max"
+    where = f" FILTER (WHERE w{number})" if call.where is not None else ""
+    order = clauses.total if call.frame.in_rows else clauses.ordered
+    picked = f"{function}(struct_pack(v := a{number}_0), idx){where}"
+    return f"{picked} OVER ({clauses.partition} {order} {framed(call.frame)})"
+
+
+def _edge(offset: int) -> str:
+    if offset == 0:
+        return "CURRENT ROW"
+    return f"{-offset} PRECEDING" if offset < 0 else f"{offset} FOLLOWING"

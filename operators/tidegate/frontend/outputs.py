@@ -1,0 +1,56 @@
+"""The columns of a query's result, and the projection that makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tidegate.frontend.scope import Field, Relation, unused
+from tidegate.frontend.syntax import Scalar
+from tidegate.frontend.windows import without_unused_time
+from tidegate.plan.nodes import Expr, Node, Project
+from tidegate.types import Column
+
+Bind = Callable[[Scalar], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A column of the result: its name for the user, its plan name, its value."""
+
+    path: tuple[str, ...]
+    column: str
+    value: Expr
+    hidden: bool = False
+
+
+def extra(name: str, value: Expr, outputs: list[Output]) -> Output:
+    """A column besides ``outputs``, which nobody can name."""
+    column = unused(name, [output.column for output in outputs])
+    return Output((column,), column, value, hidden=True)
+
+
+def with_unique_columns(outputs: list[Output]) -> list[Output]:
+    """``outputs`` with plan columns of different names."""
+    taken: list[str] = []
+    result = []
+    for output in outputs:
+        column = unused(output.column, taken)
+        taken.append(column)
+        result.append(replace(output, column=column))
+    return result
+
+
+def projected(node: Node, outputs: list[Output]) -> Relation:
+    """A `Project` with the outputs, or none where it would change nothing."""
+    fields = tuple(
+        Field(output.path, output.column, output.value.type, output.hidden) for output in outputs
+    )
+    schema = tuple(Column(output.column, output.value.type) for output in outputs)
+    plain = all(
+        output.value.is_column and output.column in output.value.columns for output in outputs
+    )
+    if schema == node.schema and plain:
+        return Relation(node, fields)
+    columns = tuple((output.column, output.value) for output in outputs)
+    return Relation(without_unused_time(Project(schema, node, columns)), fields)

@@ -1,0 +1,101 @@
+"""Over-windows (S5): functions of a row and of rows before and behind it, each row emitted once.
+
+Two cases are final some day: rows in the order of a time with a watermark, and partitions by a
+column with a watermark, which are whole once it has passed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tidegate.plan.nodes import SortKey, Unary
+from tidegate.types import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """``[current + start, current + end]``, in rows or in units of time.
+
+    ``start`` None is UNBOUNDED PRECEDING. With ``end`` None the frame goes to the partition's end.
+    Of a frame in time, rows of equal time are in together.
+    """
+
+    in_rows: bool
+    start: int | None
+    end: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OverCall:
+    """``output = function(arguments)`` over the rows of ``frame`` for which ``where`` is true.
+
+    ``arguments`` and ``where`` are columns of the input. LAG and LEAD look ``offset`` rows away,
+    and give ``default``, a column or nothing, where there is no row; they have no frame, nor have
+    the functions that number rows.
+    """
+
+    output: Column
+    function: str
+    arguments: tuple[str, ...] = ()
+    frame: Frame | None = None
+    offset: int = 0
+    default: str | None = None
+    where: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it looks at all rows before the current one."""
+        if self.frame is None:
+            return self.offset == 0
+        return self.frame.start is None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far calls look from a row, back and ahead: in rows, and in units of time.
+
+    Calls that are running are left out. ``time_back`` None: no frame measures time.
+    """
+
+    rows_back: int = 0
+    rows_ahead: int = 0
+    time_back: int | None = None
+    time_ahead: int = 0
+
+    @classmethod
+    def of(cls, calls: Iterable[OverCall]) -> Reach:
+        """The reach of all ``calls`` together."""
+        frames = [_frame_of(call) for call in calls if not call.is_running]
+        rows = [frame for frame in frames if frame.in_rows]
+        times = [frame for frame in frames if not frame.in_rows]
+        return cls(
+            max((max(-(frame.start or 0), 0) for frame in rows), default=0),
+            max((max(frame.end or 0, 0) for frame in rows), default=0),
+            max((max(-(frame.start or 0), 0) for frame in times), default=None),
+            max((max(frame.end or 0, 0) for frame in times), default=0),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OverWindow(Unary):
+    """Adds the calls' outputs to each row, which leaves when they are final.
+
+    A partition is the rows alike in ``keys``, ordered by ``order`` and then by ``ties``, which are
+    hidden or visible columns. ``time`` has the watermark: it is the first column of ``order``, or,
+    where ``by_partition``, one of the keys.
+    """
+
+    keys: tuple[str, ...]
+    time: str
+    order: tuple[SortKey, ...]
+    ties: tuple[str, ...]
+    calls: tuple[OverCall, ...]
+    by_partition: bool
+
+
+def _frame_of(call: OverCall) -> Frame:
+    """What LAG and LEAD look at, as a frame."""
+    if call.frame is not None:
+        return call.frame
+    return Frame(True, -call.offset, 0) if call.function == "lag" else Frame(True, 0, call.offset)
