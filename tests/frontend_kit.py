@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.frontend import compile
+from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -107,7 +108,17 @@ def _line(node: Node) -> str:
         case Sort():
             keys = "".join(f", {key.column} {key.sql}" for key in node.keys)
             return f"Sort {node.column}{keys} ties {', '.join(node.ties)}"
+        case Join():
+            keys = "".join(f", {left} = {right}" for left, right in node.keys)
+            where = f" where {node.condition.sql}" if node.condition else ""
+            between = f"{node.times[1]} - {node.times[0]} in {node.lower}..{node.upper}"
+            return f"Join {node.kind} {between}{keys}{where}"
+        case Union():
+            return f"Union {_columns(node)}"
         case Sink():
-            columns = ", ".join(f"{column.name} {column.type}" for column in node.schema)
-            return f"Sink {node.table.name} {node.table.connector}: {columns}"
+            return f"Sink {node.table.name} {node.table.connector}: {_columns(node)}"
     raise AssertionError(node)
+
+
+def _columns(node: Node) -> str:
+    return ", ".join(f"{column.name} {column.type}" for column in node.schema)

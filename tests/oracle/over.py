@@ -78,7 +78,9 @@ class Call:
             return len(values)
         if not values:
             return None
-        return {"sum": sum, "min": min, "max": max}[self.function](values)
+        if self.function == "sum":
+            return sum(values)
+        return min(values) if self.function == "min" else max(values)
 
     def _has(self, times: Sequence[Any], at: int, other: int) -> bool:
         frame = self.frame
@@ -150,7 +152,8 @@ class OverQuery:
             values = [order(row.values) for row in rows]
             ranks = [(value is None, 0 if value is None else value) for value in values]
             order_of = sorted(range(len(rows)), key=lambda i: ranks[i])
-            rows, places = [rows[i] for i in order_of], [ranks[i] for i in order_of]
+            rows = [rows[i] for i in order_of]
+            places: list[Any] = [ranks[i] for i in order_of]
             final = [True] * len(rows)
         else:
             known = [
@@ -160,8 +163,9 @@ class OverQuery:
                 or (watermark is not None and value_at(row.values, self.time) < watermark)
             ]
             rows = sorted(known, key=lambda r: (value_at(r.values, self.time), r.split, r.offset))
-            places = [value_at(row.values, self.time) for row in rows]
-            final = [bounded or self._is_final(places, i, watermark) for i in range(len(rows))]
+            times = [value_at(row.values, self.time) for row in rows]
+            final = [bounded or self._is_final(times, i, watermark) for i in range(len(rows))]
+            places = list(times)
         output = []
         for at, row in enumerate(rows):
             if not final[at]:

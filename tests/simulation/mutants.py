@@ -2,7 +2,7 @@
 
 Each mutant is a context manager that patches one function while it is open. ``seeds_max`` of
 `MUTANTS` says within how many seeds, from 0, it must be caught: well above the first seed that
-caught it when it was written (0 to 13), since every change to what is drawn moves that.
+caught it when it was written (0 to 47), since every change to what is drawn moves that.
 
 `merges_restored_empty` is no mutant: a merge that begins anew hears every input again before the
 barrier, and while all splits are active that gives what it had. It is here to say so.
@@ -16,13 +16,17 @@ from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
-from tidegate.executor import adaptive, judge, merge, sort, watermark_filter
+from tidegate.executor import adaptive, base, judge, merge, time_queue, union, watermark_filter
+from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.dispatch import Dispatch
 from tidegate.executor.final_aggregate import FinalAggregate
+from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
+from tidegate.executor.window_join import WindowJoin
 from tidegate.simulator.world import World
 from tidegate.types import (
+    END,
     Barrier,
     Chunk,
     FilterState,
@@ -166,12 +170,60 @@ def ledger_row_lost() -> AbstractContextManager[Any]:
 
 def sort_emits_at_the_watermark() -> AbstractContextManager[Any]:
     """The sort lets rows at the watermark go, with ``<=`` for ``<``."""
-    honest = sort._below
+    honest = time_queue._below
 
     def below(times: Any, valid: Any, bound: int) -> Any:
         return honest(times, valid, bound) | (valid & (times == bound))
 
-    return patch.object(sort, "_below", below)
+    return patch.object(time_queue, "_below", below)
+
+
+def window_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
+    """The window join joins what is at the lesser watermark too, though rows of it may come."""
+    honest = WindowJoin._until
+
+    def until(self: Any, bound: int) -> Iterator[Chunk]:
+        return honest(self, bound if bound == END else bound + 1)
+
+    return patch.object(WindowJoin, "_until", until)
+
+
+def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
+    """The interval join forgets what either watermark has passed, though partners may come."""
+
+    def forget(self: Any, final: Any) -> None:
+        del final
+        known = [word.value for word in self._words if word and word.value is not None]
+        for store in self._stores:
+            store.drop(max(known, default=INT64_MIN))
+            store.persist()
+
+    return patch.object(IntervalJoin, "_forget", forget)
+
+
+def interval_join_looks_at_one_watermark() -> AbstractContextManager[Any]:
+    """A row without a partner leaves when its own side has passed it."""
+    honest = IntervalJoin._bounds
+
+    def bounds(self: Any) -> Any:
+        final, status = honest(self)
+        if None in final:
+            return final, status
+        return tuple(word.value for word in self._words), status
+
+    return patch.object(IntervalJoin, "_bounds", bounds)
+
+
+def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
+    """The union with max for min."""
+    honest = base.least
+
+    def greatest(words: Any) -> tuple[int | None, Status]:
+        value, status = honest(words)
+        known = [word.value for word in words if word is not None and word.value is not None]
+        return (value if value is None else max(known)), status
+
+    return patch.object(union, "least", greatest)
 
 
 def tally_counts_late_rows() -> AbstractContextManager[Any]:
@@ -207,5 +259,9 @@ MUTANTS = (
     Mutant(one_key_to_the_wrong_vnode, 50),
     Mutant(ledger_row_lost, 30),
     Mutant(sort_emits_at_the_watermark, 100),
+    Mutant(window_join_emits_at_the_watermark, 60),
+    Mutant(interval_join_forgets_too_early, 80),
+    Mutant(interval_join_looks_at_one_watermark, 110),
+    Mutant(union_takes_the_greater_watermark, 60),
     Mutant(tally_counts_late_rows, 20),
 )

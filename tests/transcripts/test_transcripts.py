@@ -45,8 +45,8 @@ class Recorded(Executor):
         self.schema = schema(columns)
         self.answers: list[Message] = []
 
-    def process(self, message: Message) -> Iterator[Message]:
-        del message
+    def process(self, message: Message, port: int = 0) -> Iterator[Message]:
+        del message, port
         yield from self.answers
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:

@@ -21,12 +21,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidegate.executor.base import Junction, least
 from tidegate.executor.columns import INT64_MAX, INT64_MIN
 from tidegate.executor.engine import Engine
-from tidegate.executor.pairing import Pairing, among, chunks, held_back
+from tidegate.executor.pairing import Pairing, among, chunks, divided_by_time, held_back
 from tidegate.executor.time_store import TimeStore, spanned
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.state import StateTable
@@ -60,11 +59,11 @@ class IntervalJoin(Junction):
             return
         rows = data.select(self._columns[port])
         self._like[port] = rows.schema
-        times = rows.column(self._join.times[port])
-        if times.null_count:
-            yield from self._timeless(port, rows.filter(pc.is_null(times)))
-            rows = rows.filter(pc.is_valid(times))
-        self._new[port].append(rows)
+        timed, timeless = divided_by_time(rows, self._join.times[port])
+        if timeless.num_rows:
+            alone = self._pairing.at_once(timeless, port, self._like[1 - port])
+            yield from chunks(alone) if alone is not None else ()
+        self._new[port].append(timed)
 
     def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
         """Waits for the barrier, as rows do."""
@@ -91,13 +90,6 @@ class IntervalJoin(Junction):
         for column, side, distance in self._join.follow:
             yield Watermark(column, held_back(final[side], distance), status)
         yield barrier
-
-    def _timeless(self, port: int, rows: pa.Table) -> Iterator[Chunk]:
-        kind = self._join.kind
-        if kind is JoinKind.ANTI and port == 0:
-            yield from chunks(rows)
-        elif (kind.keeps_left, kind.keeps_right)[port]:
-            yield from chunks(self._pairing.without_partner(rows, port, self._like[1 - port]))
 
     def _pairs(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[Chunk]:
         """The pairs that have a new row: new left with all right, old left with new right."""

@@ -14,11 +14,6 @@ from tidegate.executor.aggregates import result_type
 from tidegate.executor.over_sql import Clauses, aggregate
 from tidegate.plan.over import OverWindow
 
-CARRIED: Final = frozenset(
-    {"row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max"}
-    | {"bool_and", "bool_or", "first_value", "last_value"}
-)
-"""The functions that can be carried."""
 _ADDED: Final = "coalesce({b} + {x}, {b}, {x})"
 _LESSER: Final = {"min": "least", "max": "greatest"}
 _LOGIC: Final = {"bool_and": "AND", "bool_or": "OR"}

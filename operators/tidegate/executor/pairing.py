@@ -12,10 +12,11 @@ from typing import Final
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
 from tidegate.executor.engine import Engine
-from tidegate.plan.joins import Join
+from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import quoted
 from tidegate.types import END, Chunk
 
@@ -61,6 +62,15 @@ class Pairing:
         """The output's rows of pairs."""
         return _beside(left.take(pa.array(rows)), right.take(pa.array(partners)))
 
+    def at_once(self, rows: pa.Table, port: int, like: pa.Schema) -> pa.Table | None:
+        """What becomes of rows of a side without a time: none of them has a partner."""
+        kind = self._join.kind
+        if kind is JoinKind.ANTI and port == 0:
+            return rows
+        if (kind.keeps_left, kind.keeps_right)[port]:
+            return self.without_partner(rows, port, like)
+        return None
+
     def without_partner(self, data: pa.Table, port: int, like: pa.Schema) -> pa.Table:
         """Rows of one side beside NULLs; ``like`` is the schema of the other side."""
         nulls = like.empty_table().take(pa.nulls(data.num_rows, pa.int64()))
@@ -85,6 +95,14 @@ class Pairing:
         columns = data.select(self._names[1])
         columns = columns.append_column(_RIGHT[0], _numbers(data))
         return columns.append_column(_RIGHT[1], pa.array(times, mask=~valid))
+
+
+def divided_by_time(rows: pa.Table, column: str) -> tuple[pa.Table, pa.Table]:
+    """The rows that have a time in ``column``, and the others."""
+    times = rows.column(column)
+    if times.null_count == 0:
+        return rows, rows.slice(0, 0)
+    return rows.filter(pc.is_valid(times)), rows.filter(pc.is_null(times))
 
 
 def moved(times: Int64s, by: int) -> Int64s:

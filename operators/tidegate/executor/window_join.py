@@ -4,7 +4,7 @@ Contract. Rows of both sides in, those alike in the join's keys at one instance.
 the two watermarks rises to w, the pairs of all rows whose time is below w leave, and the rows
 without a partner that the kind of the join keeps, in no particular order; of a semi or anti join,
 the rows of the left side. So each result leaves once, when it is final. Rows without a time have no
-partner, and leave at `END` if at all.
+partner: they leave at once, if at all.
 
 Watermarks. What leaves later is at or above w: that is the watermark of both times, and, moved by
 their distance, of the columns in ``join.follow``. All others end here.
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from tidegate.executor.base import Junction, least
 from tidegate.executor.engine import Engine
-from tidegate.executor.pairing import Pairing, among, chunks, held_back
+from tidegate.executor.pairing import Pairing, among, chunks, divided_by_time, held_back
 from tidegate.executor.time_queue import TimeQueue
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.state import StateTable
@@ -47,10 +47,15 @@ class WindowJoin(Junction):
         self._words: list[Watermark | None] = [None, None]
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
-        if data.num_rows:
-            self._like[port] = data.select(self._columns[port]).schema
-        self._queues[port].add(data.select(self._columns[port]))
-        return iter(())
+        if data.num_rows == 0:
+            return
+        rows = data.select(self._columns[port])
+        self._like[port] = rows.schema
+        timed, timeless = divided_by_time(rows, self._join.times[port])
+        if timeless.num_rows:
+            alone = self._pairing.at_once(timeless, port, self._like[1 - port])
+            yield from chunks(alone) if alone is not None else ()
+        self._queues[port].add(timed)
 
     def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
         """Waits for the barrier: what is read to join is read once in an epoch."""

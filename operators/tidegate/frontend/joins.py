@@ -9,60 +9,25 @@ could ever be forgotten, and the join is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.frontend.functions import sql_of
-from tidegate.frontend.monotone import shift_of
-from tidegate.frontend.scalar import Binder, call_span, conjuncts, plan_column
+from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
+from tidegate.frontend.scalar import Binder, call_span, conjuncts
 from tidegate.frontend.scope import Field, Relation, Scope, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
-from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_integer
+from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, Columns, derive
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Expr, Node, Project, column_expr
-from tidegate.types import Column, is_event_time_type
+from tidegate.types import Column
 
-_SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
-    exp.GT: exp.LT,
-    exp.GTE: exp.LTE,
-    exp.LT: exp.GT,
-    exp.LTE: exp.GTE,
-    exp.EQ: exp.EQ,
-}
 _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
-
-
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """A column moved by a constant, in its unit."""
-
-    column: str
-    shift: int
-
-
-@dataclass(slots=True)
-class _Bounds:
-    """How far the right column may lie from the left one, and the parts of ON that say so."""
-
-    lower: int | None = None
-    upper: int | None = None
-    said: list[exp.Expr] = field(default_factory=list)
-
-    def add(self, kind: type[exp.Expr], distance: int, part: exp.Expr) -> None:
-        """``right - left`` stands in this relation to ``distance``."""
-        if kind in (exp.GTE, exp.GT, exp.EQ):
-            low = distance + (kind is exp.GT)
-            self.lower = low if self.lower is None else max(low, self.lower)
-        if kind in (exp.LTE, exp.LT, exp.EQ):
-            high = distance - (kind is exp.LT)
-            self.upper = high if self.upper is None else min(high, self.upper)
-        if part not in self.said:
-            self.said.append(part)
 
 
 class JoinPlanner:
@@ -149,7 +114,7 @@ class _Condition:
         self._binder = Binder(source, Scope(source, both, checker), checker)
         self._added: list[list[tuple[str, Expr]]] = [[], []]
         self._keys: list[tuple[str, str]] = []
-        self._bounds: dict[tuple[str, str], _Bounds] = {}
+        self._bounds: dict[tuple[str, str], Bounds] = {}
         self._rest: list[exp.Expr] = []
         self._texts: dict[exp.Expr, str] = {}  # how a part was written
         self._span: Span | None = None
@@ -175,7 +140,7 @@ class _Condition:
         one, other = Column(left.column, left.type), Column(right.column, right.type)
         self._add_key(column_expr(one), column_expr(other), span)
         if self._are_marked(left.column, right.column):
-            self._bounds[left.column, right.column] = _Bounds(0, 0)
+            self._bounds[left.column, right.column] = Bounds(0, 0)
 
     def join(self, kind: JoinKind, place: Position) -> Join:
         """The plan's node."""
@@ -209,7 +174,7 @@ class _Condition:
             if not all(taken):
                 self._rest.append(node)
             return
-        if type(node) in _SWAPPED and self._bound(node, node):
+        if type(node) in SWAPPED and self._bound(node, node):
             return
         if isinstance(node, exp.EQ):
             sides = [self._side(node.this), self._side(node.expression)]
@@ -223,18 +188,22 @@ class _Condition:
 
     def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
         """Whether the comparison ``node`` bounds the time between two columns with watermarks."""
-        kind, one, other = type(node), self._moment(node.this), self._moment(node.expression)
+        kind, one, other = (
+            type(node),
+            moment(self._binder, node.this),
+            moment(self._binder, node.expression),
+        )
         if one is None or other is None:
             return False
         sides = [self._side_of(one.column), self._side_of(other.column)]
         if sides == [0, 1]:
-            kind, one, other = _SWAPPED[kind], other, one
+            kind, one, other = SWAPPED[kind], other, one
         elif sides != [1, 0]:
             return False
         right, left = one, other
         if not self._are_marked(left.column, right.column):
             return False
-        bounds = self._bounds.setdefault((left.column, right.column), _Bounds())
+        bounds = self._bounds.setdefault((left.column, right.column), Bounds())
         bounds.add(kind, left.shift - right.shift, said)
         if kind is exp.EQ and left.shift == right.shift:
             self._keys.append((left.column, right.column))
@@ -246,35 +215,6 @@ class _Condition:
         marked = self._known[0][left], self._known[1][right]
         is_one_type = self._type_of(left) == self._type_of(right)
         return is_one_type and all(derived.has_watermark for derived in marked)
-
-    def _moment(self, node: exp.Expr) -> _Moment | None:
-        while isinstance(node, exp.Paren):
-            node = node.this
-        if isinstance(node, exp.Column):
-            return _Moment(node.name, 0) if is_event_time_type(self._type_of(node.name)) else None
-        inner = self._moment(node.this) if isinstance(node, exp.Add | exp.Sub) else None
-        shift = None if inner is None else self._shift(inner.column, node)
-        return (
-            None if inner is None or shift is None else _Moment(inner.column, inner.shift + shift)
-        )
-
-    def _shift(self, column: str, node: exp.Expr) -> int | None:
-        """By how much ``node``, a sum, moves ``column``; None where that is no constant."""
-        schema, plain = self._binder.schema, plan_column(column)
-        moved = type(node)(this=plain, expression=node.expression.copy())
-        shift = shift_of(moved, self._checker, schema)
-        if shift is not None or self._type_of(column) != "BIGINT":
-            return shift
-        if node.expression.find(exp.Column, exp.Anonymous):
-            return None
-        sql = sql_of(node.expression)
-        try:
-            if not is_integer(self._checker.type_of(sql, schema)):
-                return None
-            value = self._checker.integer(sql)
-        except TypeCheckError:
-            return None
-        return -value if value is not None and isinstance(node, exp.Sub) else value
 
     def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
         """An equation, between columns of one type."""

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.executor.aggregates import result_type
-from tidegate.executor.over_running import CARRIED
 from tidegate.frontend.functions import AGGREGATES, sql_of
 from tidegate.frontend.over_frames import FramePlanner
 from tidegate.frontend.scalar import Binder, argument_span, call_span
@@ -26,7 +25,7 @@ from tidegate.frontend.windows import repeated_by
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Aggregate, Expr, Node, Project, SortKey, column_expr
-from tidegate.plan.over import OverCall, OverWindow
+from tidegate.plan.over import CARRIED, OverCall, OverWindow
 from tidegate.types import OFFSET, SPLIT, Column
 
 _NUMBERING: Final = {"row_number": "BIGINT", "rank": "BIGINT", "dense_rank": "BIGINT"}

@@ -17,7 +17,6 @@ from tidegate.frontend.syntax import (
     Cte,
     Item,
     JoinRef,
-    Name,
     NamedWindow,
     OrderItem,
     Query,
@@ -25,10 +24,8 @@ from tidegate.frontend.syntax import (
     Scalar,
     SubqueryRef,
     TableRef,
-    WatermarkRef,
-    WindowKind,
-    WindowRef,
 )
+from tidegate.frontend.table_functions import parse_alias, parse_function
 
 _LATER_CLAUSES: Final = {
     "INTERSECT": ("INTERSECT is not there yet", "filter with WHERE"),
@@ -37,21 +34,6 @@ _LATER_CLAUSES: Final = {
     "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
     "FETCH": ("FETCH is not there yet", "filter with WHERE"),
     "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
-}
-_WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
-    "TUMBLE": ("TUMBLE", ""),
-    "HOP": ("HOP", "SLIDE"),
-    "CUMULATE": ("CUMULATE", "STEP"),
-    "SESSION": ("SESSION", ""),
-}
-"""Window functions, and the name of what stands before the size."""
-_EXAMPLES: Final = {
-    "DATA": "TABLE t",
-    "TIMECOL": "DESCRIPTOR(t)",
-    "SLIDE": "INTERVAL '5' MINUTE",
-    "STEP": "INTERVAL '5' MINUTE",
-    "SIZE": "INTERVAL '10' MINUTE",
-    "GAP": "INTERVAL '10' MINUTE",
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -168,7 +150,7 @@ def parse_relation(cursor: Cursor) -> Relation:
         if at_query(cursor):
             query = parse_query(cursor)
             cursor.expect(")", why="after the query")
-            return SubqueryRef(query, _alias(cursor), start.to(cursor.previous_span))
+            return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span))
         relation = parse_from(cursor)
         cursor.expect(")", why="after the table")
         return _renamed(cursor, relation, start)
@@ -178,7 +160,7 @@ def parse_relation(cursor: Cursor) -> Relation:
         return _renamed(cursor, relation, start)
     cursor.accept("TABLE")
     if cursor.word(1) == "(" and cursor.kind() is not TokenType.IDENTIFIER:
-        return _function(cursor, start)
+        return parse_function(cursor, start, parse_relation)
     name = cursor.name("a table")
     if cursor.at("."):
         raise UnsupportedError(
@@ -187,7 +169,7 @@ def parse_relation(cursor: Cursor) -> Relation:
             hint="write the table's name alone",
         )
     hints = take_hints(cursor)
-    alias = _alias(cursor)
+    alias = parse_alias(cursor)
     hints = hints or take_hints(cursor)
     return TableRef(name, alias, hints, start.to(cursor.previous_span))
 
@@ -196,149 +178,8 @@ def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
     """``relation`` under the alias that may stand behind its parenthesis."""
     if isinstance(relation, JoinRef):
         return relation
-    alias = _alias(cursor) or relation.alias
+    alias = parse_alias(cursor) or relation.alias
     return replace(relation, alias=alias, span=start.to(cursor.previous_span))
-
-
-def _function(cursor: Cursor, start: Span) -> Relation:
-    word = cursor.word()
-    if word not in _WINDOWS and word != "WATERMARK":
-        raise SqlSyntaxError(
-            f"unknown table function '{cursor.source.snippet(cursor.span)}'",
-            cursor.source.position(cursor.span),
-            hint="there are TUMBLE(table, column, size), HOP(table, column, slide, size),"
-            " CUMULATE(table, column, step, size), SESSION(table, column, key, gap)"
-            " and WATERMARK(table, column, expression)",
-        )
-    cursor.take()
-    cursor.expect("(")
-    if word in _WINDOWS and cursor.word(1) == "=>":
-        return _named_window(cursor, start, *_WINDOWS[word])
-    source = parse_relation(cursor)
-    keys = _partition(cursor) if word == "SESSION" else ()
-    cursor.expect(",", why=f"and the time column of {word}")
-    final = cursor.at("DESCRIPTOR")
-    column = _time_column(cursor)
-    if word == "WATERMARK":
-        strategy = _further(cursor, "the watermark expression")
-        cursor.expect(")", why="at the end of WATERMARK(…)")
-        alias = _alias(cursor)
-        return WatermarkRef(source, column, strategy, alias, start.to(cursor.previous_span))
-    kind, step_name = _WINDOWS[word]
-    if kind == "SESSION":
-        return _session(cursor, start, source, keys, column, final)
-    step = _further(cursor, f"the {step_name.lower()} of the windows") if step_name else None
-    size = _further(cursor, "the size of the windows")
-    offset = None
-    if cursor.accept(","):
-        offset = parse_scalar(cursor, "the offset of the windows")
-    cursor.expect(")", why=f"at the end of {word}(…)")
-    alias = _alias(cursor)
-    span = start.to(cursor.previous_span)
-    return WindowRef(kind, source, column, step, size, offset, final, alias, span)
-
-
-def _session(
-    cursor: Cursor,
-    start: Span,
-    source: Relation,
-    keys: tuple[Scalar, ...],
-    column: Scalar,
-    final: bool,
-) -> WindowRef:
-    """The rest of ``SESSION(input, column, [key, …] gap)``: the gap stands last."""
-    arguments = [_further(cursor, "the gap between sessions")]
-    while cursor.accept(","):
-        arguments.append(parse_scalar(cursor, "the gap between sessions"))
-    cursor.expect(")", why="at the end of SESSION(…)")
-    alias = _alias(cursor)
-    return WindowRef(
-        "SESSION", source, column, None, arguments[-1], None, final, alias,
-        start.to(cursor.previous_span), (*keys, *arguments[:-1]),
-    )  # fmt: skip
-
-
-def _partition(cursor: Cursor) -> tuple[Scalar, ...]:
-    """Flink's ``PARTITION BY key, …`` or ``PARTITION BY (key, …)`` behind a table, if it is there.
-
-    Without parentheses there is one key: a comma ends the argument.
-    """
-    if not cursor.accept("PARTITION BY"):
-        return ()
-    if not cursor.accept("("):
-        return (parse_scalar(cursor, "a column to partition by"),)
-    keys = [parse_scalar(cursor, "a column to partition by")]
-    while cursor.accept(","):
-        keys.append(parse_scalar(cursor, "a column to partition by"))
-    cursor.expect(")", why="at the end of PARTITION BY (…)")
-    return tuple(keys)
-
-
-def _further(cursor: Cursor, what: str) -> Scalar:
-    """The next argument."""
-    cursor.expect(",", why=f"and {what}")
-    return parse_scalar(cursor, what)
-
-
-def _named_window(cursor: Cursor, start: Span, kind: WindowKind, step: str) -> WindowRef:
-    """Flink's ``TUMBLE(DATA => TABLE t, TIMECOL => DESCRIPTOR(c), SIZE => …)``, in any order."""
-    source: Relation | None = None
-    scalars: dict[str, Scalar] = {}
-    size = "GAP" if kind == "SESSION" else "SIZE"
-    optional = [] if kind == "SESSION" else ["OFFSET"]
-    wanted = [name for name in ("DATA", "TIMECOL", step, size) if name]
-    keys: tuple[Scalar, ...] = ()
-    while True:
-        name = cursor.word()
-        if name not in (*wanted, *optional) or cursor.word(1) != "=>":
-            *others, last = (*wanted, *optional)
-            raise cursor.expected(" =>, ".join(others) + f" => or {last} =>")
-        if name in scalars or (name == "DATA" and source is not None):
-            raise SqlSyntaxError(
-                f"{name} is given twice",
-                cursor.source.position(cursor.span),
-                hint="keep one of them",
-            )
-        cursor.expect(name, "=>")
-        if name == "DATA":
-            source = parse_relation(cursor)
-            keys = _partition(cursor) if kind == "SESSION" else ()
-        elif name == "TIMECOL":
-            scalars[name] = _time_column(cursor)
-        else:
-            scalars[name] = parse_scalar(cursor, f"the {name.lower()} of the windows")
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", why=f"at the end of {kind}(…)")
-    call = start.to(cursor.previous_span)
-    missing = [name for name in wanted[1:] if name not in scalars]
-    if source is None or missing:
-        name = "DATA" if source is None else missing[0]
-        raise SqlSyntaxError(
-            f"{kind} has no {name}",
-            cursor.source.position(call),
-            hint=f"add {name} => {_EXAMPLES[name]}",
-        )
-    alias = _alias(cursor)
-    return WindowRef(
-        kind, source, scalars["TIMECOL"], scalars.get(step), scalars[size],
-        scalars.get("OFFSET"), True, alias, start.to(cursor.previous_span), keys,
-    )  # fmt: skip
-
-
-def _time_column(cursor: Cursor) -> Scalar:
-    if cursor.accept("DESCRIPTOR"):
-        cursor.expect("(", why="after DESCRIPTOR")
-        column = parse_scalar(cursor, "the time column")
-        cursor.expect(")", why="at the end of DESCRIPTOR(…)")
-        return column
-    return parse_scalar(cursor, "the time column")
-
-
-def _alias(cursor: Cursor) -> Name | None:
-    if cursor.accept("AS"):
-        return cursor.name("an alias")
-    return cursor.name("an alias") if cursor.at_name() else None
 
 
 def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
@@ -371,7 +212,7 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
         else:
             value = parse_scalar(cursor, "a column or an expression")
             span = start.to(cursor.previous_span)
-            items.append(Item(value, _alias(cursor), None, span))
+            items.append(Item(value, parse_alias(cursor), None, span))
         if not cursor.accept(","):
             return tuple(items)
         if cursor.at("FROM"):

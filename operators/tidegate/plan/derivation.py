@@ -295,10 +295,13 @@ def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:
         _least([own, _moved(other, -node.upper, type_)]),
         _least([other, _moved(own, node.lower, type_)]),
     )
+    parts = [columns[time].window for columns, time in zip(sides, node.times, strict=True)]
+    same = node.at_one_time and _are_alike(parts[0], parts[1])
     for name, side, distance in node.follow or following(node, sides):
         if name in result:
-            moved = _moved(times[side], distance, type_)
-            result[name] = replace(moved, window=sides[side][name].window)
+            # Equal nodes on both sides are the same windows only where the join makes them so.
+            window = sides[side][name].window if side == 0 or same else None
+            result[name] = replace(_moved(times[side], distance, type_), window=window)
     return result
 
 

@@ -193,9 +193,15 @@ def _join_state(node: joins.Join) -> Iterator[str]:
     if node.at_one_time:
         yield f"state: the rows whose {left} or {right} not both watermarks have passed"
         return
-    lower, upper = (span(node, bound) for bound in (node.lower, node.upper))
-    yield f"state: the left rows until the watermark of {right} is past {left} + {upper}"
-    yield f"state: the right rows until the watermark of {left} is past {right} - {lower}"
+    upper, lower = _moved(node, left, node.upper), _moved(node, right, -node.lower)
+    yield f"state: the left rows until the watermark of {right} is past {upper}"
+    yield f"state: the right rows until the watermark of {left} is past {lower}"
+
+
+def _moved(node: joins.Join, column: str, by: int) -> str:
+    if by == 0:
+        return column
+    return f"{column} {'-' if by < 0 else '+'} {span(node, abs(by))}"
 
 
 def _count(number: int, noun: str) -> str:

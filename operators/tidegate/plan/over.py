@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from tidegate.plan.nodes import SortKey, Unary
 from tidegate.types import Column
+
+CARRIED: Final = frozenset(
+    {"row_number", "rank", "dense_rank", "count", "sum", "avg", "min", "max"}
+    | {"bool_and", "bool_or", "first_value", "last_value"}
+)
+"""The functions that can look at all rows before the current one, in the order of time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,6 @@ def test_the_rfcs_comma_after_the_last_table() -> None:
 def test_an_alias_behind_parentheses() -> None:
     for relation in ("TABLE(TUMBLE(TABLE t, DESCRIPTOR(a), '1 h')) AS w", "(t) w", "(t AS v) w"):
         source = _query(f"SELECT w.a FROM {relation} WHERE w.a > 1").source
-        assert source is not None
+        assert isinstance(source, TableRef | WindowRef)
         assert source.alias is not None
         assert source.alias.text == "w"

@@ -1,0 +1,84 @@
+"""Bounds on the time between the two sides of a join: columns moved by constants, compared (S4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.frontend.functions import sql_of
+from tidegate.frontend.monotone import shift_of
+from tidegate.frontend.scalar import Binder, plan_column
+from tidegate.frontend.typecheck import TypeCheckError, is_integer
+from tidegate.types import is_event_time_type
+
+SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
+    exp.GT: exp.LT,
+    exp.GTE: exp.LTE,
+    exp.LT: exp.GT,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+}
+"""Comparisons, and what they are with their sides exchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A column moved by a constant, in its unit."""
+
+    column: str
+    shift: int
+
+
+@dataclass(slots=True)
+class Bounds:
+    """How far the right column may lie from the left one, and the parts of ON that say so."""
+
+    lower: int | None = None
+    upper: int | None = None
+    said: list[exp.Expr] = field(default_factory=list)
+
+    def add(self, kind: type[exp.Expr], distance: int, part: exp.Expr) -> None:
+        """``right - left`` stands in this relation to ``distance``."""
+        if kind in (exp.GTE, exp.GT, exp.EQ):
+            low = distance + (kind is exp.GT)
+            self.lower = low if self.lower is None else max(low, self.lower)
+        if kind in (exp.LTE, exp.LT, exp.EQ):
+            high = distance - (kind is exp.LT)
+            self.upper = high if self.upper is None else min(high, self.upper)
+        if part not in self.said:
+            self.said.append(part)
+
+
+def moment(binder: Binder, node: exp.Expr) -> Moment | None:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Column):
+        return Moment(node.name, 0) if is_event_time_type(_type_of(binder, node.name)) else None
+    inner = moment(binder, node.this) if isinstance(node, exp.Add | exp.Sub) else None
+    shift = None if inner is None else _shift(binder, inner.column, node)
+    return None if inner is None or shift is None else Moment(inner.column, inner.shift + shift)
+
+
+def _shift(binder: Binder, column: str, node: exp.Expr) -> int | None:
+    """By how much ``node``, a sum, moves ``column``; None where that is no constant."""
+    schema, plain = binder.schema, plan_column(column)
+    moved = type(node)(this=plain, expression=node.expression.copy())
+    shift = shift_of(moved, binder.checker, schema)
+    if shift is not None or _type_of(binder, column) != "BIGINT":
+        return shift
+    if node.expression.find(exp.Column, exp.Anonymous):
+        return None
+    sql = sql_of(node.expression)
+    try:
+        if not is_integer(binder.checker.type_of(sql, schema)):
+            return None
+        value = binder.checker.integer(sql)
+    except TypeCheckError:
+        return None
+    return -value if value is not None and isinstance(node, exp.Sub) else value
+
+
+def _type_of(binder: Binder, name: str) -> str:
+    return next(column.type for column in binder.schema if column.name == name)
