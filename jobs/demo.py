@@ -7,9 +7,11 @@ and account with the oracle of the tests, which computes both row by row from th
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from rich.table import Table as Grid
 from oracle.account import WatermarkOn, judge
 from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Column, Table
-from oracle.query import Aggregate, Sort, Tumble
+from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.clock import SystemClock
 from tidegate.connectors.datagen import write_orders
 from tidegate.errors import TidegateError
@@ -34,7 +36,7 @@ SQL = Path("jobs/orders.sql")
 HOME = Path("out/demo")
 CHECKPOINT = HOME / "checkpoint"
 MASTER = "local-cluster[2,1,1024]"  # two executors, each a process of its own with one core
-SPLITS, ROWS, ROWS_OF_AN_EPOCH = 4, 160_000, 20_000
+SPLITS, ROWS, EPOCHS = 4, 160_000, 8
 DELAY_US, MINUTE_US = 5_000_000, 60_000_000
 
 
@@ -87,6 +89,11 @@ def read_json(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 
+def value(name: str) -> Callable[[Mapping[str, Any]], Any]:
+    """The column ``name`` of a row."""
+    return lambda row: row[name]
+
+
 def check() -> list[str]:
     """What the oracle objects to; nothing when the demo is right."""
     table = Table(
@@ -104,16 +111,16 @@ def check() -> list[str]:
     }
     watermark = WatermarkOn("order_time", lambda row: row["order_time"] - DELAY_US)
     judged = judge(table, splits, [watermark], now_us=SystemClock().now_us())
-    revenue = Tumble(
+    revenue = WindowAggregate(
         "order_time",
-        MINUTE_US,
+        Windows("tumble", MINUTE_US),
         ((Column("customer_id", "BIGINT"), lambda row: row["customer_id"]),),
         (
             Aggregate(Column("order_count", "BIGINT"), "count"),
             Aggregate(Column("sum_price", "DECIMAL(38,2)"), "sum", lambda row: row["price"]),
         ),
         tuple(
-            (Column(name, kind), lambda row, name=name: row[name])
+            (Column(name, kind), value(name))
             for name, kind in (
                 ("window_start", "TIMESTAMP"),
                 ("window_end", "TIMESTAMP"),
@@ -126,7 +133,7 @@ def check() -> list[str]:
     large = Sort(
         "order_time",
         tuple(
-            (column, lambda row, name=column.name: row[name])
+            (column, value(column.name))
             for column in (table.columns[1], table.columns[0], table.columns[3], table.columns[2])
         ),
         lambda row: row["price"] >= 90,
@@ -143,23 +150,26 @@ def check() -> list[str]:
 
 def main() -> int:
     """Runs the demo; 0 when the oracle agrees."""
+    parser = argparse.ArgumentParser(prog="python jobs/demo.py", description=__doc__)
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"how many orders (default {ROWS})")
+    rows: int = parser.parse_args().rows
     console = Console()
     clock = SystemClock()
     shutil.rmtree(HOME, ignore_errors=True)
     write_orders(
         HOME / "orders",
         SPLITS,
-        ROWS,
+        rows,
         seed=7,
         disorder_us=4_000_000,
         late_share=0.002,
         step_us=10_000,
         customers=50,
     )
-    console.print(f"wrote {ROWS:,} disordered orders into {SPLITS} splits below {HOME}/orders")
+    console.print(f"wrote {rows:,} disordered orders into {SPLITS} splits below {HOME}/orders")
     job = compile_sql(SQL.read_text(), str(SQL), {})
     plan = cut(job, vnodes=8)
-    options = RunOptions(str(CHECKPOINT), master=MASTER, rows_max=ROWS_OF_AN_EPOCH)
+    options = RunOptions(str(CHECKPOINT), master=MASTER, rows_max=rows // EPOCHS)
     console.print(f"starting Spark, {MASTER}, for {SQL}")
     show = Show(console)
     began = clock.monotonic_s()

@@ -66,6 +66,10 @@ class JobSpec:
     accounts: tuple[AccountSpec, ...]
     bounded: bool
 
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        return tuple(sink for account in self.accounts for sink, _ in account.queries)
+
     def sql(self, directory: Path) -> str:
         """The job's text for files in ``directory``."""
         return self.text.replace(DIRECTORY, directory.resolve().as_posix())

@@ -58,6 +58,10 @@ class PairSpec:
     queries: tuple[tuple[str, PairQuery, tuple[str, str]], ...]
     bounded: bool
 
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        return tuple(sink for sink, _, _ in self.queries)
+
     def sql(self, directory: Path) -> str:
         """The job's text for files in ``directory``."""
         return self.text.replace(DIRECTORY, directory.resolve().as_posix())

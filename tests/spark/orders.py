@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from oracle.account import Counts, WatermarkOn
 from oracle.decode import Column, Table, Values, micros
 from oracle.jobs import DIRECTORY, AccountSpec, Expected, JobSpec, diff_job
+from oracle.pair_jobs import PairSpec
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.cli import app
 
@@ -143,10 +144,9 @@ def read_parts(directory: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def outputs_of(spec: JobSpec, directory: Path) -> dict[str, list[dict[str, Any]]]:
+def outputs_of(spec: JobSpec | PairSpec, directory: Path) -> dict[str, list[dict[str, Any]]]:
     """What stands in the sinks of ``spec`` below ``directory``."""
-    sinks = [sink for account in spec.accounts for sink, _ in account.queries]
-    return {sink: read_parts(directory / "out" / sink) for sink in sinks}
+    return {sink: read_parts(directory / "out" / sink) for sink in spec.sinks}
 
 
 def ledger_of(checkpoint: Path | str) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def ledger_of(checkpoint: Path | str) -> dict[str, Any]:
 
 
 def problems_of(
-    spec: JobSpec, wanted: Expected, directory: Path, checkpoint: Path | str
+    spec: JobSpec | PairSpec, wanted: Expected, directory: Path, checkpoint: Path | str
 ) -> list[str]:
     """What is wrong with the job in ``directory`` whose checkpoint is ``checkpoint``."""
     ledger = ledger_of(checkpoint)

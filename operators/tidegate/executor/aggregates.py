@@ -174,14 +174,15 @@ def phases(index: int, call: AggregateCall, schema: Schema) -> Phases:
     if call.distinct and call.function in ("count", "sum", "avg"):
         return maker.distinct(given)
     if call.function in ("sum", "avg"):
-        return maker.wide_sum(given) if _is_wide(given) else maker.sum(given)
+        return maker.wide_sum(given) if is_wide(given) else maker.sum(given)
     if call.function in ("first_value", "last_value"):
         order = None if call.order is None else column_named(schema, call.order)
         return maker.pick(given, order)
     return maker.extreme(given)
 
 
-def _is_wide(type_: str) -> bool:
+def is_wide(type_: str) -> bool:
+    """Whether a sum of such values may leave 38 digits."""
     match = _DECIMAL.fullmatch(type_)
     return type_ in _HUGE or (match is not None and int(match[1]) > _PRECISION_SAFE)
 

@@ -114,6 +114,8 @@ class OverRows(Executor):
         """All rows below ``bound`` are known now, these ones are new."""
         old = self._context.read(_LOG)
         if not tables and not (old and self._is_due(bound)):
+            if bound == END:
+                self._carry.delete_bucket(_LOG)
             return
         new = pa.concat_tables(tables) if tables else old[0].slice(0, 0)
         known = sum(table.num_rows for table in old)

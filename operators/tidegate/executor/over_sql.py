@@ -62,6 +62,13 @@ class Clauses:
         names += [self._name(n) for n in range(len(self.node.order))]
         return f"PARTITION BY {', '.join(names)}" if names else ""
 
+    def of_frame(self, frame: Frame) -> str:
+        """The order in which ``frame`` lies: time and a length may be more than 64 bits hold."""
+        if frame.in_rows:
+            return self.total
+        has_length = any((frame.start, frame.end))
+        return f"ORDER BY t::HUGEINT {self.node.order[0].sql}" if has_length else self.ordered
+
     def _key(self, number: int, key: SortKey) -> str:
         return f"{self._name(number)} {key.sql}"
 
@@ -91,7 +98,7 @@ def call_sql(node: OverWindow, number: int) -> str:
         return f"{call.function}({arguments}) OVER ({part} {order})"
     if call.function in ("first_value", "last_value"):
         return f"({_picked(call, number, clauses)}).v"
-    order = clauses.total if call.frame.in_rows else clauses.ordered
+    order = clauses.of_frame(call.frame)
     return f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
 
 
@@ -108,7 +115,7 @@ def _picked(call: OverCall, number: int, clauses: Clauses) -> str:
     assert call.frame is not None
     function = "arg_min" if call.function == "first_value" else "arg_max"
     where = f" FILTER (WHERE w{number})" if call.where is not None else ""
-    order = clauses.total if call.frame.in_rows else clauses.ordered
+    order = clauses.of_frame(call.frame)
     picked = f"{function}(struct_pack(v := a{number}_0), idx){where}"
     return f"{picked} OVER ({clauses.partition} {order} {framed(call.frame)})"
 

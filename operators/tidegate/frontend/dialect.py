@@ -150,6 +150,9 @@ class TidegateParser(DuckDBParser):
 class Tidegate(DuckDB):
     """DuckDB's dialect, with backquoted identifiers, hints and no raw commands."""
 
+    NULL_ORDERING = "nulls_are_large"
+    """S12: first where OVER (… ORDER BY …) descends, as in the query's own ORDER BY."""
+
     class Tokenizer(DuckDB.Tokenizer):
         """Hints become tokens wherever they stand; nothing is swallowed as a command."""
 

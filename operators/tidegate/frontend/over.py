@@ -13,11 +13,11 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
-from tidegate.executor.aggregates import result_type
+from tidegate.executor.aggregates import is_wide, result_type
 from tidegate.frontend.functions import AGGREGATES, sql_of
 from tidegate.frontend.over_frames import FramePlanner
 from tidegate.frontend.scalar import Binder, argument_span, call_span
-from tidegate.frontend.scope import Relation, Scope, unused
+from tidegate.frontend.scope import Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import NamedWindow, Scalar
 from tidegate.frontend.typecheck import TypeChecker
@@ -229,6 +229,12 @@ class OverPlanner:
             return self._offset(binder, below, name, arguments, output, place)
         self._check_arguments(name, arguments, place)
         type_ = _type_of(name, arguments, place)
+        if name in ("sum", "avg") and is_wide(arguments[0].type):
+            raise UnsupportedError(
+                f"{name} OVER of {article(arguments[0].type)} might need more than 38 digits",
+                place,
+                hint=f"write {name}(CAST({arguments[0].text} AS DECIMAL(28, 2))) OVER …",
+            )
         columns = tuple(below.column(argument) for argument in arguments)
         column = below.output(Column(output, type_))
         if name in _NUMBERING or name in _OF_WHOLE:

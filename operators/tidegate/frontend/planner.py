@@ -110,7 +110,8 @@ class QueryPlanner:
             for known in relation.fields
         ]
         bind = self._binder(relation).bind
-        result = self._sorts.sorted(query, relation.node, outputs, bind, None)
+        whole = replace(query, items=())  # an alias is a column here, no longer what it stood for
+        result = self._sorts.sorted(whole, relation.node, outputs, bind, None)
         return replace(result, final=relation.final)
 
     def check_table(self, entry: CreateTable) -> Relation:

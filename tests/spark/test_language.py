@@ -1,0 +1,80 @@
+"""Joins, unions, windows and over-windows on Spark, through a kill: what the oracle says comes out.
+
+The simulator runs thousands of such jobs; these few show that the same actors do the same here,
+with state in Spark's store, plans of several stages, and a restart in between.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from oracle.jobs import JobSpec, diff_job, expected, random_job, write
+from oracle.over import OverQuery
+from oracle.pair_jobs import PairSpec, random_pair_job
+from oracle.pairs import JoinQuery, UnionCount, UnionQuery
+from spark.orders import ledger_of, outputs_of
+from spark.processes import Commands
+
+ROWS_MAX = 400
+_PAIRS = (2, 10, 29)
+_SINGLE = (3, 10)
+
+
+def specs() -> dict[str, JobSpec | PairSpec]:
+    """The jobs by their names."""
+    found: dict[str, JobSpec | PairSpec] = {}
+    for seed in _PAIRS:
+        found[f"pair-{seed}"] = random_pair_job(seed, rows_max=ROWS_MAX)
+    for seed in _SINGLE:
+        found[f"single-{seed}"] = random_job(seed, rows_max=ROWS_MAX, bounded=True)
+    return found
+
+
+SPECS = specs()
+
+
+def test_the_jobs_have_every_operator() -> None:
+    """A change of what is drawn must not leave one out."""
+    found: set[object] = set()
+    for spec in SPECS.values():
+        assert spec.bounded
+        if isinstance(spec, PairSpec):
+            queries = [query for _, query, _ in spec.queries]
+            for query in queries:
+                if isinstance(query, JoinQuery):
+                    found.add(f"join of {'windows' if query.windows else 'times'}")
+                    found.add(query.kind)
+                found |= {type(query)} & {UnionCount, UnionQuery}
+        else:
+            for account in spec.accounts:
+                for _, single in account.queries:
+                    if isinstance(single, OverQuery):
+                        found.add(f"over {'windows' if single.windows else 'times'}")
+    assert found >= {"join of windows", "join of times", UnionCount, UnionQuery}
+    assert found >= {"over windows", "over times", "INNER", "LEFT", "RIGHT", "FULL", "ANTI"}
+
+
+@pytest.mark.parametrize("name", list(SPECS))
+def test_a_killed_job_gives_what_the_oracle_says(
+    name: str, tidegate: Commands, tmp_path: Path
+) -> None:
+    spec = SPECS[name]
+    wanted = expected(spec) if isinstance(spec, JobSpec) else spec.expected()
+    file = write(spec, tmp_path) if isinstance(spec, JobSpec) else spec.write(tmp_path)
+    checkpoint = tmp_path / "checkpoint"
+    args = ["run", file, "--checkpoint", checkpoint, "--json"]
+    rows_max = wanted.counts.read // 8
+    args += ["--set", f"tidegate.epoch.rows.max={rows_max}", "--set", "tidegate.vnodes=3"]
+    command = tidegate.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
+    assert command.wait().code == -signal.SIGKILL, command.err
+    command.wait_for_family(30)
+    ended = tidegate.run(*args)
+    assert ended.code == 0, ended.err
+    ledger = ledger_of(checkpoint)
+    found = outputs_of(spec, tmp_path)
+    assert diff_job(wanted, found, ledger["rows"], ledger["counts"]) == ""
+    assert json.loads(ended.out.splitlines()[-1])["epoch"] > 3
