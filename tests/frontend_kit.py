@@ -17,6 +17,7 @@ from tidegate.plan.nodes import (
     Tumble,
     WatermarkFilter,
 )
+from tidegate.plan.over import Frame, OverCall, OverWindow
 
 _FILES = "WITH (connector = 'filesystem', path = 'p', format = 'json');"
 _OUT = _FILES.replace("'p'", "'o'")
@@ -113,11 +114,31 @@ def _line(node: Node) -> str:
             where = f" where {node.condition.sql}" if node.condition else ""
             between = f"{node.times[1]} - {node.times[0]} in {node.lower}..{node.upper}"
             return f"Join {node.kind} {between}{keys}{where}"
+        case OverWindow():
+            order = ", ".join(f"{key.column} {key.sql}" for key in node.order)
+            parts = [f"by {', '.join(node.keys)}"] * bool(node.keys) + [f"order {order}"] * bool(
+                order
+            )
+            return f"Over {' '.join(parts)} at {node.time}: {', '.join(map(_call, node.calls))}"
         case Union():
             return f"Union {_columns(node)}"
         case Sink():
             return f"Sink {node.table.name} {node.table.connector}: {_columns(node)}"
     raise AssertionError(node)
+
+
+def _call(call: OverCall) -> str:
+    """``n = sum(price) rows -2..0 where flag``, ``l = lag(price, 2, d)``."""
+    arguments = [*call.arguments, *[str(call.offset)] * bool(call.offset)]
+    arguments += [call.default] if call.default else []
+    frame = f" {_frame(call.frame)}" if call.frame else ""
+    where = f" where {call.where}" if call.where else ""
+    return f"{call.output.name} = {call.function}({', '.join(arguments)}){frame}{where}"
+
+
+def _frame(frame: Frame) -> str:
+    start, end = ("" if edge is None else edge for edge in (frame.start, frame.end))
+    return f"{'rows' if frame.in_rows else 'range'} {start}..{end}"
 
 
 def _columns(node: Node) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
@@ -21,9 +21,11 @@ from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.dispatch import Dispatch
 from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.interval_join import IntervalJoin
+from tidegate.executor.over_rows import OverRows
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.window_join import WindowJoin
+from tidegate.plan.over import Reach
 from tidegate.simulator.world import World
 from tidegate.types import (
     END,
@@ -226,6 +228,44 @@ def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
     return patch.object(union, "least", greatest)
 
 
+def over_rows_emits_at_the_watermark() -> AbstractContextManager[Any]:
+    """The over-window takes rows at the watermark for known, though rows of it may come."""
+    honest = OverRows._until
+
+    def until(self: Any, bound: int) -> Iterator[Chunk]:
+        return honest(self, bound if bound == END else bound + 1)
+
+    return patch.object(OverRows, "_until", until)
+
+
+def lead_does_not_hold_the_watermark() -> AbstractContextManager[Any]:
+    """The over-window passes the watermark on, though rows below it still wait."""
+    honest = OverRows.on_barrier
+
+    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
+        for message in honest(self, barrier):
+            is_time = isinstance(message, Watermark) and message.column == self._over.time
+            yield replace(message, value=self._word.value) if is_time else message
+
+    return patch.object(OverRows, "on_barrier", on_barrier)
+
+
+def over_rows_keeps_a_row_less() -> AbstractContextManager[Any]:
+    """LAG 3 finds two rows when it looks back over a barrier."""
+    honest = Reach.of
+
+    def of(calls: Any) -> Reach:
+        reach = honest(calls)
+        return replace(reach, rows_back=max(reach.rows_back - 1, 0))
+
+    return patch.object(Reach, "of", of)
+
+
+def running_calls_begin_anew() -> AbstractContextManager[Any]:
+    """The over-window carries nothing from step to step."""
+    return patch.object(OverRows, "_carry_on", lambda *_: None)
+
+
 def tally_counts_late_rows() -> AbstractContextManager[Any]:
     """Late rows count as used, too."""
     honest = SplitLevel.reports
@@ -263,5 +303,9 @@ MUTANTS = (
     Mutant(interval_join_forgets_too_early, 80),
     Mutant(interval_join_looks_at_one_watermark, 110),
     Mutant(union_takes_the_greater_watermark, 60),
+    Mutant(over_rows_emits_at_the_watermark, 60),
+    Mutant(lead_does_not_hold_the_watermark, 60),
+    Mutant(over_rows_keeps_a_row_less, 90),
+    Mutant(running_calls_begin_anew, 60),
     Mutant(tally_counts_late_rows, 20),
 )

@@ -111,6 +111,16 @@ class Junction(Executor):
         """A watermark arrived on ``port``."""
 
 
+def held_status(held: int | None, value: int | None, status: Status) -> Status:
+    """The status of a watermark that rows which wait hold below the input's ``value``.
+
+    It is this instance's own, whatever the splits do: a merge must not let it go as idle, and take
+    the highest of the others (S8 is about splits that have no rows).
+    """
+    is_held = status is Status.IDLE and held is not None and value is not None and held < value
+    return Status.ACTIVE if is_held else status
+
+
 def least(words: Sequence[Watermark | None]) -> tuple[int | None, Status]:
     """What the inputs of a junction promise together, None before all have promised something.
 

@@ -30,7 +30,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.executor.base import Executor
+from tidegate.executor.base import Executor, held_status
 from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.over_partitions import with_outputs
@@ -98,6 +98,7 @@ class OverRows(Executor):
         held = bound
         if bound is not None and bound != END:
             held = min(bound, self._waiting)
+        status = held_status(held, bound, status)
         for column, distance in self._follow:
             yield Watermark(column, held_back(held, distance), status)
         yield barrier
@@ -134,7 +135,10 @@ class OverRows(Executor):
     def _is_due(self, bound: int) -> bool:
         """Whether time alone lets rows leave, or be forgotten."""
         reach = self._reach
-        if bound == END or self._waiting + reach.time_ahead < bound:
+        waits_for_rows_only = reach.rows_ahead > 0 and reach.time_ahead == 0
+        if not waits_for_rows_only and self._waiting + reach.time_ahead < bound:
+            return True
+        if bound == END:
             return True
         length = (reach.time_back or 0) + reach.time_ahead
         return reach.time_back is not None and bound - self._seen > length

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tidegate.executor.base import Executor
+from tidegate.executor.base import Executor, held_status
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.time_runs import NULL_BUCKET, append_by_time
@@ -98,9 +98,11 @@ class SessionRows(Executor):
         kept = min(self._first, value) if known and value is not None else value
         end = min(value + 1, END - 1) if known and value is not None else value
         last = int(last_of(np.array([end], dtype=np.int64))[0]) if known else end
-        yield Watermark(self._time, kept, status)
-        for name, shown in zip(self._added, (kept, end, last), strict=False):
-            yield Watermark(name, shown, status)
+        held = held_status(kept, value, status)
+        yield Watermark(self._time, kept, held)
+        shown = ((kept, held), (end, status), (last, status))
+        for name, (watermark, of) in zip(self._added, shown, strict=False):
+            yield Watermark(name, watermark, of)
 
     def _end_sessions(self, bound: int) -> Iterator[Chunk]:
         """The rows of sessions that are over at ``bound``; the others are kept."""

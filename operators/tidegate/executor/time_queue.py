@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidegate.errors import InvariantError
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.time_runs import append_by_time
 from tidegate.state import StateTable
@@ -35,9 +36,16 @@ class TimeQueue:
         self.cut = INT64_MIN if stored is None else int(stored)
 
     def add(self, rows: pa.Table) -> None:
-        """New rows, none of them below the cut."""
-        if rows.num_rows:
-            self._pool.append(rows)
+        """New rows, none of them below the cut: those would be lost without a word."""
+        if rows.num_rows == 0:
+            return
+        below = _below(*event_times(rows.column(self._column)), self.cut)
+        if self.cut != END and below.any():
+            raise InvariantError(
+                f"{int(below.sum())} rows come behind the watermark of {self._column}",
+                detail=f"the watermark is {self.cut}",
+            )
+        self._pool.append(rows)
 
     @property
     def rows(self) -> int:

@@ -28,6 +28,7 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
 _LATER: Final = {
     "NATURAL": ("NATURAL JOIN is not there yet", "write JOIN … USING (column, …)"),
     "ASOF": ("ASOF JOIN is not there yet", "join with a bound on the time"),
+    "FOR": ("FOR SYSTEM_TIME AS OF is not there yet", "join with a bound on the time"),
     "LATERAL": ("LATERAL is not there yet", "write the inner query into a table of its own"),
 }
 
@@ -55,9 +56,7 @@ def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Rel
 
 
 def _kind(cursor: Cursor) -> JoinKind | None:
-    if cursor.word() in _LATER:
-        message, instead = _LATER[cursor.word()]
-        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+    _refuse_later(cursor)
     for words, kind in _KINDS:
         if cursor.accept(*words):
             return kind
@@ -67,16 +66,22 @@ def _kind(cursor: Cursor) -> JoinKind | None:
     return None
 
 
+def _refuse_later(cursor: Cursor) -> None:
+    if cursor.word() in _LATER:
+        message, instead = _LATER[cursor.word()]
+        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+
+
 def _comma(cursor: Cursor) -> bool:
     """A comma between tables; the RFC writes one behind the last: ``FROM WATERMARK(…), WHERE``."""
     return cursor.accept(",") and (cursor.at_name() or cursor.at("(") or cursor.at("LATERAL"))
 
 
 def _right(cursor: Cursor, relation: Callable[[Cursor], Relation]) -> Relation:
-    if cursor.at("LATERAL"):
-        message, instead = _LATER["LATERAL"]
-        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
-    return relation(cursor)
+    _refuse_later(cursor)
+    right = relation(cursor)
+    _refuse_later(cursor)
+    return right
 
 
 def _names(cursor: Cursor) -> tuple[Name, ...]:

@@ -17,7 +17,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
-from tidegate.frontend.scalar import Binder, call_span, conjuncts
+from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
@@ -37,8 +37,13 @@ class JoinPlanner:
         self._source = source
         self._checker = checker
 
-    def joined(self, left: Relation, right: Relation, syntax: JoinRef) -> Relation:
-        """The relation of the join. Raises BindError or UnsupportedError."""
+    def joined(
+        self, left: Relation, right: Relation, syntax: JoinRef, further: list[Scalar]
+    ) -> tuple[Relation, list[Scalar]]:
+        """The relation of the join, and those of the ``further`` conditions that are not its.
+
+        Raises BindError or UnsupportedError.
+        """
         self._check_names(left, right, syntax)
         right = _renamed(right, [column.name for column in left.node.schema])
         fields = tuple(
@@ -52,11 +57,15 @@ class JoinPlanner:
             condition.equal(self._used(name, left), self._used(name, right), name.span)
         if syntax.condition is not None:
             condition.take(syntax.condition)
+        for part in list(further) if syntax.kind is JoinKind.INNER else ():
+            if condition.is_of_both(part):
+                condition.take(part)
+                further = [other for other in further if other is not part]
         node = condition.join(syntax.kind, self._source.position(syntax.span))
         if not syntax.kind.has_right:
             fields = fields[: len(left.fields)]
         fields = self._merged(fields, left, right, syntax)
-        return Relation(node, fields, final=left.final or right.final)
+        return Relation(node, fields, final=left.final or right.final), further
 
     def _merged(
         self, fields: tuple[Field, ...], left: Relation, right: Relation, syntax: JoinRef
@@ -135,6 +144,21 @@ class _Condition:
             self._texts[resolved] = sql_of(part)
             self._take(resolved, span)
 
+    def is_of_both(self, scalar: Scalar) -> bool:
+        """Whether all that is named in ``scalar`` is there, on both sides, and no OVER."""
+        if scalar.node.find(exp.Window):
+            return False
+        sides = set()
+        for column in scalar.node.find_all(exp.Column, exp.Dot):
+            path = identifier_path(column)
+            if path is None or isinstance(column.parent, exp.Dot):
+                continue
+            found = self._binder.scope.try_find(path)
+            if found is None:
+                return False
+            sides.add(self._side_of(found.field.column))
+        return len(sides) == 2
+
     def equal(self, left: Field, right: Field, span: Span) -> None:
         """Adds a column of USING."""
         one, other = Column(left.column, left.type), Column(right.column, right.type)
@@ -181,7 +205,10 @@ class _Condition:
             if sorted(sides, key=str) == [0, 1]:
                 ordered = [node.this, node.expression]
                 left, right = ordered if sides == [0, 1] else reversed(ordered)
-                exprs = [self._binder.to_expr(part, span) for part in (left, right)]
+                exprs = [
+                    replace(self._binder.to_expr(part, span), text=sql_of(part))
+                    for part in (left, right)
+                ]
                 self._add_key(exprs[0], exprs[1], span)
                 return
         self._rest.append(node)

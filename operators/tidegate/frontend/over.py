@@ -15,7 +15,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.executor.aggregates import is_wide, result_type
 from tidegate.frontend.functions import AGGREGATES, sql_of
-from tidegate.frontend.over_frames import FramePlanner
+from tidegate.frontend.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
@@ -272,7 +272,7 @@ class OverPlanner:
         if len(arguments) > 1:
             is_constant = not arguments[1].columns and arguments[1].type != "VARCHAR"
             found = binder.checker.integer(arguments[1].sql) if is_constant else None
-            if found is None or found < 1:
+            if found is None or not 1 <= found <= ROWS_MAX:
                 raise BindError(
                     f"{name} looks a whole number of rows away, at least 1",
                     place,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sqlglot import exp
 
@@ -14,6 +15,9 @@ from tidegate.frontend.times import bind_size, unit_us_in
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame
 from tidegate.types import Column
+
+ROWS_MAX: Final = 2**31
+"""Of a frame, and of LAG and LEAD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,9 @@ class FramePlanner:
     def _rows(self, scalar: Scalar) -> int:
         node = scalar.node
         if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
-            return int(node.name)
+            rows = int(node.name)
+            if rows <= ROWS_MAX:
+                return rows
         raise BindError(
             "ROWS counts a whole number of rows",
             self.source.position(scalar.span),

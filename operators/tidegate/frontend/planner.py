@@ -65,9 +65,10 @@ class QueryPlanner:
         if query.further:
             return self._united(query, env)
         assert query.source is not None
-        where = query.where
+        where = [] if query.where is None else [query.where]
         if isinstance(query.source, JoinRef):
-            relation, where = self._relations.joined(query.source, env, where)
+            parts = [part for whole in where for part in _parts(whole)]
+            relation, where = self._relations.joined(query.source, env, parts)
         else:
             relation = self._relations.plan(query.source, env)
         relation = with_watermarks_before(self._source, self._checker, relation, query)
@@ -150,7 +151,7 @@ class QueryPlanner:
             )
 
     def _conditions(
-        self, relation: Relation, query: Query, where: Scalar | None
+        self, relation: Relation, query: Query, where: list[Scalar]
     ) -> tuple[list[Scalar], list[Scalar]]:
         """The conditions of WHERE below over-windows, and those above, with QUALIFY's.
 
@@ -158,16 +159,16 @@ class QueryPlanner:
         """
         scope = Scope(self._source, relation, self._checker)
         late = [] if query.qualify is None else [with_aliases(query, query.qualify, scope)]
-        if where is None:
-            return [], late
-        aliased = with_aliases(query, where, scope)
-        if aliased.node.find(exp.Window) is None:
-            return [aliased], late
         early: list[Scalar] = []
         above: list[Scalar] = []
-        for part in conjuncts(where.node):
-            condition = with_aliases(query, Scalar(part, where.span, sql_of(part)), scope)
-            (early if condition.node.find(exp.Window) is None else above).append(condition)
+        for whole in where:
+            condition = with_aliases(query, whole, scope)
+            if condition.node.find(exp.Window) is None:
+                early.append(condition)
+                continue
+            for part in _parts(whole):
+                condition = with_aliases(query, part, scope)
+                (early if condition.node.find(exp.Window) is None else above).append(condition)
         return early, [*above, *late]
 
     def _with_over(
@@ -283,6 +284,11 @@ class QueryPlanner:
     def _binder(self, relation: Relation) -> Binder:
         scope = Scope(self._source, relation, self._checker)
         return Binder(self._source, scope, self._checker)
+
+
+def _parts(whole: Scalar) -> list[Scalar]:
+    """What the ANDs of a condition hold together."""
+    return [Scalar(part, whole.span, sql_of(part)) for part in conjuncts(whole.node)]
 
 
 def _head(query: Query) -> Span:

@@ -84,19 +84,22 @@ class RelationPlanner:
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
             case JoinRef():
-                return self.joined(syntax, env, None)[0]
+                return self.joined(syntax, env, [])[0]
 
     def joined(
-        self, syntax: JoinRef, env: Environment, where: Scalar | None
-    ) -> tuple[Relation, Scalar | None]:
-        """A join, and what is left of the condition of WHERE above it.
+        self, syntax: JoinRef, env: Environment, conditions: list[Scalar]
+    ) -> tuple[Relation, list[Scalar]]:
+        """A join, and what is left of ``conditions``, the parts of WHERE above it.
 
-        Tables with a comma between them are joined by that condition.
+        An inner join takes those that are about its two sides, as if they stood in ON: tables with
+        a comma between them have no others.
         """
-        left, right = self.plan(syntax.left, env), self.plan(syntax.right, env)
-        if syntax.condition is None and not syntax.using and where is not None:
-            return self._joins.joined(left, right, replace(syntax, condition=where)), None
-        return self._joins.joined(left, right, syntax), where
+        if isinstance(syntax.left, JoinRef):
+            left, conditions = self.joined(syntax.left, env, conditions)
+        else:
+            left = self.plan(syntax.left, env)
+        right = self.plan(syntax.right, env)
+        return self._joins.joined(left, right, syntax, conditions)
 
     def _check_emit(self, syntax: WindowRef, env: Environment) -> None:
         """Where a session ends is known only when it is over."""

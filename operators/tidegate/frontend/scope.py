@@ -97,10 +97,9 @@ class Scope:
 
     def try_find(self, path: tuple[Name, ...]) -> Found | None:
         """Like `find`, but None where there is no such field."""
-        found = self._lookup(path, self.relation.fields)
-        if found is None and len(path) > 1:
-            found = self._lookup(path[1:], self.relation.of(path[0]))
-        return found
+        of_table = self.relation.of(path[0]) if len(path) > 1 else ()
+        found = self._lookup(path[1:], of_table) if of_table else None
+        return found or self._lookup(path, self.relation.fields)
 
     def _lookup(self, path: tuple[Name, ...], fields: tuple[Field, ...]) -> Found | None:
         for length in range(len(path), 0, -1):

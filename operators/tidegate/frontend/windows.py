@@ -44,6 +44,8 @@ _GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, tuple[str, ...], str]]] = {
     "session": ("SESSION", ("a gap",), "SESSION(t, INTERVAL '5' MINUTE)"),
 }
 """The windows that GROUP BY may have: what they take behind the time column, and an example."""
+WINDOWS_MAX: Final = 100_000
+"""Of one row."""
 GROUP_WINDOW_CALLS: Final = {
     f"{kind}_{part}": column
     for kind in _GROUP_WINDOWS
@@ -180,6 +182,12 @@ class WindowPlanner:
                 f"the size of the windows must be a whole number of times their {what}",
                 self._source.position(syntax.size.span),
                 hint=f"{syntax.kind} takes the {what} first, then the size",
+            )
+        if size // step > WINDOWS_MAX:
+            raise BindError(
+                f"each row would be in {size // step:,} windows",
+                self._source.position(syntax.size.span),
+                hint=f"at most {WINDOWS_MAX:,} is what a size may have of its {what}",
             )
         if syntax.kind == "HOP":
             offset %= step

@@ -8,7 +8,7 @@ scans of a table are one fragment, so a table is read once; equal subtrees are o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
@@ -122,13 +122,38 @@ def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
     for index, sink in enumerate(pruned(job.sinks)):
         lowered = lower(raised(sink), pushdown)
         assert isinstance(lowered, Sink)
-        roots += [(part, None, index) for part in branches(lowered.input)]
-        for node in lowered.walk():
+        parts = [_placed(part) for part in branches(lowered.input)]
+        roots += [(part, None, index) for part in parts]
+        for node in (node for part in parts for node in part.walk()):
             if isinstance(node, Exchange) and node not in seen:
                 seen.add(node)
                 roots.append((node.input, node, -1))
     regions = _group(roots)
     return Plan(job, _number(regions, vnodes), vnodes)
+
+
+def _placed(node: Node) -> Node:
+    """``node`` with `Exchange.skips` filled in.
+
+    Regions that need the same rows are one fragment, unless one of them lies behind the other: then
+    each has an exchange of its own, and no fragment feeds itself.
+    """
+    depth = _depth(node)
+
+    def place(part: Node) -> Node:
+        if isinstance(part, Exchange):
+            below = _placed(part.input)
+            return replace(part, input=below, skips=depth - 1 - _depth(part.input))
+        return part.on([place(below) for below in part.inputs])
+
+    return place(node)
+
+
+def _depth(node: Node) -> int:
+    """How many exchanges lie one behind the other below ``node``."""
+    if isinstance(node, Exchange):
+        return 1 + _depth(node.input)
+    return max((_depth(below) for below in node.inputs), default=0)
 
 
 def leaves(node: Node) -> Iterator[Node]:

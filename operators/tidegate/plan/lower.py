@@ -99,14 +99,18 @@ def raised(node: Node) -> Node:
 def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     derived = same_window_keys(node, derive(node.input))
     partials = []
-    for branch in branches(node.input):
-        single = replace(node, input=branch)
-        partials.append(_lower_partial(single, pushdown))
+    parts = branches(node.input)
+    together = len(parts) == 1 and _are_together(node.input, node.keys)
+    for branch in parts:
+        partial = _lower_partial(replace(node, input=branch), pushdown)
+        if not together:
+            partial = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
+        partials.append(partial)
     return FinalAggregate(node.schema, united(partials), node, derived)
 
 
 def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
-    """What comes to the second phase of an aggregation."""
+    """The first phase of an aggregation."""
     ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
     hidden = (SPLIT, OFFSET) if ordered else ()
     panes = paned(node)
@@ -115,8 +119,6 @@ def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
     partial: Node = PartialAggregate(grouped.schema, below, grouped)
     if panes is not None:
         partial = WindowPartials(node.schema, partial, node, panes.window, panes.pane, panes.parts)
-    if not _are_together(node.input, node.keys):
-        partial = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
     return partial
 
 

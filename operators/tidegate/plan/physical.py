@@ -23,11 +23,16 @@ class Distribution(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exchange(Unary):
-    """Moves chunks between fragments (S3). ``hidden``: the hidden columns that travel along."""
+    """Moves chunks between fragments (S3). ``hidden``: the hidden columns that travel along.
+
+    ``skips`` tells apart exchanges that differ only in who needs them: how many stages of the job
+    lie between the two ends.
+    """
 
     distribution: Distribution
     keys: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    skips: int = 0
 
 
 @dataclass(frozen=True, slots=True)

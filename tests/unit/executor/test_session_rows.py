@@ -96,6 +96,18 @@ def test_the_watermark_is_held_back_by_rows_that_were_not_read() -> None:
     assert got[0] == "watermark t 30"
 
 
+def test_a_watermark_that_rows_hold_is_not_idle() -> None:
+    """A merge behind takes the highest of idle ones; these differ between instances."""
+    executor = sessions()
+    got = TEXT.run(executor, "chunk: a 1 0", "watermark t 5 idle", "barrier 1")
+    assert got[0] == "watermark t 1"
+    assert [line for line in got if line.startswith("watermark window_start")] == [
+        "watermark window_start 1"
+    ]
+    assert any(line.startswith("watermark window_end") and "idle" in line for line in got)
+    assert TEXT.run(sessions(), "watermark t 5 idle", "barrier 1")[0] == "watermark t 5 idle"
+
+
 def test_nothing_is_read_before_a_session_can_be_over(monkeypatch: pytest.MonkeyPatch) -> None:
     state = MemoryStateTable()
     executor = sessions(state=state)

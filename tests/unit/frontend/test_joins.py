@@ -209,19 +209,41 @@ def test_a_semi_join_has_the_left_columns_only() -> None:
             _of(_SAME_TIME, "b.id", f"LEFT {kind} JOIN")
 
 
+_ON_ID = "Join INNER order_time#2 - order_time in 0..0, order_time = order_time#2, id = id#2"
+
+
 @pytest.mark.parametrize(
     "source",
     [
         f"orders AS a, orders AS b WHERE {_SAME_TIME} AND a.id > 5 AND b.id = a.id",
         f"orders AS a CROSS JOIN orders AS b WHERE {_SAME_TIME} AND a.id > 5 AND b.id = a.id",
-        f"orders AS a JOIN orders AS b ON {_SAME_TIME} AND a.id > 5 AND b.id = a.id",
+        f"orders AS a JOIN orders AS b ON b.id = a.id WHERE a.id > 5 AND {_SAME_TIME}",
     ],
 )
-def test_tables_with_a_comma_are_joined_by_where(source: str) -> None:
-    assert lines(_sink(f"SELECT a.id FROM {source}"))[2] == (
-        "Join INNER order_time#2 - order_time in 0..0, order_time = order_time#2, id = id#2"
-        ' where "id" > 5'
-    )
+def test_an_inner_join_takes_what_where_says_of_both_sides(source: str) -> None:
+    shown = lines(_sink(f"SELECT a.id FROM {source}"))
+    assert shown[2] == 'Filter "id" > 5'
+    assert sorted(shown[3].split(", ")) == sorted(_ON_ID.split(", "))
+
+
+def test_an_outer_join_leaves_where_alone() -> None:
+    source = f"orders AS a LEFT JOIN orders AS b ON {_SAME_TIME} WHERE a.id = b.id"
+    shown = lines(_sink(f"SELECT a.id FROM {source}"))
+    assert shown[2] == 'Filter "id" = "id#2"'
+    assert shown[3] == "Join LEFT order_time#2 - order_time in 0..0, order_time = order_time#2"
+
+
+def test_three_tables_with_commas() -> None:
+    where = "a.order_time = b.order_time AND c.order_time = b.order_time AND c.id = a.id"
+    shown = lines(_sink(f"SELECT a.id FROM orders a, orders b, orders c WHERE {where}"))
+    assert [line.split()[0] for line in shown].count("Join") == 2
+
+
+def test_a_name_that_is_a_table_and_a_column_is_the_table() -> None:
+    source = "orders AS order_time JOIN orders AS b"
+    on = "order_time.order_time = b.order_time"
+    shown = lines(_sink(f"SELECT order_time.id FROM {source} ON {on}"))
+    assert any(line.startswith("Join INNER") for line in shown)
 
 
 @pytest.mark.parametrize(
