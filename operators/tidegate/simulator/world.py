@@ -38,6 +38,8 @@ class Choices:
     chunk_rows: int
     actors_live_on: bool
     crash_probability: float
+    idle_probability: float = 0.0
+    """Of a table with one split, in each epoch: with several, what is late depends on it (S6)."""
     time_step_us: int = 1_000_000
 
     @classmethod
@@ -47,6 +49,7 @@ class Choices:
             chunk_rows=rng.choice([1, 2, 5, 50, 1 << 30]),
             actors_live_on=rng.random() < 0.5,
             crash_probability=rng.choice([0.0, 0.1, 0.5]),
+            idle_probability=rng.choice([0.0, 0.5]),
         )
 
 
@@ -98,6 +101,7 @@ class World:
         self._splits: dict[str, dict[str, Split]] = {
             table.name: load(table, engine) for table in plan.tables
         }
+        self._idle: set[str] = set()  # tables whose split is called idle in this epoch
         self._states: dict[tuple[int, int, str], MemoryStateTable] = {}
         self._actors: dict[tuple[int, int], Actor] = {}
         self.committed = Committed(outputs=[[] for _ in plan.job.sinks])
@@ -109,6 +113,11 @@ class World:
             if ends is None:
                 return self.committed
             self._time_us += self._choices.time_step_us
+            self._idle = {
+                table
+                for table, splits in self._splits.items()
+                if len(splits) == 1 and self._rng.random() < self._choices.idle_probability
+            }
             barrier = Barrier(self.committed.epoch + 1, self._time_us)
             while not self._try_epoch(barrier, ends):
                 self._restore()
@@ -214,7 +223,8 @@ class World:
     def _status(self, epoch: _Epoch, table: str, split: str) -> Status:
         whole = self._splits[table][split]
         if not whole.finished or epoch.ends[table][split] < whole.rows:
-            return Status.ACTIVE
+            is_idle = table in self._idle and not self._bounded[table]
+            return Status.IDLE if is_idle else Status.ACTIVE
         return Status.FINISHED if self._bounded[table] else Status.IDLE
 
     def _drain(self, epoch: _Epoch, fuse: int | None) -> None:
