@@ -48,7 +48,7 @@ class Checked(Executor):
         if isinstance(message, Barrier):
             self._check_epoch(message, port)
         passed: Message | None = None
-        for emitted in self.inner.process(message, port):
+        for emitted in self._processed(message, port):
             if isinstance(passed, Barrier):
                 self._fail(f"{type(emitted).__name__} behind the barrier", f"epoch {passed.epoch}")
             self._check(emitted, message)
@@ -61,6 +61,14 @@ class Checked(Executor):
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         return self.process(chunk)
+
+    def _processed(self, message: Message, port: int) -> Iterator[Message]:
+        """What the operator answers; what it refuses by itself is remembered like the rest."""
+        try:
+            yield from self.inner.process(message, port)
+        except InvariantError as error:
+            self._failure = error
+            raise
 
     def _check(self, emitted: Message, cause: Message) -> None:
         match emitted:
