@@ -58,6 +58,17 @@ class StateTable(Protocol):
         """Forgets one bucket."""
 
 
+def get_int(table: StateTable, name: str, default: int) -> int:
+    """The number called ``name``, or ``default``."""
+    found = table.get(name)
+    return default if found is None else int(found)
+
+
+def put_int(table: StateTable, name: str, value: int) -> None:
+    """Sets the number called ``name``."""
+    table.put(name, str(value).encode())
+
+
 def scan_until(table: StateTable, bound: int) -> Iterator[tuple[int, list[pa.Table]]]:
     """The buckets below ``bound`` with their runs, ascending."""
     for bucket in table.buckets():

@@ -16,7 +16,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
-from tidegate.executor import adaptive, base, judge, merge, time_queue, union, watermark_filter
+from tidegate.executor import (
+    adaptive,
+    base,
+    judge,
+    merge,
+    over_rows,
+    time_queue,
+    union,
+    watermark_filter,
+    window_join,
+)
 from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.dispatch import Dispatch
 from tidegate.executor.final_aggregate import FinalAggregate
@@ -24,7 +34,6 @@ from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.over_rows import OverRows
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
-from tidegate.executor.window_join import WindowJoin
 from tidegate.plan.over import Reach
 from tidegate.simulator.world import World
 from tidegate.types import (
@@ -182,12 +191,7 @@ def sort_emits_at_the_watermark() -> AbstractContextManager[Any]:
 
 def window_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
     """The window join joins what is at the lesser watermark too, though rows of it may come."""
-    honest = WindowJoin._until
-
-    def until(self: Any, bound: int) -> Iterator[Chunk]:
-        return honest(self, bound if bound == END else bound + 1)
-
-    return patch.object(WindowJoin, "_until", until)
+    return patch.object(window_join, "slices", _slices_with_the_bound)
 
 
 def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
@@ -230,12 +234,11 @@ def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
 
 def over_rows_emits_at_the_watermark() -> AbstractContextManager[Any]:
     """The over-window takes rows at the watermark for known, though rows of it may come."""
-    honest = OverRows._until
+    return patch.object(over_rows, "slices", _slices_with_the_bound)
 
-    def until(self: Any, bound: int) -> Iterator[Chunk]:
-        return honest(self, bound if bound == END else bound + 1)
 
-    return patch.object(OverRows, "_until", until)
+def _slices_with_the_bound(queues: Any, bound: int) -> Any:
+    return time_queue.slices(queues, bound if bound == END else bound + 1)
 
 
 def lead_does_not_hold_the_watermark() -> AbstractContextManager[Any]:

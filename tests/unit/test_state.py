@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable, compact, scan_until
+from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable, compact, get_int, put_int, scan_until
 
 
 def run(*values: int) -> pa.Table:
@@ -116,3 +116,10 @@ def test_a_snapshot_is_not_touched_by_later_writes() -> None:
     table.delete_until(100)
     assert copy.get("a") == b"1"
     assert held(copy, 7) == [1]
+
+
+def test_numbers() -> None:
+    table = MemoryStateTable()
+    assert get_int(table, "n", 7) == 7
+    put_int(table, "n", -(2**63))
+    assert get_int(table, "n", 7) == -(2**63)

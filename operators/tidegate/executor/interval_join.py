@@ -22,54 +22,35 @@ from typing import Final
 
 import pyarrow as pa
 
-from tidegate.executor.base import Junction, least
+from tidegate.executor.base import least
 from tidegate.executor.columns import INT64_MAX, INT64_MIN
 from tidegate.executor.engine import Engine
-from tidegate.executor.pairing import Pairing, among, chunks, divided_by_time, held_back
+from tidegate.executor.joining import Joining
+from tidegate.executor.pairing import among, chunks, held_back
 from tidegate.executor.time_store import TimeStore, spanned
 from tidegate.plan.joins import Join, JoinKind
-from tidegate.state import StateTable
+from tidegate.state import StateTable, get_int, put_int
 from tidegate.types import END, Barrier, Chunk, Message, Status, Watermark
 
 FINAL: Final = "final"
 """State value of a side: the rows below it have left alone, if they had to."""
 
 
-class IntervalJoin(Junction):
+class IntervalJoin(Joining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(self, join: Join, engine: Engine, state: Callable[[int], StateTable]) -> None:
-        super().__init__(2)
-        self.schema = join.schema
-        self._join = join
-        self._pairing = Pairing(join, engine)
-        self._columns = [[column.name for column in side.schema] for side in join.inputs]
-        self._like = [engine.arrow_schema(side.schema) for side in join.inputs]
+        super().__init__(join, engine)
         self._states = [state(port) for port in range(2)]
         self._stores = [TimeStore(self._states[port], join.times[port]) for port in range(2)]
         self._new: list[list[pa.Table]] = [[], []]
-        self._words: list[Watermark | None] = [None, None]
-        self._final = [_stored(state) for state in self._states]
+        self._final = [get_int(table, FINAL, INT64_MIN) for table in self._states]
         kind = join.kind
         self._settles = (kind.keeps_left or not kind.has_right, kind.keeps_right)
         """Whether a side's rows are looked at when they are final."""
 
-    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
-        if data.num_rows == 0:
-            return
-        rows = data.select(self._columns[port])
-        self._like[port] = rows.schema
-        timed, timeless = divided_by_time(rows, self._join.times[port])
-        if timeless.num_rows:
-            alone = self._pairing.at_once(timeless, port, self._like[1 - port])
-            yield from chunks(alone) if alone is not None else ()
-        self._new[port].append(timed)
-
-    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
-        """Waits for the barrier, as rows do."""
-        if watermark.column == self._join.times[port]:
-            self._words[port] = watermark
-        return iter(())
+    def keep(self, port: int, rows: pa.Table) -> None:
+        self._new[port].append(rows)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         new = [pa.concat_tables(part) if part else None for part in self._new]
@@ -85,7 +66,7 @@ class IntervalJoin(Junction):
             if bound is not None and self._settles[port] and bound > self._final[port]:
                 yield from self._settle(port, bound)
                 self._final[port] = bound
-                self._states[port].put(FINAL, str(bound).encode())
+                put_int(self._states[port], FINAL, bound)
         self._forget(final)
         for column, side, distance in self._join.follow:
             yield Watermark(column, held_back(final[side], distance), status)
@@ -162,8 +143,3 @@ class IntervalJoin(Junction):
 
 def _moved(time: int, by: int) -> int:
     return max(INT64_MIN, min(INT64_MAX, time + by))
-
-
-def _stored(state: StateTable) -> int:
-    found = state.get(FINAL)
-    return INT64_MIN if found is None else int(found)

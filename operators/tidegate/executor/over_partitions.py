@@ -13,8 +13,6 @@ State: a `TimeQueue`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
-from typing import Final
 
 import pyarrow as pa
 
@@ -23,13 +21,11 @@ from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.over_sql import Clauses, call_sql, narrow
 from tidegate.executor.pairing import chunks, held_back
-from tidegate.executor.time_queue import TimeQueue
+from tidegate.executor.time_queue import TimeQueue, slices
 from tidegate.plan.over import OverWindow
 from tidegate.plan.physical import OverRows
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
-
-EMIT_ROWS_MAX: Final = 262_144
 
 
 class OverPartitions(Executor):
@@ -60,19 +56,12 @@ class OverPartitions(Executor):
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         bound = self._word.value
         if bound is not None and bound > self._queue.cut:
-            yield from self._until(bound)
+            for _, (tables,) in slices([self._queue], bound):
+                yield from self._computed(tables)
         self._queue.persist()
         for column, distance in self._follow:
             yield Watermark(column, held_back(bound, distance), self._word.status)
         yield barrier
-
-    def _until(self, bound: int) -> Iterator[Chunk]:
-        queue = self._queue
-        for bucket, following in pairwise([*queue.buckets(bound), bound]):
-            queue.load(bucket, bound)
-            if queue.rows >= EMIT_ROWS_MAX and following < bound:
-                yield from self._computed(queue.take(following, bound))
-        yield from self._computed(queue.take(bound, bound))
 
     def _computed(self, tables: list[pa.Table]) -> Iterator[Chunk]:
         if not tables:

@@ -24,7 +24,6 @@ A partition's last rows and its carried values stay as long as the job runs, for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Final
 
 import pyarrow as pa
@@ -37,13 +36,12 @@ from tidegate.executor.over_partitions import with_outputs
 from tidegate.executor.over_running import Running, running
 from tidegate.executor.over_sql import Clauses, call_sql, narrow
 from tidegate.executor.pairing import chunks, held_back
-from tidegate.executor.time_queue import TimeQueue
+from tidegate.executor.time_queue import TimeQueue, slices
 from tidegate.plan.over import OverWindow, Reach
 from tidegate.plan.physical import OverRows as OverRowsNode
-from tidegate.state import StateTable
+from tidegate.state import StateTable, get_int, put_int
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
-EMIT_ROWS_MAX: Final = 262_144
 SLACK_ROWS: Final = 1_024
 """A log of fewer rows than twice what is needed and these is not written anew."""
 _LOG: Final = 0
@@ -74,10 +72,12 @@ class OverRows(Executor):
             for number, call in enumerate(over.calls)
             if call.is_running
         }
-        self._partitions = 0  # of which something is carried
-        self._seen = _stored(self._context, _SEEN, INT64_MIN)
+        self._sql = tuple(
+            _query(over, self._reach, self._running, has_carry) for has_carry in (False, True)
+        )
+        self._seen = get_int(self._context, _SEEN, INT64_MIN)
         """How far the rows in the context are known."""
-        self._waiting = _stored(self._context, _WAITING, END)
+        self._waiting = get_int(self._context, _WAITING, END)
         """The time of the oldest row that waits."""
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
@@ -93,7 +93,8 @@ class OverRows(Executor):
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         bound, status = self._word.value, self._word.status
         if bound is not None and bound > self._queue.cut:
-            yield from self._until(bound)
+            for until, (tables,) in slices([self._queue], bound):
+                yield from self._step(tables, until)
         self._queue.persist()
         held = bound
         if bound is not None and bound != END:
@@ -102,14 +103,6 @@ class OverRows(Executor):
         for column, distance in self._follow:
             yield Watermark(column, held_back(held, distance), status)
         yield barrier
-
-    def _until(self, bound: int) -> Iterator[Chunk]:
-        queue = self._queue
-        for bucket, following in pairwise([*queue.buckets(bound), bound]):
-            queue.load(bucket, bound)
-            if queue.rows >= EMIT_ROWS_MAX and following < bound:
-                yield from self._step(queue.take(following, bound), following)
-        yield from self._step(queue.take(bound, bound), bound)
 
     def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
         """All rows below ``bound`` are known now, these ones are new."""
@@ -121,7 +114,9 @@ class OverRows(Executor):
         new = pa.concat_tables(tables) if tables else old[0].slice(0, 0)
         known = sum(table.num_rows for table in old)
         data = pa.concat_tables([*old, new])
-        found = self._found(data, known, bound)
+        runs = self._carry.read(_LOG) if self._running else []
+        carried = self._latest(runs) if runs else None
+        found = self._found(data, known, bound, carried)
         self._seen = bound
         waiting = pc.min(found.column("waiting")).as_py() if found.num_rows else None
         self._waiting = END if waiting is None else int(waiting)
@@ -129,7 +124,7 @@ class OverRows(Executor):
         outputs = leaving.select([f"c{number}" for number in range(len(self._over.calls))])
         yield from chunks(with_outputs(self._node, data.take(leaving.column("i")), outputs))
         if self._running and leaving.num_rows and bound != END:
-            self._carry_on(leaving)
+            self._carry_on(leaving, runs, 0 if carried is None else carried.num_rows)
         self._keep(data, found, known, bound)
 
     def _is_due(self, bound: int) -> bool:
@@ -143,22 +138,20 @@ class OverRows(Executor):
         length = (reach.time_back or 0) + reach.time_ahead
         return reach.time_back is not None and bound - self._seen > length
 
-    def _found(self, data: pa.Table, known: int, bound: int) -> pa.Table:
+    def _found(self, data: pa.Table, known: int, bound: int, carried: pa.Table | None) -> pa.Table:
         times, valid = event_times(data.column(self._over.time))
         rows = narrow(self._over, data, pa.array(times, mask=~valid))
         tables = {"rows_": rows}
-        if self._running:
-            carried = self._carried()
-            if carried is not None:
-                tables["carry_"] = carried
-        sql = _query(self._over, self._reach, self._running, "carry_" in tables)
+        if carried is not None:
+            tables["carry_"] = carried
+        sql = self._sql[carried is not None]
         bounds = {"known": known, "bound": bound, "seen": self._seen}
         return self._engine.query(sql.format(**bounds), tables)
 
     def _keep(self, data: pa.Table, found: pa.Table, known: int, bound: int) -> None:
         """Writes the context that frames may still reach."""
-        self._context.put(_SEEN, str(self._seen).encode())
-        self._context.put(_WAITING, str(self._waiting).encode())
+        put_int(self._context, _SEEN, self._seen)
+        put_int(self._context, _WAITING, self._waiting)
         if bound == END:
             for table in (self._context, self._carry):
                 table.delete_bucket(_LOG)
@@ -171,26 +164,19 @@ class OverRows(Executor):
         if len(added):
             self._context.append(_LOG, data.take(added))
 
-    def _carried(self) -> pa.Table | None:
-        """What is carried, a row for each partition: the last one written."""
-        runs = self._carry.read(_LOG)
-        latest = self._latest(runs) if runs else None
-        self._partitions = 0 if latest is None else latest.num_rows
-        return latest
-
     def _latest(self, runs: list[pa.Table]) -> pa.Table:
+        """What is carried, a row for each partition: the last one written."""
         keys = [f"k{number}" for number in range(len(self._over.keys))]
         by = f"PARTITION BY {', '.join(keys)} " if keys else ""
         sql = f"SELECT * FROM runs_ QUALIFY row_number() OVER ({by}ORDER BY n DESC) = 1"
         return self._engine.query(sql, {"runs_": pa.concat_tables(runs)})
 
-    def _carry_on(self, leaving: pa.Table) -> None:
-        """Notes the values at the last row of each partition that has left."""
+    def _carry_on(self, leaving: pa.Table, runs: list[pa.Table], partitions: int) -> None:
+        """Notes the values at the last row of each partition that has left, behind ``runs``."""
         names = [f"k{number}" for number in range(len(self._over.keys))]
         names += [name for name in leaving.column_names if name.startswith("p")] + ["n"]
         last = leaving.filter(leaving.column("last")).select(names)
-        runs = self._carry.read(_LOG)
-        if sum(run.num_rows for run in runs) > 2 * self._partitions + SLACK_ROWS:
+        if sum(run.num_rows for run in runs) > 2 * partitions + SLACK_ROWS:
             last = self._latest([*runs, last])
             self._carry.delete_bucket(_LOG)
         self._carry.append(_LOG, last)
@@ -273,8 +259,3 @@ def _joined(over: OverWindow, carried: dict[int, Running], rows: str, has_carry:
 def _with_carried(joined: str, value: str, name: str, has_carry: bool) -> str:
     """A part with the carried value before it, which is NULL for a new partition."""
     return joined.format(x=value, b=f"b.{name}") if has_carry else value
-
-
-def _stored(state: StateTable, name: str, default: int) -> int:
-    found = state.get(name)
-    return default if found is None else int(found)

@@ -92,9 +92,7 @@ def _aggregated(node: OverWindow, number: int, clauses: Clauses, rows: str) -> R
             logic = _LOGIC[function]
             return Running((part(plain, f"coalesce({{b}} {logic} {{x}}, {{b}}, {{x}})"),))
         case "first_value":
-            first = f"arg_min(struct_pack(v := {argument}), idx) FILTER (WHERE {where})"
-            return Running((part(first, "coalesce({b}, {x})"),), "({0}).v")
+            return Running((part(plain, "coalesce({b}, {x})"),), "({0}).v")
         case "last_value":
-            last = f"arg_max(struct_pack(v := {argument}), idx) FILTER (WHERE {where})"
-            return Running((part(last, "coalesce({x}, {b})"),), "({0}).v")
+            return Running((part(plain, "coalesce({x}, {b})"),), "({0}).v")
     raise AssertionError(f"{function} cannot be carried")

@@ -10,11 +10,15 @@ rows of equal order together by ``o0…`` only.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall, OverWindow
+
+_PICKS: Final = {"first_value": "arg_min", "last_value": "arg_max"}
 
 
 def narrow(node: OverWindow, data: pa.Table, times: pa.Array) -> pa.Table:
@@ -28,7 +32,7 @@ def narrow(node: OverWindow, data: pa.Table, times: pa.Array) -> pa.Table:
         for letter, name in (("d", call.default), ("w", call.where)):
             if name is not None:
                 columns[f"{letter}{number}"] = data.column(name)
-    return pa.table({**columns, "t": times, "i": pa.array(range(data.num_rows), pa.int64())})
+    return pa.table({**columns, "t": times, "i": pa.array(np.arange(data.num_rows))})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +100,24 @@ def call_sql(node: OverWindow, number: int) -> str:
         arguments = ", ".join(f"a{number}_{n}" for n in range(len(call.arguments)))
         order = clauses.total if call.function in ("row_number", "ntile") else clauses.ordered
         return f"{call.function}({arguments}) OVER ({part} {order})"
-    if call.function in ("first_value", "last_value"):
-        return f"({_picked(call, number, clauses)}).v"
     order = clauses.of_frame(call.frame)
-    return f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
+    value = f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
+    return f"({value}).v" if call.function in _PICKS else value
 
 
 def aggregate(call: OverCall, number: int, condition: str = "") -> str:
-    """The aggregate of a call, over the rows for which ``condition`` holds too."""
+    """The aggregate of a call, over the rows for which ``condition`` holds too.
+
+    The first or last row's value is the field ``v`` of what is picked by the place in the
+    partition, so that it may be NULL.
+    """
     argument = f"a{number}_0" if call.arguments else "*"
+    function = call.function
+    if function in _PICKS:
+        function, argument = _PICKS[function], f"struct_pack(v := {argument}), idx"
     conditions = [condition] * bool(condition) + [f"w{number}"] * (call.where is not None)
     where = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
-    return f"{call.function}({argument}){where}"
-
-
-def _picked(call: OverCall, number: int, clauses: Clauses) -> str:
-    """The first or last row's value of a frame, by the place in the partition, NULL or not."""
-    assert call.frame is not None
-    function = "arg_min" if call.function == "first_value" else "arg_max"
-    where = f" FILTER (WHERE w{number})" if call.where is not None else ""
-    order = clauses.of_frame(call.frame)
-    picked = f"{function}(struct_pack(v := a{number}_0), idx){where}"
-    return f"{picked} OVER ({clauses.partition} {order} {framed(call.frame)})"
+    return f"{function}({argument}){where}"
 
 
 def _edge(offset: int) -> str:

@@ -33,7 +33,7 @@ from tidegate.executor.windows import Assigned, last_of, raised, with_windows
 from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import quoted
 from tidegate.plan.physical import SessionRows as SessionRowsNode
-from tidegate.state import StateTable, scan_until
+from tidegate.state import StateTable, get_int, put_int, scan_until
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
 FIRST: Final = "session:first"
@@ -60,8 +60,8 @@ class SessionRows(Executor):
         self._engine = engine
         self._state = state
         self._held: list[pa.Table] = []
-        self._first = _stored(state, FIRST)
-        self._next = _stored(state, NEXT)
+        self._first = get_int(state, FIRST, END)
+        self._next = get_int(state, NEXT, END)
         self._watermark = Watermark(self._time, None)
         self._done = INT64_MIN
 
@@ -162,10 +162,5 @@ class SessionRows(Executor):
         if self._held:
             append_by_time(self._state, pa.concat_tables(self._held), self._time)
             self._held = []
-        self._state.put(FIRST, str(self._first).encode())
-        self._state.put(NEXT, str(self._next).encode())
-
-
-def _stored(state: StateTable, name: str) -> int:
-    found = state.get(name)
-    return END if found is None else int(found)
+        put_int(self._state, FIRST, self._first)
+        put_int(self._state, NEXT, self._next)

@@ -15,21 +15,18 @@ A watermark that changes nothing is not passed on: the barrier repeats the curre
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import pyarrow as pa
 
 from tidegate.executor.base import Executor
 from tidegate.executor.engine import Engine
 from tidegate.executor.order import sorted_slices
-from tidegate.executor.time_queue import TimeQueue
+from tidegate.executor.time_queue import TimeQueue, slices
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 CHUNK_ROWS_MAX = 65_536
-EMIT_ROWS_MAX = 262_144
-"""Rows that are gathered before some leave: closing everything must not need all at once."""
 
 
 class Sort(Executor):
@@ -64,15 +61,8 @@ class Sort(Executor):
 
     def _emit(self, bound: int) -> Iterator[Chunk]:
         """The rows below ``bound``, in order."""
-        queue = self._queue
-        for bucket, following in pairwise([*queue.buckets(bound), bound]):
-            queue.load(bucket, bound)
-            if queue.rows >= EMIT_ROWS_MAX and following < bound:
-                yield from self._ordered(queue.take(following, bound))
-        yield from self._ordered(queue.take(bound, bound))
-
-    def _ordered(self, tables: list[pa.Table]) -> Iterator[Chunk]:
-        if tables:
-            data = pa.concat_tables(tables)
-            for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
-                yield Chunk(piece)
+        for _, (tables,) in slices([self._queue], bound):
+            if tables:
+                data = pa.concat_tables(tables)
+                for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
+                    yield Chunk(piece)

@@ -10,6 +10,8 @@ again with the next watermark, and deleted once it is exhausted; compaction drop
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -18,11 +20,13 @@ import pyarrow as pa
 from tidegate.errors import InvariantError
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.time_runs import append_by_time
-from tidegate.state import StateTable
+from tidegate.state import StateTable, get_int, put_int
 from tidegate.types import END
 
 CUT: Final = "sort:cut"
 """State value: rows below it have been taken, though they may still be in runs."""
+EMIT_ROWS_MAX: Final = 262_144
+"""Rows that are gathered before some are taken: closing everything must not need all at once."""
 
 
 class TimeQueue:
@@ -32,8 +36,7 @@ class TimeQueue:
         self._state = state
         self._column = column
         self._pool: list[pa.Table] = []  # rows in memory: new ones, and those read for `take`
-        stored = state.get(CUT)
-        self.cut = INT64_MIN if stored is None else int(stored)
+        self.cut = get_int(state, CUT, INT64_MIN)
 
     def add(self, rows: pa.Table) -> None:
         """New rows, none of them below the cut: those would be lost without a word."""
@@ -83,7 +86,7 @@ class TimeQueue:
             self._pool = []
             append_by_time(self._state, data, self._column, self._compacted)
         if self.cut != INT64_MIN:
-            self._state.put(CUT, str(self.cut).encode())
+            put_int(self._state, CUT, self.cut)
 
     def _read(self, bucket: int, bound: int) -> tuple[list[pa.Table], bool]:
         """The rows of ``bucket`` from the cut to ``bound``, and whether rows stay behind."""
@@ -100,6 +103,24 @@ class TimeQueue:
     def _compacted(self, runs: list[pa.Table]) -> pa.Table:
         _, rest = divided(runs, self._column, self.cut)
         return pa.concat_tables(rest or [runs[0].slice(0, 0)])
+
+
+def slices(
+    queues: Sequence[TimeQueue], bound: int
+) -> Iterator[tuple[int, tuple[list[pa.Table], ...]]]:
+    """Takes the rows of all ``queues`` below ``bound``, in the order of time, some at once.
+
+    Gives a time, and of each queue the rows below it that have not been taken yet. The last of
+    these times is ``bound``; it comes in any case.
+    """
+    named = [frozenset(queue.buckets(bound)) for queue in queues]
+    for bucket, following in pairwise([*sorted(frozenset().union(*named)), bound]):
+        for queue, names in zip(queues, named, strict=True):
+            if bucket in names:
+                queue.load(bucket, bound)
+        if following < bound and sum(queue.rows for queue in queues) >= EMIT_ROWS_MAX:
+            yield following, tuple(queue.take(following, bound) for queue in queues)
+    yield bound, tuple(queue.take(bound, bound) for queue in queues)
 
 
 def divided(

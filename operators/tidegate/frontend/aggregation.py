@@ -35,9 +35,9 @@ from tidegate.plan.nodes import (
     AggregateCall,
     Expr,
     Node,
-    Project,
     column_expr,
 )
+from tidegate.plan.projections import project
 from tidegate.types import HIDDEN_PREFIX, Column
 
 _KEY, _CALL = "key:", "call:"
@@ -142,7 +142,7 @@ class Aggregation:
             *(below.column_of(key) for key in keys),
             *(call.output for call in calls),
         )
-        span = self._query.group_span or _head(self._query)
+        span = self._query.group_span or self._query.head
         closing = closing_key_of(below, keys, self._binder.source.position(span))
         return Aggregate(schema, below, keys, tuple(calls), closing)
 
@@ -344,8 +344,7 @@ class Aggregation:
         if not columns:  # count(*) alone
             first = node.schema[0]
             columns = ((first.name, column_expr(first)),)
-        schema = tuple(Column(name, expr.type) for name, expr in columns)
-        return without_unused_time(Project(schema, node, columns))
+        return without_unused_time(project(node, columns))
 
     def _with_keys(self, tree: exp.Expr) -> exp.Expr:
         for index, key in enumerate(self._keys):
@@ -367,7 +366,3 @@ class Aggregation:
                 if isinstance(tree, exp.Column) and tree.name == marker:
                     return item.alias.text
         return ""
-
-
-def _head(query: Query) -> Span:
-    return Span(query.span.start, query.span.start + len("SELECT"))

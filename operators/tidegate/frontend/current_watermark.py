@@ -38,7 +38,8 @@ from tidegate.plan.nodes import (
     column_expr,
 )
 from tidegate.plan.over import OverWindow
-from tidegate.types import Column, Schema
+from tidegate.plan.projections import narrowed
+from tidegate.types import Column
 
 
 def with_watermarks_before(
@@ -86,7 +87,7 @@ def _shared(node: Node, asked: dict[WatermarkFilter, WatermarkFilter]) -> Node:
     below = [_shared(part, asked) for part in node.inputs]
     if isinstance(node, Unary):
         return _over(node, *below)
-    return node.on([_with_schema(b, was.schema) for b, was in zip(below, node.inputs, strict=True)])
+    return node.on([narrowed(b, was.schema) for b, was in zip(below, node.inputs, strict=True)])
 
 
 def _calls(source: Source, query: Query) -> Iterator[tuple[exp.Anonymous, Span]]:
@@ -152,14 +153,7 @@ def _over(node: Unary, below: Node) -> Node:
             return replace(node, schema=(*below.schema, *own), input=below)
         case Project():
             return replace(node, input=below)
-    return replace(node, input=_with_schema(below, node.input.schema))
-
-
-def _with_schema(node: Node, schema: Schema) -> Node:
-    """``node`` without the columns that ``schema`` has not."""
-    if node.schema == schema:
-        return node
-    return Project(schema, node, tuple((column.name, column_expr(column)) for column in schema))
+    return replace(node, input=narrowed(below, node.input.schema))
 
 
 def _without_watermark(source: Source, relation: Relation, column: str, span: Span) -> SqlError:

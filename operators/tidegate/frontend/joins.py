@@ -21,10 +21,11 @@ from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_pa
 from tidegate.frontend.scope import Field, Relation, Scope, article, matches, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
-from tidegate.frontend.typecheck import TypeChecker, TypeCheckError
+from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, Columns, derive
 from tidegate.plan.joins import Join, JoinKind
-from tidegate.plan.nodes import Expr, Node, Project, column_expr
+from tidegate.plan.nodes import Expr, Node, column_expr
+from tidegate.plan.projections import project, widened
 from tidegate.types import Column
 
 _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
@@ -174,7 +175,7 @@ class _Condition:
                 self._rest += found.said
         rest = list(dict.fromkeys(self._rest))
         left, right = (
-            _with_columns(side, added) for side, added in zip(self._sides, self._added, strict=True)
+            widened(side, added) for side, added in zip(self._sides, self._added, strict=True)
         )
         schema = (*left.schema, *right.schema)
         condition = None
@@ -245,18 +246,13 @@ class _Condition:
 
     def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
         """An equation, between columns of one type."""
-        common = left.type
-        if left.type != right.type:
-            nulls = [f"CAST(NULL AS {expr.type})" for expr in (left, right)]
-            mixed = f"CASE WHEN true THEN {nulls[0]} ELSE {nulls[1]} END"
-            try:
-                common = self._checker.type_of(mixed, ())
-            except TypeCheckError:
-                raise BindError(
-                    f"the join compares {article(left.type)} with {article(right.type)}",
-                    self._source.position(span),
-                    hint=f"write CAST({right.text} AS {left.type})",
-                ) from None
+        common = self._checker.common(left.type, right.type)
+        if common is None:
+            raise BindError(
+                f"the join compares {article(left.type)} with {article(right.type)}",
+                self._source.position(span),
+                hint=f"write CAST({right.text} AS {left.type})",
+            )
         columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
         self._keys.append((columns[0], columns[1]))
 
@@ -359,14 +355,6 @@ def _renamed(relation: Relation, taken: list[str]) -> Relation:
         renamed[column.name] = unused(column.name, [*taken, *renamed.values()])
     if all(name == new for name, new in renamed.items()):
         return relation
-    columns = tuple((renamed[c.name], column_expr(c)) for c in relation.node.schema)
-    schema = tuple(Column(name, expr.type) for name, expr in columns)
+    columns = ((renamed[c.name], column_expr(c)) for c in relation.node.schema)
     fields = tuple(replace(known, column=renamed[known.column]) for known in relation.fields)
-    return replace(relation, node=Project(schema, relation.node, columns), fields=fields)
-
-
-def _with_columns(node: Node, added: list[tuple[str, Expr]]) -> Node:
-    if not added:
-        return node
-    columns = (*((c.name, column_expr(c)) for c in node.schema), *added)
-    return Project(tuple(Column(name, expr.type) for name, expr in columns), node, columns)
+    return replace(relation, node=project(relation.node, columns), fields=fields)

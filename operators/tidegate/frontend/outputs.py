@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from tidegate.frontend.scope import Field, Relation, unused
 from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.windows import without_unused_time
+from tidegate.plan import projections
 from tidegate.plan.nodes import Expr, Node, Project
-from tidegate.types import Column
 
 Bind = Callable[[Scalar], Expr]
 
@@ -46,11 +46,7 @@ def projected(node: Node, outputs: list[Output]) -> Relation:
     fields = tuple(
         Field(output.path, output.column, output.value.type, output.hidden) for output in outputs
     )
-    schema = tuple(Column(output.column, output.value.type) for output in outputs)
-    plain = all(
-        output.value.is_column and output.column in output.value.columns for output in outputs
-    )
-    if schema == node.schema and plain:
-        return Relation(node, fields)
-    columns = tuple((output.column, output.value) for output in outputs)
-    return Relation(without_unused_time(Project(schema, node, columns)), fields)
+    above = projections.projected(node, ((output.column, output.value) for output in outputs))
+    if above is not node and isinstance(above, Project):
+        above = without_unused_time(above)
+    return Relation(above, fields)

@@ -24,8 +24,9 @@ from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import repeated_by
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Aggregate, Expr, Node, Project, SortKey, column_expr
+from tidegate.plan.nodes import Aggregate, Expr, Node, SortKey
 from tidegate.plan.over import CARRIED, OverCall, OverWindow
+from tidegate.plan.projections import widened
 from tidegate.types import OFFSET, SPLIT, Column
 
 _NUMBERING: Final = {"row_number": "BIGINT", "rank": "BIGINT", "dense_rank": "BIGINT"}
@@ -321,12 +322,7 @@ class _Below:
 
     def build(self) -> Node:
         """The node below."""
-        if not self._added:
-            return self._node
-        schema = self._node.schema
-        columns = (*((c.name, column_expr(c)) for c in schema), *self._added.items())
-        added = (Column(name, expr.type) for name, expr in self._added.items())
-        return Project((*schema, *added), self._node, columns)
+        return widened(self._node, self._added.items())
 
 
 def _type_of(name: str, arguments: list[Expr], place: Position) -> str:

@@ -19,7 +19,7 @@ from tidegate.frontend.relations import Environment, RelationPlanner
 from tidegate.frontend.scalar import Binder, conjuncts, identifier_path
 from tidegate.frontend.scope import Relation, Scope
 from tidegate.frontend.sorting import SortPlanner, order_target
-from tidegate.frontend.source import Source, Span
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
     CreateTable,
     CreateView,
@@ -129,7 +129,7 @@ class QueryPlanner:
         return self._relations.view(view, Environment(emit=True))
 
     def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
-        place = self._source.position(_head(query))
+        place = self._source.position(query.head)
         if query.source is None:
             raise UnsupportedError(
                 "a query without FROM is not there yet", place, hint="select FROM a table"
@@ -181,15 +181,9 @@ class QueryPlanner:
         is_grouped = query.group_by or query.having or has_aggregate(query)
         names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
         over, columns = (relation, {}) if is_grouped else planner.planned(relation, scalars, names)
-        binder = Binder(
-            self._source, Scope(self._source, over, self._checker), self._checker, over=columns
-        )
         for condition in conditions:
-            over = replace(over, node=self._filter(binder, condition))
-            binder = Binder(
-                self._source, Scope(self._source, over, self._checker), self._checker, over=columns
-            )
-        return over, binder
+            over = replace(over, node=self._filter(self._binder(over, columns), condition))
+        return over, self._binder(over, columns)
 
     def _filter(self, binder: Binder, condition: Scalar) -> Node:
         bound = binder.bind(condition)
@@ -202,7 +196,7 @@ class QueryPlanner:
         self, binder: Binder, query: Query, env: Environment, window: GroupWindow | None
     ) -> tuple[Node, Bind, tuple[str, ...]]:
         if not env.emit and not binder.scope.relation.final:
-            span = query.group_span or _head(query)
+            span = query.group_span or query.head
             raise UnsupportedError(
                 "results that change are not there yet",
                 self._source.position(span),
@@ -281,16 +275,12 @@ class QueryPlanner:
                 hint="write a comparison",
             )
 
-    def _binder(self, relation: Relation) -> Binder:
+    def _binder(self, relation: Relation, over: Mapping[exp.Expr, str] | None = None) -> Binder:
+        """Binds names of ``relation``; ``over`` are the columns that hold calls with OVER."""
         scope = Scope(self._source, relation, self._checker)
-        return Binder(self._source, scope, self._checker)
+        return Binder(self._source, scope, self._checker, over=over)
 
 
 def _parts(whole: Scalar) -> list[Scalar]:
     """What the ANDs of a condition hold together."""
     return [Scalar(part, whole.span, sql_of(part)) for part in conjuncts(whole.node)]
-
-
-def _head(query: Query) -> Span:
-    """The word with which the query begins."""
-    return Span(query.span.start, min(query.span.end, query.span.start + len("SELECT")))

@@ -23,8 +23,9 @@ from tidegate.frontend.syntax import (
     Query,
     Select,
 )
-from tidegate.frontend.typecheck import TypeChecker, is_numeric
+from tidegate.frontend.typecheck import TypeChecker, converted, is_numeric
 from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
+from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
 
 
@@ -99,7 +100,7 @@ class SinkPlanner:
             if column.name not in values
         }
         pairs = tuple((column.name, values[column.name]) for column in schema)
-        self.planned.append(Sink(schema, _projected(relation.node, schema, pairs), table))
+        self.planned.append(Sink(schema, _projected(relation.node, pairs), table))
         self.places.append(connection.place)
 
     def _create(self, statement: CreateSink) -> None:
@@ -126,7 +127,7 @@ class SinkPlanner:
             columns.append((column.name, column_expr(Column(field.column, field.type))))
         schema = tuple(Column(column, expr.type) for column, expr in columns)
         table = connection.table(unused(name, taken), schema, "sink")
-        self.planned.append(Sink(schema, _projected(relation.node, schema, tuple(columns)), table))
+        self.planned.append(Sink(schema, _projected(relation.node, tuple(columns)), table))
         self.places.append(connection.place)
 
     def _scans(self) -> Iterator[Scan]:
@@ -199,14 +200,7 @@ class SinkPlanner:
                 self._source.position(_item_span(query, index)),
                 hint=f"write CAST({field.name} AS {target.type})",
             )
-        keeps = value.monotone_in if _keeps_order(field.type, target.type) else None
-        return replace(
-            value,
-            sql=f"CAST({value.sql} AS {target.type})",
-            type=target.type,
-            monotone_in=keeps,
-            lost="" if keeps else f"a cast to {target.type} does not keep the order",
-        )
+        return converted(value, target.type)
 
 
 def _casts(given: str, wanted: str) -> bool:
@@ -223,10 +217,6 @@ def _columns(count: int) -> str:
     return f"{count} column" if count == 1 else f"{count} columns"
 
 
-def _keeps_order(given: str, wanted: str) -> bool:
-    return is_numeric(given) and is_numeric(wanted)
-
-
 def _is_null(query: Query, index: int) -> bool:
     if any(item.value is None for item in query.items):
         return False
@@ -239,21 +229,16 @@ def _item_span(query: Query, index: int) -> Span:
     items = query.items
     if any(item.value is None for item in items):
         return next(item.span for item in items if item.value is None)
-    return items[index].span if index < len(items) else Span(query.span.start, query.span.start + 6)
+    return items[index].span if index < len(items) else query.head
 
 
-def _projected(node: Node, schema: Schema, columns: tuple[tuple[str, Expr], ...]) -> Node:
+def _projected(node: Node, columns: tuple[tuple[str, Expr], ...]) -> Node:
     """``columns`` over ``node``; a projection right below is taken into this one."""
-    plain = all(expr.is_column and name in expr.columns for name, expr in columns)
-    if plain and node.schema == schema:
-        return node
-    if isinstance(node, Project):
-        below = dict(node.columns)
-        columns = tuple((name, _merged(expr, below)) for name, expr in columns)
-        node = node.input
-        if all(expr.is_column and name in expr.columns for name, expr in columns):
-            return node if node.schema == schema else Project(schema, node, columns)
-    return Project(schema, node, columns)
+    above = projected(node, columns)
+    if above is node or not isinstance(node, Project):
+        return above
+    below = dict(node.columns)
+    return projected(node.input, ((name, _merged(expr, below)) for name, expr in columns))
 
 
 def _merged(expr: Expr, below: Mapping[str, Expr]) -> Expr:

@@ -183,6 +183,11 @@ class Query:
     windows: tuple[NamedWindow, ...] = ()
     qualify: Scalar | None = None
 
+    @property
+    def head(self) -> Span:
+        """The word with which the query begins."""
+        return Span(self.span.start, min(self.span.end, self.span.start + len("SELECT")))
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.executor.engine import Engine
-from tidegate.plan.nodes import quoted
+from tidegate.plan.nodes import Expr, quoted
 from tidegate.types import Column, Schema
 
 NULL_TYPE: Final = '"NULL"'
@@ -63,6 +63,16 @@ class TypeChecker:
             self._types[key] = str(self._run(query).column("column_type")[0].as_py())
         return self._types[key]
 
+    def common(self, one: str, other: str) -> str | None:
+        """The type to which values of both types are converted, None where there is none."""
+        if one == other:
+            return one
+        try:
+            mixed = f"CASE WHEN true THEN CAST(NULL AS {one}) ELSE CAST(NULL AS {other}) END"
+            return self.type_of(mixed, ())
+        except TypeCheckError:
+            return None
+
     def interval(self, sql: str) -> Interval | None:
         """The value of a constant interval, None when it is NULL. Raises TypeCheckError."""
         value = self._run(f"SELECT CAST(({sql}) AS INTERVAL)").column(0)[0].as_py()
@@ -107,6 +117,20 @@ def is_integer(type_: str) -> bool:
 
 def is_numeric(type_: str) -> bool:
     return is_integer(type_) or type_ in ("FLOAT", "DOUBLE") or type_.startswith("DECIMAL(")
+
+
+def converted(value: Expr, type_: str) -> Expr:
+    """``value`` as ``type_``; its order stays where both are numbers."""
+    if value.type == type_:
+        return value
+    keeps = value.monotone_in if is_numeric(value.type) and is_numeric(type_) else None
+    return replace(
+        value,
+        sql=f"CAST({value.sql} AS {type_})",
+        type=type_,
+        monotone_in=keeps,
+        lost="" if keeps else f"a cast to {type_} does not keep the order",
+    )
 
 
 @cache

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from tidegate.errors import BindError
 from tidegate.frontend.scope import Field, Relation, article, unused
-from tidegate.frontend.source import Source, Span
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import Query
-from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_numeric
+from tidegate.frontend.typecheck import TypeChecker, converted
 from tidegate.plan.joins import Union
-from tidegate.plan.nodes import Expr, Node, Project, column_expr
+from tidegate.plan.nodes import Node, column_expr
+from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
 
 
@@ -32,7 +33,7 @@ class UnionPlanner:
                 raise BindError(
                     f"a part of UNION ALL gives {len(relation.visible)} columns,"
                     f" the first one {len(names)}",
-                    self._source.position(_head(query)),
+                    self._source.position(query.head),
                     hint=f"expected: {', '.join(names)}",
                 )
         types = [self._common(parts, index) for index in range(len(names))]
@@ -48,18 +49,12 @@ class UnionPlanner:
         common = first.visible[index].type
         for query, relation in rest:
             given = relation.visible[index].type
-            if given == common:
-                continue
-            mixed = f"CASE WHEN true THEN CAST(NULL AS {common}) ELSE CAST(NULL AS {given}) END"
-            try:
-                found = self._checker.type_of(mixed, ())
-            except TypeCheckError:
-                found = ""
-            if not found or (found == "VARCHAR" and "VARCHAR" not in (common, given)):
+            found = self._checker.common(common, given)
+            if found is None or (found == "VARCHAR" and "VARCHAR" not in (common, given)):
                 raise BindError(
                     f"column {index + 1} of UNION ALL is {article(common)} in the first part,"
                     f" {article(given)} here",
-                    self._source.position(_head(query)),
+                    self._source.position(query.head),
                     hint=f"write CAST({relation.visible[index].name} AS {common})",
                 )
             common = found
@@ -68,29 +63,8 @@ class UnionPlanner:
 
 def _as(relation: Relation, schema: Schema) -> Node:
     """The visible fields of ``relation`` as the columns of ``schema``."""
-    columns = tuple(
-        (column.name, _cast(column_expr(Column(known.column, known.type)), column.type))
+    columns = (
+        (column.name, converted(column_expr(Column(known.column, known.type)), column.type))
         for known, column in zip(relation.visible, schema, strict=True)
     )
-    node = relation.node
-    if node.schema == schema and all(e.is_column and n in e.columns for n, e in columns):
-        return node
-    return Project(schema, node, columns)
-
-
-def _cast(value: Expr, type_: str) -> Expr:
-    if value.type == type_:
-        return value
-    keeps = is_numeric(value.type) and is_numeric(type_)
-    return Expr(
-        f"CAST({value.sql} AS {type_})",
-        type_,
-        value.columns,
-        value.monotone_in if keeps else None,
-        "" if keeps else f"a cast to {type_} does not keep the order",
-        value.text,
-    )
-
-
-def _head(query: Query) -> Span:
-    return Span(query.span.start, min(query.span.end, query.span.start + len("SELECT")))
+    return projected(relation.node, columns)

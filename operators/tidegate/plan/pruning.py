@@ -23,9 +23,9 @@ from tidegate.plan.nodes import (
     Sort,
     WatermarkFilter,
     Window,
-    column_expr,
 )
 from tidegate.plan.over import OverWindow
+from tidegate.plan.projections import narrowed, project
 from tidegate.types import Schema
 
 _Wanted: TypeAlias = dict[Node, set[str]]
@@ -102,7 +102,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
     match node:
         case Project():
             columns = tuple(pair for pair in node.columns if pair[0] in names) or node.columns[:1]
-            return Project(_of(node.schema, {name for name, _ in columns}), inputs[0], columns)
+            return project(inputs[0], columns)
         case Union():
             schema = _of(node.schema, names) or node.schema[:1]
             return Union(schema, tuple(_only(part, _names(schema)) for part in inputs))
@@ -124,10 +124,7 @@ def _with_schema(node: Any, sides: Sequence[Node]) -> Node:
 
 def _only(node: Node, names: Iterable[str]) -> Node:
     """``node`` with the columns of ``names``; one of them at least, to have its rows."""
-    schema = _of(node.schema, set(names)) or node.schema[:1]
-    if schema == node.schema:
-        return node
-    return Project(schema, node, tuple((column.name, column_expr(column)) for column in schema))
+    return narrowed(node, _of(node.schema, set(names)) or node.schema[:1])
 
 
 def _of(schema: Schema, names: set[str]) -> Schema:

@@ -4,7 +4,7 @@ import pytest
 
 from executor_kit import ENGINE
 from over_kit import ENDED, Said, a_node, call, lag, lead, rows, to
-from tidegate.executor import over_partitions
+from tidegate.executor import time_queue
 from tidegate.executor.over_partitions import OverPartitions
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import OverCall
@@ -120,7 +120,7 @@ def test_a_backlog_leaves_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     times = [0, 500, 501, 90_000, 7_000_000]
     partitions = [f"a {time} {value}" for time in times for value in (1, 2)]
     over(call("row_number"), state=state)(f"chunk: {'; '.join(partitions)}", "barrier 1")
-    monkeypatch.setattr(over_partitions, "EMIT_ROWS_MAX", 2)
+    monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
     found = over(call("row_number"), state=state)(*to(ENDED, 2))
     assert len(found) > 4
     shown = "; ".join(line.removeprefix("chunk: ") for line in found[:-2])

@@ -12,7 +12,7 @@ from executor_kit import ENGINE
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
 from over_kit import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
-from tidegate.executor import over_rows
+from tidegate.executor import over_rows, time_queue
 from tidegate.executor.over_rows import OverRows
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall
@@ -292,7 +292,7 @@ def test_a_backlog_leaves_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     times = [0, 500, 501, 90_000, 7_000_000]
     said = over(lag(), lead(), call("sum", SO_FAR), tables=tables)
     said(f"chunk: {'; '.join(f'a {time} 1' for time in times)}; a . 1", "barrier 1")
-    monkeypatch.setattr(over_rows, "EMIT_ROWS_MAX", 2)
+    monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
     monkeypatch.setattr(over_rows, "SLACK_ROWS", 0)
     found = said(*to(ENDED, 2))
     assert len(found) > 4

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from executor_kit import ENGINE, Text, chunks, leaf, values
-from tidegate.executor import sort, time_runs
+from tidegate.executor import time_queue, time_runs
 from tidegate.executor.sort import Sort
 from tidegate.executor.time_runs import BUCKETS_MAX
 from tidegate.plan.nodes import Sort as SortNode
@@ -110,7 +110,7 @@ def test_memory_is_bounded_when_everything_leaves(monkeypatch: pytest.MonkeyPatc
     TEXT.run(a_sort(state), "chunk: 1 a s 0; 500 b s 1; 900 c s 2; . e s 4", "barrier 1")
     executor = a_sort(state)
     TEXT.run(executor, "chunk: 700 d s 3; 2 f s 5")
-    monkeypatch.setattr(sort, "EMIT_ROWS_MAX", 2)
+    monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
     got = TEXT.run(executor, "watermark t end finished")
     assert len(got) > 2
     assert "; ".join(line[7:] for line in got[:-1]) == (

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.executor import time_runs
-from tidegate.executor.time_queue import TimeQueue, divided
+from tidegate.executor import time_queue, time_runs
+from tidegate.executor.time_queue import TimeQueue, divided, slices
 from tidegate.state import MemoryStateTable
 from tidegate.types import END
 
@@ -180,3 +180,32 @@ def test_divided() -> None:
     assert [times_of([table]) for table in rest] == [[8, 9], [None, 6]]
     ready, rest = divided(tables, "t", END)
     assert (len(ready), rest) == (3, [])
+
+
+def test_slices_come_in_the_order_of_time_and_end_at_the_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 3)
+    monkeypatch.setattr(time_runs, "BUCKETS_MAX", 4)
+    queues = [TimeQueue(MemoryStateTable(), "t") for _ in range(2)]
+    queues[0].add(rows(0, 1, 70_000, 900_000))
+    queues[1].add(rows(2, 70_001, 70_002, 5_000_000))
+    for queue in queues:
+        queue.persist()
+    found = [(until, [times_of(part) for part in parts]) for until, parts in slices(queues, 10**6)]
+    assert [until for until, _ in found][-1] == 10**6
+    assert len(found) > 1
+    last = -(10**9)
+    for until, parts in found:
+        assert all(last <= time < until for part in parts for time in part if time is not None)
+        last = until
+    taken = [[time for _, parts in found for time in parts[n]] for n in range(2)]
+    assert [sorted(map(str, part)) for part in taken] == [
+        sorted(map(str, part)) for part in ([0, 1, 70_000, 900_000], [2, 70_001, 70_002])
+    ]
+    assert [queue.cut for queue in queues] == [10**6, 10**6]
+    assert [take(queue, END) for queue in queues] == [[], [5_000_000]]
+
+
+def test_a_slice_comes_even_where_there_is_nothing() -> None:
+    assert list(slices([TimeQueue(MemoryStateTable(), "t")], 5)) == [(5, ([],))]

@@ -4,7 +4,7 @@ import pytest
 
 from executor_kit import ENGINE, expr
 from join_kit import KINDS, Said, States, a_join
-from tidegate.executor import window_join
+from tidegate.executor import time_queue
 from tidegate.executor.window_join import WindowJoin
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.types import END
@@ -194,7 +194,7 @@ def test_closing_all_joins_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     joining(a_join(JoinKind.FULL), state)(
         f"0| chunk: {rows[0]}; z 501 9", f"1| chunk: {rows[1]}", "*| barrier 1"
     )
-    monkeypatch.setattr(window_join, "EMIT_ROWS_MAX", 2)
+    monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
     wanted = [f"a {time} 0 a {time} 1" for time in times]
     wanted.append("z 501 9 . . .")
     found = joining(a_join(JoinKind.FULL), state).rows(*until("end finished", 2))

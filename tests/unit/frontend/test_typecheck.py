@@ -6,10 +6,12 @@ from tidegate.frontend.typecheck import (
     Interval,
     TypeChecker,
     TypeCheckError,
+    converted,
     is_integer,
     is_numeric,
     struct_field,
 )
+from tidegate.plan.nodes import column_expr
 from tidegate.types import Column
 
 _CHECKER = TypeChecker()
@@ -62,3 +64,27 @@ def test_functions() -> None:
     assert "random" in _CHECKER.functions("volatile")
     assert "abs" in _CHECKER.functions("scalar")
     assert "string_agg" in _CHECKER.functions("aggregate")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        ("INTEGER", "INTEGER", "INTEGER"),
+        ("INTEGER", "BIGINT", "BIGINT"),
+        ("DATE", "TIMESTAMP", "TIMESTAMP"),
+        ("BOOLEAN", "TIMESTAMP", None),
+    ],
+)
+def test_common_types(one: str, other: str, common: str | None) -> None:
+    assert _CHECKER.common(one, other) == common
+    assert _CHECKER.common(other, one) == common
+
+
+def test_conversions_of_numbers_keep_the_order() -> None:
+    value = column_expr(Column("a", "BIGINT"))
+    assert converted(value, "BIGINT") is value
+    number = converted(value, "DOUBLE")
+    assert (number.sql, number.type, number.monotone_in) == ('CAST("a" AS DOUBLE)', "DOUBLE", "a")
+    text = converted(value, "VARCHAR")
+    assert (text.type, text.monotone_in) == ("VARCHAR", None)
+    assert text.lost == "a cast to VARCHAR does not keep the order"
