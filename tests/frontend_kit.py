@@ -102,7 +102,7 @@ def _line(node: Node) -> str:
                 f", {call.output.name} = {call.function}({'distinct ' * call.distinct}"
                 f"{call.argument or '*'})"
                 + (f" where {call.where}" if call.where else "")
-                + (f" order {call.order}" if call.order else "")
+                + (f" order {', '.join(k.column for k in call.order)}" if call.order else "")
                 for call in node.calls
             )
             return f"Aggregate by {', '.join(node.keys)} closing {node.closing_key}{calls}"

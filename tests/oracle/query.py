@@ -7,7 +7,10 @@ what its merged watermark ``w`` has made final: windows with ``end <= w``, sorte
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -36,9 +39,9 @@ class Output:
 class Aggregate:
     """``output = function([DISTINCT] argument)``; without an argument, ``count`` counts rows.
 
-    Functions: count, sum, min, max, avg, first_value, last_value. NULLs are left out, as in SQL;
-    first_value and last_value take the first or last row's value, be it NULL, by (time, split,
-    offset).
+    Functions: count, sum, min, max, avg, median, bit_xor, string_agg (with '+'), first_value,
+    last_value. NULLs are left out, as in SQL; first_value and last_value take the first or last
+    row's value, be it NULL, by (time, split, offset), which is string_agg's order too.
     """
 
     output: Column
@@ -262,16 +265,9 @@ def _aggregate(aggregate: Aggregate, members: Sequence[Row]) -> Any:
         return len(values)
     if not values:
         return None
-    match aggregate.function:
-        case "sum":
-            return _sum(values)
-        case "min":
-            return min(values)
-        case "max":
-            return max(values)
-        case "avg":
-            return _average(values, aggregate.output.type)
-    raise ValueError(f"the oracle does not know {aggregate.function}")
+    if aggregate.function == "avg":
+        return _average(values, aggregate.output.type)
+    return _OF_VALUES[aggregate.function](values)
 
 
 def _sum(values: Sequence[Any]) -> Any:
@@ -283,6 +279,16 @@ def _sum(values: Sequence[Any]) -> Any:
             total = _EXACT.add(total, value)
         return total
     return sum(values)
+
+
+_OF_VALUES: dict[str, Callable[[Sequence[Any]], Any]] = {
+    "sum": _sum,
+    "min": min,
+    "max": max,
+    "median": statistics.median,
+    "bit_xor": lambda values: functools.reduce(operator.xor, values),
+    "string_agg": "+".join,
+}
 
 
 def _average(values: Sequence[Any], type_: str) -> Any:

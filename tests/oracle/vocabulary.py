@@ -226,6 +226,12 @@ AGGREGATES: tuple[tuple[str, Aggregate], ...] = (
         "last_value(id ORDER BY {time})",
         Aggregate(Column("last_id", "BIGINT"), "last_value", _of("id")),
     ),
+    ("median(weight)", Aggregate(Column("middle", "DOUBLE"), "median", _of("weight"))),
+    ("bit_xor(id)", Aggregate(Column("odd_bits", "BIGINT"), "bit_xor", _of("id"))),
+    (
+        "string_agg(customer, '+' ORDER BY {time})",
+        Aggregate(Column("names", "VARCHAR"), "string_agg", _of("customer")),
+    ),
 )
 """SQL, in which ``{time}`` is the time column, and what it means."""
 

@@ -156,6 +156,9 @@ def _ledger(body: list[str], time_type: str) -> list[LedgerRow]:
 def _value(cell: str, type_: str) -> Any:
     if cell == "NULL":
         return None
+    if type_.endswith("[]"):
+        values = cell.removeprefix("[").removesuffix("]").split(", ")
+        return [_value(value, type_.removesuffix("[]")) for value in values]
     if type_.startswith("DECIMAL"):
         return Decimal(cell)
     match type_:

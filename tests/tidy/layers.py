@@ -32,7 +32,6 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         *_VALUES,
         "plan",
         "executor.engine",
-        "executor.aggregates",
         "connectors.options",
         "connectors.durations",
         "connectors.registry",  # which connectors there are, what their options may be

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidegate.executor.aggregates import result_type
 from tidegate.executor.over_sql import Clauses, aggregate
+from tidegate.plan.aggregate_types import result_type
 from tidegate.plan.over import OverWindow
 
 _ADDED: Final = "coalesce({b} + {x}, {b}, {x})"

@@ -7,18 +7,16 @@ the input's columns is an error. The markers get their names once all aggregates
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, UnsupportedError
-from tidegate.executor.aggregates import result_type
+from tidegate.errors import BindError
+from tidegate.frontend.aggregate_calls import Call, CallReader
 from tidegate.frontend.closing import closing_key_of
 from tidegate.frontend.functions import AGGREGATES
 from tidegate.frontend.scalar import (
     Binder,
-    argument_span,
-    call_span,
     identifier_path,
     plan_column,
 )
@@ -35,6 +33,7 @@ from tidegate.plan.nodes import (
     AggregateCall,
     Expr,
     Node,
+    SortKey,
     column_expr,
 )
 from tidegate.plan.projections import project
@@ -51,15 +50,14 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """An aggregate whose output has no name yet; ``text`` is how it was written."""
+    """An aggregate of the plan whose output has no name yet; ``text`` is how it was written."""
 
-    function: str
-    argument: str | None
-    distinct: bool
-    where: str | None
-    order: str | None
-    type: str
+    plan: AggregateCall
     text: str
+
+    @property
+    def type(self) -> str:
+        return self.plan.output.type
 
 
 def has_aggregate(query: Query) -> bool:
@@ -75,7 +73,7 @@ def has_aggregate(query: Query) -> bool:
 
 def _has_over(call: exp.Expr) -> bool:
     parent = call.parent
-    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+    while isinstance(parent, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
         call, parent = parent, parent.parent
     return isinstance(parent, exp.Window) and parent.this is call
 
@@ -90,6 +88,7 @@ class Aggregation:
         self._binder = binder
         self._query = query
         self._window = window
+        self._reader = CallReader(binder)
         self._below: dict[str, Expr] = {}  # the projection below the aggregate
         self._keys: list[_Key] = []
         self._calls: list[_Call] = []
@@ -131,12 +130,7 @@ class Aggregation:
             name = unused(self._alias_of(f"{_CALL}{index}") or call.text, taken)
             taken.append(name)
             self._names[f"{_CALL}{index}"] = name
-            calls.append(
-                AggregateCall(
-                    Column(name, call.type), call.function, call.argument, call.distinct,
-                    call.where, call.order,
-                )
-            )  # fmt: skip
+            calls.append(replace(call.plan, output=Column(name, call.type)))
         keys = tuple(dict.fromkeys(self.key_names))
         schema = (
             *(below.column_of(key) for key in keys),
@@ -212,20 +206,9 @@ class Aggregation:
             return self._of_window(node, self._window, span)
         if function not in AGGREGATES:
             return None
-        argument, distinct, order = self._arguments(node, span)
-        where = self._where(node.args.get("where"), span)
-        name = None if argument is None else self._add_below(argument)
-        type_ = self._result_type(function, argument, distinct, span)
-        distinct = distinct and function not in ("min", "max")
-        ordered = None if order is None else self._add_below(order)
-        text = f"{function}({'*' if argument is None else argument.text})"
-        if distinct:
-            text = f"{function}(distinct {argument.text if argument else ''})"
-        if ordered:
-            text = f"{text[:-1]} order by {order.text if order else ''})"
-        call = _Call(function, name, distinct, where, ordered, type_, text)
+        call = self._added(self._reader.read(node, span))
         if call not in self._calls:
-            self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", type_))
+            self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", call.type))
             self._calls.append(call)
         return plan_column(f"{_CALL}{self._calls.index(call)}")
 
@@ -250,82 +233,20 @@ class Aggregation:
         self._add_window_key(name)
         return plan_column(name)
 
-    def _arguments(self, node: exp.Anonymous, span: Span) -> tuple[Expr | None, bool, Expr | None]:
-        """Argument, DISTINCT and the column that FIRST_VALUE and LAST_VALUE choose by."""
-        function, place = node.name, self._binder.source.position(span)
-        arguments = node.expressions
-        if function.lower() == "count" and (
-            not arguments or (len(arguments) == 1 and isinstance(arguments[0], exp.Star))
-        ):
-            return None, False, None
-        distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
-        if distinct:
-            arguments = arguments[0].expressions
-        if len(arguments) != 1:
-            raise BindError(
-                f"{function} takes one argument, found {len(arguments)}",
-                place,
-                hint=f"write {function}(column)",
-            )
-        argument, order = arguments[0], None
-        if isinstance(argument, exp.Order):
-            if argument.this is None:
-                raise BindError(
-                    f"{function} has no argument before ORDER BY",
-                    place,
-                    hint=f"write {function}(column ORDER BY time)",
-                )
-            order = self._order(function.lower(), argument.expressions, span)
-            argument = argument.this
-        shown = call_span(self._binder.source, argument, span)
-        return self._binder.bind(Scalar(argument, shown)), distinct, order
-
-    def _order(self, function: str, ordered: list[exp.Expr], span: Span) -> Expr:
-        place = self._binder.source.position(span)
-        if function not in ("first_value", "last_value"):
-            raise UnsupportedError(
-                f"ORDER BY inside {function} is not there yet",
-                place,
-                hint="only first_value and last_value depend on an order",
-            )
-        if len(ordered) != 1 or ordered[0].args.get("desc"):
-            other = "last_value" if function == "first_value" else "first_value"
-            raise UnsupportedError(
-                f"{function} orders by one ascending column",
-                place,
-                hint=f"use {other} for the other end",
-            )
-        return self._binder.bind(Scalar(ordered[0].this, argument_span(ordered[0].this, span)))
-
-    def _result_type(self, function: str, argument: Expr | None, distinct: bool, span: Span) -> str:
-        node = self._binder.scope.relation.node
-        if function in ("first_value", "last_value") and any(
-            isinstance(part, Aggregate) for part in node.walk()
-        ):
-            raise UnsupportedError(
-                f"{function} over grouped rows is not there yet",
-                self._binder.source.position(span),
-                hint="use min or max",
-            )
-        try:
-            return result_type(function, None if argument is None else argument.type, distinct)
-        except ValueError as error:
-            reason = str(error)
-            raise BindError(
-                f"{function} cannot be computed here: {reason}",
-                self._binder.source.position(span),
-            ) from None
-
-    def _where(self, node: exp.Expr | None, span: Span) -> str | None:
-        if node is None:
-            return None
-        expr = self._binder.bind(Scalar(node, argument_span(node, span)))
-        if expr.type != "BOOLEAN":
-            raise BindError(
-                f"the FILTER condition is {expr.type}, expected BOOLEAN",
-                self._binder.source.position(span),
-            )
-        return self._add_below(expr)
+    def _added(self, call: Call) -> _Call:
+        """``call`` over columns of the projection below."""
+        argument, where = (
+            None if expr is None else self._add_below(expr) for expr in (call.argument, call.where)
+        )
+        order = tuple(
+            SortKey(self._add_below(key.value), key.descending, key.nulls_first)
+            for key in call.order
+        )
+        plan = AggregateCall(
+            Column("", call.type), call.function, argument, call.distinct, where, order,
+            call.by_source, call.parameter,
+        )  # fmt: skip
+        return _Call(plan, call.text)
 
     def _add_below(self, expr: Expr) -> str:
         """A column of the projection below that holds ``expr``."""

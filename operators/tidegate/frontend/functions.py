@@ -8,12 +8,32 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
+from tidegate.plan.aggregate_types import FUNCTIONS as CATALOGUE
 from tidegate.plan.nodes import PROC_TIME_SQL
 from tidegate.types import HIDDEN_PREFIX
 
-AGGREGATES: Final = frozenset(
+AGGREGATE_ALIASES: Final = {
+    "any_value": "min",
+    "approx_count_distinct": "count",
+    "arg_max": "max_by",
+    "arg_min": "min_by",
+    "count_if": "count",
+    "countif": "count",
+    "every": "bool_and",
+    "group_concat": "string_agg",
+    "list": "array_agg",
+    "listagg": "string_agg",
+    "percentile_cont": "quantile_cont",
+    "percentile_disc": "quantile_disc",
+    "stddev": "stddev_samp",
+    "variance": "var_samp",
+}
+"""Other names of aggregates. What may be any, or nearly right, is the least, and exact (S6)."""
+AGGREGATES: Final = CATALOGUE | AGGREGATE_ALIASES.keys()
+OVER_AGGREGATES: Final = frozenset(
     {"count", "sum", "min", "max", "avg", "first_value", "last_value", "bool_and", "bool_or"}
 )
+"""Those that OVER takes."""
 OPERATORS: Final = frozenset({"coalesce", "ifnull", "if"})
 """Spelled like functions, but no functions in DuckDB's catalogue."""
 PROC_TIME: Final = frozenset(

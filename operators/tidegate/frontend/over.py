@@ -13,8 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
-from tidegate.executor.aggregates import is_wide, result_type
-from tidegate.frontend.functions import AGGREGATES, sql_of
+from tidegate.frontend.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import Relation, Scope, article, unused
@@ -22,6 +21,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import NamedWindow, Scalar
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import repeated_by
+from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Aggregate, Expr, Node, SortKey
@@ -33,7 +33,7 @@ _NUMBERING: Final = {"row_number": "BIGINT", "rank": "BIGINT", "dense_rank": "BI
 _OF_WHOLE: Final = {"percent_rank": "DOUBLE", "cume_dist": "DOUBLE", "ntile": "BIGINT"}
 """What can be computed only once a partition is whole."""
 _OFFSETS: Final = ("lag", "lead")
-FUNCTIONS: Final = frozenset({*AGGREGATES, *_NUMBERING, *_OF_WHOLE, *_OFFSETS})
+FUNCTIONS: Final = frozenset({*OVER_AGGREGATES, *_NUMBERING, *_OF_WHOLE, *_OFFSETS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class OverPlanner:
         output = self._names.get(window) or sql_of(window)
         condition = None
         if where is not None:
-            if name not in AGGREGATES:
+            if name not in OVER_AGGREGATES:
                 raise BindError(f"FILTER stands behind an aggregate, not {name}", place)
             condition = below.column(binder.bind(Scalar(where, argument_span(where, span))))
         arguments = [

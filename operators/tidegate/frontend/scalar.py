@@ -153,8 +153,8 @@ class Binder:
         if isinstance(node, exp.Anonymous):
             replaced = special(node, span) if special else None
             return replaced if replaced is not None else self._call(node, span, special)
-        if isinstance(node, exp.Filter) and special is not None:
-            replaced = special(_with_filter(node), span)
+        if isinstance(node, exp.Filter | exp.WithinGroup) and special is not None:
+            replaced = special(_whole_call(node), span)
             if replaced is not None:
                 return replaced
         if isinstance(node, exp.Interval):
@@ -359,12 +359,17 @@ def _near_function(name: str, known: frozenset[str]) -> str:
     return hint if hint.startswith("did") else "scalar functions are those of DuckDB"
 
 
-def _with_filter(node: exp.Filter) -> exp.Anonymous:
-    """An aggregate with its FILTER condition as an argument of the node."""
-    inner = node.this
-    call = inner.copy() if isinstance(inner, exp.Anonymous) else exp.Anonymous(this=inner.key)
-    call.set("where", node.expression.this.copy())
-    return call
+def _whole_call(node: exp.Expr) -> exp.Anonymous:
+    """An aggregate with its FILTER condition, and the order WITHIN GROUP, as arguments of it."""
+    if isinstance(node, exp.Filter):
+        call = _whole_call(node.this)
+        call.set("where", node.expression.this.copy())
+        return call
+    if isinstance(node, exp.WithinGroup):
+        call = _whole_call(node.this)
+        call.set("within", node.expression.copy())
+        return call
+    return node.copy() if isinstance(node, exp.Anonymous) else exp.Anonymous(this=node.key)
 
 
 def _name(node: exp.Identifier) -> Name:

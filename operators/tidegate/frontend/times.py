@@ -22,6 +22,7 @@ from tidegate.frontend.typecheck import (
     is_integer,
     is_numeric,
 )
+from tidegate.plan.aggregate_types import PICKS
 from tidegate.plan.joins import Join
 from tidegate.plan.nodes import (
     Aggregate,
@@ -39,7 +40,7 @@ from tidegate.types import Column, decimal_scale, is_event_time_type
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
 UNIT_OPTION: Final = "scan.watermark.unit"
-_PICKS: Final = ("min", "max", "first_value", "last_value", "lag", "lead")
+_PICKS: Final = frozenset({"min", "max", "mode", "quantile_disc", "lag", "lead"}) | PICKS
 _FIELD: Final = re.compile(r"""(struct_extract\()+"[^"]*"(, '[^']*'\))+""")
 """An expression that is a field of a column."""
 

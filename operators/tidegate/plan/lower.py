@@ -51,8 +51,6 @@ from tidegate.plan.physical import (
 )
 from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
 
-_ORDERED_CALLS = ("first_value", "last_value")
-
 
 def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
     """The physical tree of a logical one; ``keep`` are the hidden columns asked for above it."""
@@ -111,8 +109,7 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
 
 def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
     """The first phase of an aggregation."""
-    ordered = any(call.function in _ORDERED_CALLS for call in node.calls)
-    hidden = (SPLIT, OFFSET) if ordered else ()
+    hidden = (SPLIT, OFFSET) if any(call.by_source for call in node.calls) else ()
     panes = paned(node)
     grouped = node if panes is None else panes.aggregate
     below = _tallied(lower(grouped.input, pushdown, hidden), keep=hidden)

@@ -260,12 +260,29 @@ class Session(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class SortKey:
+    """A column to sort by, in either direction, with its NULLs at either end."""
+
+    column: str
+    descending: bool = False
+    nulls_first: bool = False
+
+    @property
+    def sql(self) -> str:
+        """The key behind its column in SQL: ``DESC NULLS LAST``."""
+        direction = "DESC" if self.descending else "ASC"
+        return f"{direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCall:
     """One aggregate: ``output`` = ``function(argument)``, over the rows where ``where`` is true.
 
-    ``function`` is one of tidegate.executor.aggregates.FUNCTIONS. ``argument`` and ``where`` are
-    columns of the input (projected below); ``order`` is the column by which FIRST_VALUE and
-    LAST_VALUE choose, before split name and offset.
+    ``function`` is one of tidegate.plan.aggregate_types.FUNCTIONS. ``argument``, ``where`` and
+    those in ``order`` are columns of the input (projected below). ``order`` is that of a list, and
+    the ascending one in which FIRST_VALUE, LAST_VALUE, MIN_BY and MAX_BY choose. What it leaves
+    open, split and offset decide if the rows have them (``by_source``), else the value.
+    ``parameter`` is a constant, as SQL: a separator, a fraction.
     """
 
     output: Column
@@ -273,7 +290,15 @@ class AggregateCall:
     argument: str | None = None
     distinct: bool = False
     where: str | None = None
-    order: str | None = None
+    order: tuple[SortKey, ...] = ()
+    by_source: bool = False
+    parameter: str | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the input that are read."""
+        named = (self.argument, self.where, *(key.column for key in self.order))
+        return tuple(name for name in named if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,21 +312,6 @@ class Aggregate(Unary):
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     closing_key: str
-
-
-@dataclass(frozen=True, slots=True)
-class SortKey:
-    """A column to sort by, in either direction, with its NULLs at either end."""
-
-    column: str
-    descending: bool = False
-    nulls_first: bool = False
-
-    @property
-    def sql(self) -> str:
-        """The key behind its column in SQL: ``DESC NULLS LAST``."""
-        direction = "DESC" if self.descending else "ASC"
-        return f"{direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def paned(node: Aggregate) -> Paned | None:
     rows = _by_pane(node.input)
     if rows is None:
         return None
-    read = {name for call in node.calls for name in (call.argument, call.where, call.order)}
+    read = {name for call in node.calls for name in call.columns}
     if read & set(rows.parts):
         return None
     parts = {key: rows.parts[key] for key in node.keys if key in rows.parts}

@@ -3,9 +3,16 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from tidegate.executor.aggregates import FUNCTIONS
-from tidegate.frontend.functions import AGGREGATES, proc_time, refusal, sql_of
+from tidegate.frontend.functions import (
+    AGGREGATE_ALIASES,
+    AGGREGATES,
+    OVER_AGGREGATES,
+    proc_time,
+    refusal,
+    sql_of,
+)
 from tidegate.frontend.typecheck import TypeChecker
+from tidegate.plan.aggregate_types import FUNCTIONS
 from tidegate.plan.nodes import PROC_TIME_SQL
 
 _VOLATILE = TypeChecker().functions("volatile")
@@ -34,7 +41,9 @@ def test_processing_time_is_spelled_as_the_plan_spells_it() -> None:
 
 
 def test_the_aggregates_are_the_executors() -> None:
-    assert AGGREGATES == FUNCTIONS
+    assert AGGREGATES - AGGREGATE_ALIASES.keys() == FUNCTIONS
+    assert set(AGGREGATE_ALIASES.values()) <= FUNCTIONS
+    assert OVER_AGGREGATES <= FUNCTIONS
 
 
 def test_sqlglots_doubts_are_not_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,0 +1,238 @@
+"""The partial columns of each aggregate, how they merge, and what they come to.
+
+Call number i has the partial columns ``__p<i>_<part>``:
+
+    count                       n                 BIGINT
+    count/sum/avg DISTINCT      values            list of the distinct values, merged as a set
+    sum, avg                    sum, n (avg)      exact for integers and DECIMAL, DOUBLE for floats
+    sum, avg (wide)             high, low, part, n   see below
+    min, max, bool_*, bit_*     value             the argument's type
+    first/last_value, min/max_by   pick           STRUCT(v, o0…, s, f): value, order, split, offset
+    median, mode, stddev, …     rows              list of the values
+    array_agg, string_agg       rows              list of STRUCT(v, o0…, s, f)
+    the same DISTINCT           values, null      list of the distinct values; is NULL one of them?
+
+Where values stand in an order, that is the order of the call, then split, then offset (S6; read
+from `SPLIT` and `OFFSET`), or, of rows that are of no split any more, the value. NULL is the
+largest (S12), as it is in DuckDB's comparison of structs. Functions of all values get them in
+ascending order, so that also their DOUBLE results are the same however partials met.
+
+A sum that leaves 38 digits is NULL and does not kill the job: one row must not. DuckDB's SUM raises
+on overflow, inside the aggregate where TRY does not reach. So arguments wide enough to get there
+(HUGEINT, UHUGEINT, DECIMAL of more than 28 digits; others would need 10^10 rows of the largest
+value) are summed in pieces that cannot overflow: the integer part divided by 10^18 (``high``), its
+remainder (``low``), and the fraction (``part``; of more than 28 digits behind the point it is
+summed as is). They are put together under TRY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from tidegate.plan.aggregate_types import sum_type
+from tidegate.plan.nodes import AggregateCall, SortKey, quoted
+from tidegate.types import OFFSET, SPLIT, Column, decimal_scale
+
+_LIMB: Final = 10**18
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One partial column: its type, how rows make it, how partials merge (over its own name)."""
+
+    column: Column
+    partial: str
+    merge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """An aggregate's partial columns, and the result as an expression over the merged ones."""
+
+    parts: tuple[Part, ...]
+    final: str
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Writes the SQL of one call.
+
+    ``argument`` is quoted, ``given`` its type; ``order`` are the call's keys with their types.
+    """
+
+    prefix: str
+    call: AggregateCall
+    argument: str
+    given: str
+    order: tuple[tuple[SortKey, str], ...] = ()
+
+    def _part(self, name: str, type_: str, partial: str, merge: str, condition: str = "") -> Part:
+        """``partial`` is an aggregate's call; ``merge`` has ``{}`` for the column's name."""
+        column = self.prefix + name
+        filtered = partial
+        conditions = [condition] * bool(condition)
+        if self.call.where is not None:
+            conditions.append(quoted(self.call.where))
+        if conditions:
+            filtered = f"{partial} FILTER (WHERE {' AND '.join(conditions)})"
+        return Part(
+            Column(column, type_),
+            f"CAST({filtered} AS {type_})",
+            f"CAST({merge.format(quoted(column))} AS {type_})",
+        )
+
+    def _count_part(self) -> Part:
+        return self._part("n", "BIGINT", f"count({self.argument or '*'})", "sum({})")
+
+    def count(self) -> Phases:
+        part = self._count_part()
+        return Phases((part,), quoted(part.column.name))
+
+    def sum(self) -> Phases:
+        part = self._part("sum", sum_type(self.given), f"sum({self.argument})", "sum({})")
+        return self._sum_or_avg((part,), quoted(part.column.name))
+
+    def wide_sum(self) -> Phases:
+        scale = decimal_scale(self.given) or 0
+        kind = sum_type(self.given)
+        whole = self.argument
+        fraction: tuple[Part, ...] = ()
+        pieces = f"CAST({quoted(self.prefix + 'high')} AS HUGEINT) * {_LIMB}"
+        pieces += f" + CAST({quoted(self.prefix + 'low')} AS HUGEINT)"
+        if scale:
+            whole = f"trunc({self.argument})"
+            rest = f"sum({self.argument} - {whole})"
+            fraction = (self._part("part", kind, rest, "sum({})"),)
+        # Also for HUGEINT itself: Arrow carries it as DECIMAL(38,0), for which // is of DOUBLE.
+        huge = "UHUGEINT" if self.given == "UHUGEINT" else "HUGEINT"
+        integer, limb = f"CAST({whole} AS {huge})", f"{_LIMB}::{huge}"
+        parts = (
+            self._part(
+                "high", "DECIMAL(38,0)", f"sum(CAST({integer} // {limb} AS HUGEINT))", "sum({})"
+            ),
+            self._part(
+                "low", "DECIMAL(38,0)", f"sum(CAST({integer} % {limb} AS HUGEINT))", "sum({})"
+            ),
+            *fraction,
+        )
+        total = f"CAST({pieces} AS {kind})"
+        if fraction:
+            total = f"CAST({total} + {quoted(fraction[0].column.name)} AS {kind})"
+        return self._sum_or_avg(parts, f"TRY({total})")
+
+    def _sum_or_avg(self, parts: tuple[Part, ...], total: str) -> Phases:
+        if self.call.function == "sum":
+            return Phases(parts, total)
+        count = self._count_part()
+        return Phases(
+            (*parts, count),
+            f"CAST({total} AS DOUBLE) / nullif({quoted(count.column.name)}, 0)",
+        )
+
+    def merged_again(self) -> Phases:
+        function = self.call.function
+        part = self._part("value", self.given, f"{function}({self.argument})", f"{function}({{}})")
+        return Phases((part,), quoted(part.column.name))
+
+    def distinct(self) -> Phases:
+        part = self._set()
+        column = quoted(part.column.name)
+        count = f"coalesce(len({column}), 0)"
+        if self.call.function == "count":
+            return Phases((part,), count)
+        # Sorted: sums of doubles are then the same in every order of merging.
+        total = f"TRY(CAST(list_sum(list_sort({column})) AS {sum_type(self.given)}))"
+        if self.call.function == "sum":
+            return Phases((part,), total)
+        return Phases((part,), f"CAST({total} AS DOUBLE) / nullif({count}, 0)")
+
+    def pick(self) -> Phases:
+        fields = self._row_fields()
+        keys = [*fields[1:], ("v", self.argument, self.given)]
+        column = quoted(self.prefix + "pick")
+        merged = ", ".join(f"{name} := {column}.{name}" for name, _, _ in keys)
+        first = self.call.function in ("first_value", "min_by")
+        choose = "arg_min" if first else "arg_max"
+        condition = ""
+        if self.call.function in ("min_by", "max_by"):
+            condition = f"{fields[1][1]} IS NOT NULL"
+        part = self._part(
+            "pick",
+            _struct_type(fields),
+            f"{choose}({_packed(fields)}, {_packed(keys)})",
+            f"{choose}({{0}}, struct_pack({merged})) FILTER (WHERE {{0}} IS NOT NULL)",
+            condition,
+        )
+        return Phases((part,), f"{column}.v")
+
+    def sorted_values(self) -> Phases:
+        """The value of a function of all values, which it gets in ascending order."""
+        call = self.call
+        type_ = self.given if call.function in ("quantile_disc", "mode") else "DOUBLE"
+        value = f"CAST({self.argument} AS {type_})"
+        part = self._list(f"list({value})", f"{type_}[]", f"{self.argument} IS NOT NULL")
+        parameter = "" if call.parameter is None else f", {call.parameter}"
+        listed = f"list_sort({quoted(part.column.name)})"
+        return Phases((part,), f"TRY(list_aggregate({listed}, '{call.function}'{parameter}))")
+
+    def ordered_list(self) -> Phases:
+        fields = self._row_fields()
+        keys = [f"e.o{n}, '{key.sql}'" for n, (key, _) in enumerate(self.order)]
+        keys += [f"e.{name}, 'ASC NULLS LAST'" for name, _, _ in fields[1 + len(self.order) :]]
+        is_text = self.call.function == "string_agg"
+        condition = f"{self.argument} IS NOT NULL" if is_text else ""
+        part = self._list(f"list({_packed(fields)})", f"{_struct_type(fields)}[]", condition)
+        listed = quoted(part.column.name)
+        # By a value that has the order in it, then by what is equal in all respects but that.
+        keyed = f"k := create_sort_key({', '.join(keys)}), v := e.v" if keys else "v := e.v"
+        listed = f"list_transform({listed}, lambda e: struct_pack({keyed}))"
+        return self._as_list(part, f"list_transform(list_sort({listed}), lambda e: e.v)")
+
+    def distinct_list(self) -> Phases:
+        """The different values, ascending, NULL last."""
+        part = self._set()
+        listed = f"list_sort({quoted(part.column.name)})"
+        if self.call.function == "string_agg":
+            return self._as_list(part, listed)
+        null = self._part("null", "BOOLEAN", f"bool_or({self.argument} IS NULL)", "bool_or({})")
+        nulls = f"CASE WHEN {quoted(null.column.name)} THEN [NULL] END"
+        both = f"list_concat({listed}, {nulls})"
+        return Phases((part, null), f"CASE WHEN len({both}) > 0 THEN {both} END")
+
+    def _as_list(self, part: Part, listed: str) -> Phases:
+        if self.call.function == "string_agg":
+            listed = f"list_aggregate({listed}, 'string_agg', {self.call.parameter})"
+        return Phases((part,), listed)
+
+    def _set(self) -> Part:
+        """The different values that are not NULL."""
+        column = quoted(self.prefix + "values")
+        condition = f"{self.argument} IS NOT NULL"
+        if self.call.where is not None:
+            condition += f" AND {quoted(self.call.where)}"
+        return Part(
+            Column(self.prefix + "values", f"{self.given}[]"),
+            f"list(DISTINCT {self.argument}) FILTER (WHERE {condition})",
+            f"list_distinct(flatten(list({column}) FILTER (WHERE {column} IS NOT NULL)))",
+        )
+
+    def _list(self, partial: str, type_: str, condition: str) -> Part:
+        merge = "flatten(list({0}) FILTER (WHERE {0} IS NOT NULL))"
+        return self._part("rows", type_, partial, merge, condition)
+
+    def _row_fields(self) -> list[tuple[str, str, str]]:
+        """A row's value, and what orders it: (name, SQL, type)."""
+        fields = [("v", self.argument, self.given)]
+        fields += [(f"o{n}", quoted(key.column), t) for n, (key, t) in enumerate(self.order)]
+        if self.call.by_source:
+            fields += [("s", quoted(SPLIT), "VARCHAR"), ("f", quoted(OFFSET), "BIGINT")]
+        return fields
+
+
+def _packed(fields: list[tuple[str, str, str]]) -> str:
+    return f"struct_pack({', '.join(f'{name} := {sql}' for name, sql, _ in fields)})"
+
+
+def _struct_type(fields: list[tuple[str, str, str]]) -> str:
+    return f"STRUCT({', '.join(f'{name} {type_}' for name, _, type_ in fields)})"
