@@ -7,6 +7,7 @@ the input's columns is an error. The markers get their names once all aggregates
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,9 +15,10 @@ from sqlglot import exp
 from tidegate.errors import BindError
 from tidegate.frontend.aggregate_calls import Call, CallReader
 from tidegate.frontend.closing import closing_key_of
-from tidegate.frontend.functions import AGGREGATES
+from tidegate.frontend.functions import AGGREGATES, GROUPING, cast, number
 from tidegate.frontend.scalar import (
     Binder,
+    argument_span,
     identifier_path,
     plan_column,
 )
@@ -81,10 +83,17 @@ def _has_over(call: exp.Expr) -> bool:
 class Aggregation:
     """One grouped query. `register` all scalars, `build`, then `bind` them over the result.
 
-    With a ``window`` in GROUP BY, the binder's node already has the columns of that window.
+    With a ``window`` in GROUP BY, the binder's node already has the columns of that window. The
+    keys ``absent`` are of other groupings of the query: NULL in this one.
     """
 
-    def __init__(self, binder: Binder, query: Query, window: GroupWindow | None = None) -> None:
+    def __init__(
+        self,
+        binder: Binder,
+        query: Query,
+        window: GroupWindow | None = None,
+        absent: Sequence[Scalar] = (),
+    ) -> None:
         self._binder = binder
         self._query = query
         self._window = window
@@ -100,6 +109,7 @@ class Aggregation:
                 self._add_window_key(WINDOW_END)
             else:
                 self._add_key(scalar)
+        self._absent = [self._absent_key(scalar) for scalar in absent]
 
     @property
     def key_names(self) -> tuple[str, ...]:
@@ -159,6 +169,12 @@ class Aggregation:
         self._names[f"{_KEY}{len(self._keys)}"] = name
         self._keys.append(_Key(tree, name))
 
+    def _absent_key(self, scalar: Scalar) -> tuple[exp.Expr, exp.Expr]:
+        """A key of another grouping, and what stands for it."""
+        target, _ = self._key_target(scalar)
+        tree = self._binder.resolve(target)
+        return tree, cast(exp.Null(), self._binder.type_of(tree, target.span))
+
     def _add_window_key(self, name: str) -> None:
         if all(key.tree != plan_column(name) for key in self._keys):
             self._below[name] = column_expr(self._binder.scope.relation.node.column_of(name))
@@ -204,6 +220,8 @@ class Aggregation:
         function = node.name.lower()
         if function in GROUP_WINDOW_CALLS and self._window is not None:
             return self._of_window(node, self._window, span)
+        if function in GROUPING:
+            return self._grouping(node, span)
         if function not in AGGREGATES:
             return None
         call = self._added(self._reader.read(node, span))
@@ -211,6 +229,21 @@ class Aggregation:
             self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", call.type))
             self._calls.append(call)
         return plan_column(f"{_CALL}{self._calls.index(call)}")
+
+    def _grouping(self, node: exp.Anonymous, span: Span) -> exp.Expr:
+        """GROUPING(a, b): a bit for each argument, 1 where this grouping has it not."""
+        bits = 0
+        for argument in node.expressions:
+            tree = self._binder.resolve(Scalar(argument, argument_span(argument, span)))
+            is_key = any(tree == key.tree for key in self._keys)
+            if not is_key and all(tree != absent for absent, _ in self._absent):
+                raise BindError(
+                    f"{node.name} takes keys of GROUP BY, not"
+                    f" '{self._binder.source.snippet(argument_span(argument, span))}'",
+                    self._binder.source.position(span),
+                )
+            bits = 2 * bits + (not is_key)
+        return cast(number(bits), "BIGINT")
 
     def _of_window(self, node: exp.Anonymous, window: GroupWindow, span: Span) -> exp.Expr:
         """TUMBLE_START, HOP_END and the like: a column of the window in GROUP BY."""
@@ -271,6 +304,9 @@ class Aggregation:
         for index, key in enumerate(self._keys):
             if tree == key.tree:
                 return plan_column(f"{_KEY}{index}")
+        for absent, null in self._absent:
+            if tree == absent:
+                return null.copy()
         for name, value in list(tree.args.items()):
             if isinstance(value, exp.Expr) and not isinstance(value, exp.DataType):
                 if not isinstance(tree, exp.Column):

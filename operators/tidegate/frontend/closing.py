@@ -9,8 +9,13 @@ from tidegate.plan.nodes import Node, Scan, Session, Window
 _WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
 
 
-def closing_key_of(below: Node, keys: tuple[str, ...], place: Position) -> str:
-    """The key of ``keys`` that closes groups of ``below``. Raises SqlError at ``place``."""
+def closing_key_of(
+    below: Node, keys: tuple[str, ...], place: Position, clause: str = "GROUP BY"
+) -> str:
+    """The key of ``keys`` that closes groups of ``below``. Raises SqlError at ``place``.
+
+    ``clause`` is where the keys stand.
+    """
     derived = derive(below)
     closing = closing_key(keys, derived)
     if closing is not None:
@@ -31,7 +36,7 @@ def closing_key_of(below: Node, keys: tuple[str, ...], place: Position) -> str:
     if time is None:
         hint = _WINDOWS
     elif not any(derived[key].lost for key in keys if key.startswith("window_")):
-        hint = "add window_end to GROUP BY"
+        hint = f"add window_end to {clause}"
     else:
         table, column = time
         hint = (
@@ -39,7 +44,7 @@ def closing_key_of(below: Node, keys: tuple[str, ...], place: Position) -> str:
             f" '5' SECOND to CREATE TABLE {table}"
         )
     raise BindError(
-        "no key of GROUP BY has a watermark, so no group would ever close",
+        f"no key of {clause} has a watermark, so no group would ever close",
         place,
         detail=lost,
         hint=hint,

@@ -34,6 +34,8 @@ OVER_AGGREGATES: Final = frozenset(
     {"count", "sum", "min", "max", "avg", "first_value", "last_value", "bool_and", "bool_or"}
 )
 """Those that OVER takes."""
+GROUPING: Final = frozenset({"grouping", "grouping_id"})
+"""Which keys of GROUP BY a row's grouping has."""
 OPERATORS: Final = frozenset({"coalesce", "ifnull", "if"})
 """Spelled like functions, but no functions in DuckDB's catalogue."""
 PROC_TIME: Final = frozenset(
@@ -56,6 +58,7 @@ MISPLACED: Final = {
     SYSTEM_WATERMARK: "it is the whole watermark expression of a column AS SYSTEM_ROWTIME()",
     SYSTEM_ROWTIME: "it is a whole computed column of CREATE TABLE: rowtime AS SYSTEM_ROWTIME()",
     CURRENT_WATERMARK: "it stands in SELECT or WHERE, below grouping and sorting",
+    **dict.fromkeys(sorted(GROUPING), "it stands in SELECT or HAVING of a query with GROUP BY"),
     "tumble": "write FROM TUMBLE(table, column, size), or GROUP BY TUMBLE(column, size)",
     "hop": "write FROM HOP(table, column, slide, size), or GROUP BY HOP(column, slide, size)",
     "cumulate": "write FROM CUMULATE(table, column, step, size)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -11,6 +11,7 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.aliases import with_aliases
 from tidegate.frontend.catalog import Catalog, refuse_hidden
+from tidegate.frontend.closing import closing_key_of
 from tidegate.frontend.current_watermark import with_watermarks_before
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.outputs import Bind, Output, projected, with_unique_columns
@@ -35,7 +36,8 @@ from tidegate.frontend.windows import (
     GroupWindow,
     group_window,
 )
-from tidegate.plan.nodes import Expr, Filter, Node, column_expr
+from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, column_expr
+from tidegate.plan.projections import narrowed
 from tidegate.types import Column
 
 
@@ -76,13 +78,32 @@ class QueryPlanner:
         for condition in early:
             relation = replace(relation, node=self._filter(self._binder(relation), condition))
         relation, binder = self._with_over(relation, query, late)
+        plain = replace(query, order_by=()) if query.sets or query.distinct else query
+        if query.sets:
+            result = self._of_sets(plain, relation, env)
+        else:
+            result = self._selected(plain, relation, binder, env, top)
+        if query.distinct:
+            result = self._distinct(result, query, env)
+        return result if plain is query or not query.order_by else self._ordered(query, result)
+
+    def _selected(
+        self,
+        query: Query,
+        relation: Relation,
+        binder: Binder,
+        env: Environment,
+        top: bool,
+        absent: Sequence[Scalar] = (),
+    ) -> Relation:
+        """What SELECT gives of the rows of ``relation``, or of their groups, in its order."""
         keys: tuple[str, ...] | None = None
         if query.group_by or query.having or has_aggregate(query):
             window = group_window(self._source, query)
             if window is not None:
                 relation = self._relations.windows.grouped(relation, window)
                 binder = self._binder(relation)
-            node, bind, keys = self._grouped(binder, query, env, window)
+            node, bind, keys = self._grouped(binder, query, env, window, absent)
             outputs = [self._computed(item, bind) for item in query.items]
         else:
             node, bind = relation.node, binder.bind
@@ -99,13 +120,46 @@ class QueryPlanner:
             result = projected(node, outputs)
         return replace(result, final=relation.final)
 
+    def _of_sets(self, query: Query, relation: Relation, env: Environment) -> Relation:
+        """The groups of each of several groupings, in which the keys of the others are NULL."""
+        parts = []
+        for keys in query.sets:
+            present = [key.node for key in keys]
+            absent = [key for key in query.group_by if key.node not in present]
+            part = replace(query, group_by=keys, sets=())
+            binder = self._binder(relation)
+            parts.append((part, self._selected(part, relation, binder, env, False, absent)))
+        return self._unions.united(parts)
+
+    def _distinct(self, relation: Relation, query: Query, env: Environment) -> Relation:
+        """Each row of ``relation`` once, when no other one like it can come."""
+        place = self._source.position(query.head)
+        if not env.emit and not relation.final:
+            raise UnsupportedError(
+                "results that change are not there yet",
+                place,
+                hint="add EMIT ON WINDOW CLOSE at the end of the query:"
+                " each row is emitted once, when no other one like it can come",
+            )
+        fields = tuple(relation.visible)
+        schema = tuple(Column(known.column, known.type) for known in fields)
+        below = narrowed(relation.node, schema)
+        keys = tuple(column.name for column in schema)
+        closing = closing_key_of(below, keys, place, "SELECT DISTINCT")
+        node = Aggregate(schema, below, keys, (), closing)
+        return Relation(node, fields, final=relation.final)
+
     def _united(self, query: Query, env: Environment) -> Relation:
         """The parts of a UNION ALL as one relation, in their order if it has one."""
         first = replace(query, further=(), order_by=(), emit=False, ctes=())
         parts = [(part, self.plan(part, env)) for part in (first, *query.further)]
         relation = self._unions.united(parts)
-        if not query.order_by:
-            return relation
+        if query.united_distinct:
+            relation = self._distinct(relation, query, env)
+        return self._ordered(query, relation) if query.order_by else relation
+
+    def _ordered(self, query: Query, relation: Relation) -> Relation:
+        """The rows of ``relation`` in the order of ``query``, which names its columns."""
         outputs = [
             Output(known.path, known.column, column_expr(Column(known.column, known.type)))
             for known in relation.fields
@@ -193,7 +247,12 @@ class QueryPlanner:
         return Filter(node.schema, node, predicate)
 
     def _grouped(
-        self, binder: Binder, query: Query, env: Environment, window: GroupWindow | None
+        self,
+        binder: Binder,
+        query: Query,
+        env: Environment,
+        window: GroupWindow | None,
+        absent: Sequence[Scalar],
     ) -> tuple[Node, Bind, tuple[str, ...]]:
         if not env.emit and not binder.scope.relation.final:
             span = query.group_span or query.head
@@ -203,7 +262,7 @@ class QueryPlanner:
                 hint="add EMIT ON WINDOW CLOSE at the end of the query:"
                 " each group is emitted once, when it is final",
             )
-        aggregation = Aggregation(binder, query, window)
+        aggregation = Aggregation(binder, query, window, absent)
         scalars = [self._value(item) for item in query.items]
         scalars += [query.having] if query.having else []
         scalars += [order_target(item, query) for item in query.order_by]

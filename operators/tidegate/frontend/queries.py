@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import TokenType
 from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_named_window, parse_scalar
+from tidegate.frontend.grouping_sets import Keys, parse_group_by
 from tidegate.frontend.hints import take_hints
 from tidegate.frontend.join_syntax import parse_joins
 from tidegate.frontend.source import Span
@@ -59,15 +60,29 @@ def parse_query(cursor: Cursor) -> Query:
         return query
     query = _select(cursor, ctes)
     further = []
+    distinct = None
     while cursor.at("UNION"):
-        if not cursor.accept("UNION", "ALL"):
-            raise _later(cursor, "UNION would have to remove duplicates", "write UNION ALL")
+        place = cursor.span
+        is_distinct = not cursor.accept("UNION", "ALL")
+        if is_distinct:
+            cursor.take()
+            cursor.accept("DISTINCT")
+        if distinct not in (None, is_distinct):
+            raise UnsupportedError(
+                "UNION beside UNION ALL is not there yet",
+                cursor.source.position(place),
+                hint="put one of them into a query in FROM",
+            )
+        distinct = is_distinct
         further.append(_part(cursor))
     order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
     emit = take_emit(cursor)
     _refuse_later_clauses(cursor)
     span = start.to(cursor.previous_span)
-    return replace(query, order_by=order_by, emit=emit, span=span, further=tuple(further))
+    return replace(
+        query, order_by=order_by, emit=emit, span=span, further=tuple(further),
+        united_distinct=bool(distinct),
+    )  # fmt: skip
 
 
 def _part(cursor: Cursor) -> Query:
@@ -84,15 +99,21 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     """A query up to its HAVING clause."""
     start = cursor.span
     cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
-    if cursor.at("DISTINCT"):
-        raise _later(cursor, "DISTINCT is not there yet", "group by all columns")
-    cursor.accept("ALL")
+    distinct = cursor.accept("DISTINCT")
+    if distinct and cursor.at("ON"):
+        raise _later(
+            cursor,
+            "DISTINCT ON is not there yet",
+            "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1",
+        )
+    if not distinct:
+        cursor.accept("ALL")
     items = _items(cursor)
     source = parse_from(cursor) if cursor.accept("FROM") else None
     where = parse_scalar(cursor, "a condition") if cursor.accept("WHERE") else None
-    group_span, group_by = cursor.span, tuple[Scalar, ...]()
+    group_span, group_by, sets = cursor.span, tuple[Scalar, ...](), tuple[Keys, ...]()
     if cursor.accept("GROUP BY"):
-        group_by = _group_by(cursor)
+        group_by, sets = parse_group_by(cursor)
         group_span = group_span.to(cursor.previous_span)
     having = parse_scalar(cursor, "a condition") if cursor.accept("HAVING") else None
     qualify = parse_scalar(cursor, "a condition") if cursor.accept("QUALIFY") else None
@@ -102,7 +123,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     span = start.to(cursor.previous_span)
     return Query(
         ctes, items, source, where, group_by, group_span if group_by else None, having, (), False,
-        span, windows=windows, qualify=qualify,
+        span, windows=windows, qualify=qualify, sets=sets, distinct=distinct,
     )  # fmt: skip
 
 
@@ -217,18 +238,6 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
             return tuple(items)
         if cursor.at("FROM"):
             return tuple(items)
-
-
-def _group_by(cursor: Cursor) -> tuple[Scalar, ...]:
-    keys = []
-    while True:
-        if cursor.word() in ("ROLLUP", "CUBE", "GROUPING SETS", "GROUPING"):
-            raise _later(
-                cursor, f"{cursor.word()} is not there yet", "write one query for each grouping"
-            )
-        keys.append(parse_scalar(cursor, "a column or an expression to group by"))
-        if not cursor.accept(","):
-            return tuple(keys)
 
 
 def _order_by(cursor: Cursor) -> tuple[OrderItem, ...]:

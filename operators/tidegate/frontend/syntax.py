@@ -165,7 +165,9 @@ class Cte:
 class Query:
     """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
 
-    ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole.
+    ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole;
+    ``united_distinct`` where it is a UNION, which gives each row once.
+    ``group_by`` are all keys; ``sets`` the keys of each grouping, where there are several.
     ``qualify`` is a condition on what OVER computes, ``windows`` are those of the WINDOW clause.
     """
 
@@ -182,6 +184,9 @@ class Query:
     further: tuple[Query, ...] = ()
     windows: tuple[NamedWindow, ...] = ()
     qualify: Scalar | None = None
+    sets: tuple[tuple[Scalar, ...], ...] = ()
+    distinct: bool = False
+    united_distinct: bool = False
 
     @property
     def head(self) -> Span:
