@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation kafka spark tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation nexmark kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))

@@ -92,6 +92,7 @@ SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]
     "Source and sink": (FILES, ()),
     "Source only": (options.FilesystemSourceOptions, (SOURCE, FILES)),
     "datagen": (options.DatagenOptions, (SOURCE,)),
+    "nexmark": (options.NexmarkOptions, (SOURCE,)),
     "print": (options.PrintOptions, ()),
     "blackhole": (options.BlackholeOptions, ()),
 }
@@ -102,7 +103,13 @@ def _options_of(section: str) -> str:
     return _section(PAGE_OF.get(section, "connectors.md"), section)
 
 
-NEEDED: Final = {"path": "p", "format": "json", "topic": "t", "properties.bootstrap.servers": "b:1"}
+NEEDED: Final = {
+    "path": "p",
+    "format": "json",
+    "topic": "t",
+    "properties.bootstrap.servers": "b:1",
+    "nexmark.table.type": "bid",
+}
 
 
 def _same(model: type[BaseModel], other: type[BaseModel], name: str) -> bool:
@@ -156,6 +163,7 @@ def test_every_connector_has_its_section() -> None:
     ("Source and sink", "filesystem"),
     ("Source only", "filesystem"),
     ("datagen", "datagen"),
+    ("nexmark", "nexmark"),
     ("Connection", "kafka"),
     ("Source", "kafka"),
     ("Sink", "kafka"),

@@ -9,9 +9,9 @@ that would silently do nothing is refused by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from tidegate.connectors.kafka import options as kafka
 from tidegate.connectors.kafka.options import (
@@ -74,6 +74,37 @@ class DatagenOptions(SourceOptions):
     customers: int = Field(1000, ge=1)
 
 
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class NexmarkOptions(SourceOptions):
+    """One kind of the events of an auction house.
+
+    ``rows`` are of this kind, ``events`` of all kinds; neither: without end. ``step_us`` lies
+    between events of any kind.
+    """
+
+    kind: Annotated[Literal["person", "auction", "bid"], BeforeValidator(_lower)] = Field(
+        alias="nexmark.table.type"
+    )
+    rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
+    events: Annotated[int, Field(ge=0)] | None = Field(None, alias="nexmark.event.num")
+    splits: int = Field(1, ge=1, le=1024)
+    seed: int = Field(0, ge=0, lt=2**63)
+    disorder_us: Duration = Field(0, alias="disorder")
+    late_share: float = Field(0.0, ge=0.0, le=1.0, alias="late-share")
+    start_us: Timestamp = Field(1_767_225_600_000_000, alias="start")
+    step_us: Annotated[Duration, Field(gt=0)] = Field(1_000, alias="step")
+    events_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="events-per-second")
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if self.rows is not None and self.events is not None:
+            raise ValueError("'number-of-rows' and 'nexmark.event.num' both say where rows end")
+        return self
+
+
 class PrintOptions(Options):
     """``identifier`` stands before every line; empty: the table's name."""
 
@@ -91,6 +122,7 @@ _SOURCES: Final[Mapping[str, type[Options]]] = {
     "kafka": KafkaSourceOptions,
     "filesystem": FilesystemSourceOptions,
     "datagen": DatagenOptions,
+    "nexmark": NexmarkOptions,
 }
 _SINKS: Final[Mapping[str, type[Options]]] = {
     "kafka": KafkaSinkOptions,
@@ -113,6 +145,7 @@ _ALIASES: Final[Mapping[str, Mapping[str, str]]] = {
         "datagen.split.num": "splits",
         "datagen.rows.per.second": "rows-per-second",
     },
+    "nexmark": {"rows": "number-of-rows", "nexmark.split.num": "splits"},
     "print": {},
     "blackhole": {},
     "kafka": kafka.ALIASES,

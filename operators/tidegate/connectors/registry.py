@@ -28,6 +28,7 @@ from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
+from tidegate.connectors.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
 from tidegate.connectors.options import connector_name, parsed
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
@@ -59,11 +60,13 @@ class Stage:
 _PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
     "filesystem": FilesystemPlanner,
     "datagen": DatagenPlanner,
+    "nexmark": NexmarkPlanner,
     "kafka": KafkaPlanner,
 }
 _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
     "filesystem": FilesystemReader,
     "datagen": DatagenReader,
+    "nexmark": NexmarkReader,
     "kafka": KafkaReader,
 }
 _WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
@@ -104,6 +107,8 @@ def sink_committer(table: Table, staging_base: str) -> SinkCommitter:
 
 def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
     """Raises OptionProblem when the columns of ``table`` don't fit its options."""
+    if table.connector == "nexmark":
+        check_nexmark(table)
     if table.connector != "kafka":
         return
     if role == "source":
@@ -114,8 +119,8 @@ def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
 
 def is_bounded(table: Table) -> bool:
     """Whether a source ends by itself."""
-    if table.connector == "datagen":
-        return bool(table.option("number-of-rows"))
+    if table.connector in ("datagen", "nexmark"):
+        return any(table.option(name) for name in ("number-of-rows", "nexmark.event.num"))
     if table.connector == "kafka":
         return table.option("scan.bounded.mode", "unbounded") != "unbounded"
     return not table.option("source.monitor-interval")

@@ -22,6 +22,7 @@ from tidegate.executor.project import Project
 from tidegate.executor.session_rows import SessionRows
 from tidegate.executor.sort import Sort
 from tidegate.executor.tally import Tally
+from tidegate.executor.temporal_join import TemporalJoin
 from tidegate.executor.tumble import Tumble
 from tidegate.executor.union import Union
 from tidegate.executor.watermark_filter import WatermarkFilter
@@ -93,8 +94,14 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
 def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Executor:
     if isinstance(node, joins.Union):
         return Union(node)
+
+    def state(port: int) -> StateTable:
+        return context.state(f"{name}.{_SIDES[port]}")
+
+    if isinstance(node, joins.TemporalJoin):
+        return TemporalJoin(node, context.engine, state)
     join = WindowJoin if node.at_one_time else IntervalJoin
-    return join(node, context.engine, lambda port: context.state(f"{name}.{_SIDES[port]}"))
+    return join(node, context.engine, state)
 
 
 def _over(node: physical.OverRows, context: Context, name: str) -> Executor:

@@ -15,14 +15,23 @@ from tidegate.types import Message, Watermark
 
 
 class Joining(Junction):
-    """Gathers the rows of both sides, and the last watermark of each, until the barrier."""
+    """Gathers the rows of both sides, and the last watermark of each, until the barrier.
 
-    def __init__(self, join: Join, engine: Engine) -> None:
+    ``hidden`` are the hidden columns of each side that are kept with its rows.
+    """
+
+    def __init__(
+        self,
+        join: Join,
+        engine: Engine,
+        hidden: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    ) -> None:
         super().__init__(2)
         self.schema = join.schema
         self._join = join
         self._pairing = Pairing(join, engine)
-        self._columns = [[column.name for column in side.schema] for side in join.inputs]
+        self._visible = [[column.name for column in side.schema] for side in join.inputs]
+        self._columns = [[*names, *hidden[port]] for port, names in enumerate(self._visible)]
         self._like = [engine.arrow_schema(side.schema) for side in join.inputs]
         self._words: list[Watermark | None] = [None, None]
 
@@ -34,7 +43,7 @@ class Joining(Junction):
         if data.num_rows == 0:
             return
         rows = data.select(self._columns[port])
-        self._like[port] = rows.schema
+        self._like[port] = rows.select(self._visible[port]).schema
         timed, timeless = divided_by_time(rows, self._join.times[port])
         if timeless.num_rows:
             alone = self._pairing.at_once(timeless, port, self._like[1 - port])

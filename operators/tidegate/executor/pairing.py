@@ -60,7 +60,7 @@ class Pairing:
 
     def joined(self, left: pa.Table, right: pa.Table, rows: Int64s, partners: Int64s) -> pa.Table:
         """The output's rows of pairs."""
-        return _beside(left.take(pa.array(rows)), right.take(pa.array(partners)))
+        return beside(left.take(pa.array(rows)), right.take(pa.array(partners)))
 
     def at_once(self, rows: pa.Table, port: int, like: pa.Schema) -> pa.Table | None:
         """What becomes of rows of a side without a time: none of them has a partner."""
@@ -74,7 +74,7 @@ class Pairing:
     def without_partner(self, data: pa.Table, port: int, like: pa.Schema) -> pa.Table:
         """Rows of one side beside NULLs; ``like`` is the schema of the other side."""
         nulls = like.empty_table().take(pa.nulls(data.num_rows, pa.int64()))
-        return _beside(data, nulls) if port == 0 else _beside(nulls, data)
+        return beside(data, nulls) if port == 0 else beside(nulls, data)
 
     def _query(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
         sql = f"SELECT __i, __j FROM l JOIN r ON {self._on}{condition}"
@@ -119,7 +119,8 @@ def _numbers(data: pa.Table) -> pa.Array:
     return pa.array(np.arange(data.num_rows, dtype=np.int64))
 
 
-def _beside(left: pa.Table, right: pa.Table) -> pa.Table:
+def beside(left: pa.Table, right: pa.Table) -> pa.Table:
+    """The columns of both, row by row."""
     names = [*left.column_names, *right.column_names]
     return pa.table([*left.columns, *right.columns], names=names)
 

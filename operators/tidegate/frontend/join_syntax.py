@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
-from tidegate.frontend.syntax import JoinRef, Name, Relation
+from tidegate.frontend.syntax import JoinRef, Name, Relation, Scalar
+from tidegate.frontend.table_functions import parse_alias
 from tidegate.plan.joins import JoinKind
 
 _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
@@ -28,7 +30,6 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
 _LATER: Final = {
     "NATURAL": ("NATURAL JOIN is not there yet", "write JOIN … USING (column, …)"),
     "ASOF": ("ASOF JOIN is not there yet", "join with a bound on the time"),
-    "FOR": ("FOR SYSTEM_TIME AS OF is not there yet", "join with a bound on the time"),
     "LATERAL": ("LATERAL is not there yet", "write the inner query into a table of its own"),
 }
 
@@ -40,13 +41,17 @@ def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Rel
         kind = _kind(cursor)
         if kind is not None:
             right = _right(cursor, relation)
+            as_of = None
+            if cursor.accept("FOR"):
+                as_of, right = _as_of(cursor, right)
             condition, using = None, tuple[Name, ...]()
             if cursor.accept("USING"):
                 using = _names(cursor)
             else:
                 cursor.expect("ON", why="or USING after the joined table")
                 condition = parse_scalar(cursor, "the condition of the join")
-            left = JoinRef(kind, left, right, condition, using, start.to(cursor.previous_span))
+            span = start.to(cursor.previous_span)
+            left = JoinRef(kind, left, right, condition, using, span, as_of)
         elif cursor.accept("CROSS", "JOIN") or _comma(cursor):
             right = _right(cursor, relation)
             span = start.to(cursor.previous_span)
@@ -82,6 +87,16 @@ def _right(cursor: Cursor, relation: Callable[[Cursor], Relation]) -> Relation:
     right = relation(cursor)
     _refuse_later(cursor)
     return right
+
+
+def _as_of(cursor: Cursor, right: Relation) -> tuple[Scalar, Relation]:
+    """The time of ``FOR SYSTEM_TIME AS OF``, and the table, whose alias stands behind it."""
+    cursor.expect("SYSTEM_TIME", "AS", "OF", why="after FOR")
+    time = parse_scalar(cursor, "a time column of the left side")
+    alias = parse_alias(cursor)
+    if alias is None or isinstance(right, JoinRef):
+        return time, right
+    return time, replace(right, alias=alias)
 
 
 def _names(cursor: Cursor) -> tuple[Name, ...]:

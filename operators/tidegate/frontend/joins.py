@@ -1,34 +1,18 @@
-"""Plans joins: which columns must be equal, how far apart the times may be, and what else (S4, S5).
-
-The condition is taken apart at its ANDs. An equation between the two sides is a key. A comparison
-of two columns that have a watermark, each moved by a constant at most, is a bound on the time
-between them; an equation of such columns makes a join of one time, such as the end of windows. All
-else is a condition that the executor evaluates for each pair. Without bounds on both sides no row
-could ever be forgotten, and the join is refused.
-"""
+"""Plans joins: the two sides, what their columns are called, and `join_condition`'s node."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from sqlglot import exp
-
-from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
-from tidegate.frontend.functions import sql_of
-from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
-from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path
-from tidegate.frontend.scope import Field, Relation, Scope, article, matches, unused
-from tidegate.frontend.source import Source, Span
+from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.join_condition import JoinCondition
+from tidegate.frontend.scope import Field, Relation, matches, unused
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, Columns, derive
-from tidegate.plan.joins import Join, JoinKind
-from tidegate.plan.nodes import Expr, Node, column_expr
-from tidegate.plan.projections import project, widened
-from tidegate.types import Column
-
-_PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
+from tidegate.plan.joins import JoinKind
+from tidegate.plan.nodes import Node, column_expr
+from tidegate.plan.projections import project
 
 
 class JoinPlanner:
@@ -53,7 +37,7 @@ class JoinPlanner:
             for known in side.fields
         )
         both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
-        condition = _Condition(self._source, self._checker, left.node, right.node, both)
+        condition = JoinCondition(self._source, self._checker, left.node, right.node, both)
         for name in syntax.using:
             condition.equal(self._used(name, left), self._used(name, right), name.span)
         if syntax.condition is not None:
@@ -62,7 +46,10 @@ class JoinPlanner:
             if condition.is_of_both(part):
                 condition.take(part)
                 further = [other for other in further if other is not part]
-        node = condition.join(syntax.kind, self._source.position(syntax.span))
+        if syntax.as_of is None:
+            node = condition.join(syntax.kind, self._source.position(syntax.span))
+        else:
+            node = condition.temporal_join(syntax.kind, syntax.as_of)
         if not syntax.kind.has_right:
             fields = fields[: len(left.fields)]
         fields = self._merged(fields, left, right, syntax)
@@ -109,243 +96,6 @@ class JoinPlanner:
                 hint=did_you_mean(name.text, names) if not found else "write ON",
             )
         return found[0]
-
-
-class _Condition:
-    """The condition of one join, taken apart."""
-
-    def __init__(
-        self, source: Source, checker: TypeChecker, left: Node, right: Node, both: Relation
-    ) -> None:
-        self._source = source
-        self._checker = checker
-        self._sides = [left, right]
-        self._known: tuple[Columns, Columns] = (derive(left), derive(right))
-        self._binder = Binder(source, Scope(source, both, checker), checker)
-        self._added: list[list[tuple[str, Expr]]] = [[], []]
-        self._keys: list[tuple[str, str]] = []
-        self._bounds: dict[tuple[str, str], Bounds] = {}
-        self._rest: list[exp.Expr] = []
-        self._texts: dict[exp.Expr, str] = {}  # how a part was written
-        self._span: Span | None = None
-
-    def take(self, scalar: Scalar) -> None:
-        """Adds the condition of ON."""
-        expr = self._binder.bind(scalar)
-        if expr.type != "BOOLEAN":
-            raise BindError(
-                f"the condition of the join is {expr.type}, expected BOOLEAN",
-                self._source.position(scalar.span),
-                hint="write a comparison",
-            )
-        self._span = scalar.span
-        for part in conjuncts(scalar.node):
-            span = call_span(self._source, part, scalar.span)
-            resolved = self._binder.resolve(Scalar(part, span))
-            self._texts[resolved] = sql_of(part)
-            self._take(resolved, span)
-
-    def is_of_both(self, scalar: Scalar) -> bool:
-        """Whether all that is named in ``scalar`` is there, on both sides, and no OVER."""
-        if scalar.node.find(exp.Window):
-            return False
-        sides = set()
-        for column in scalar.node.find_all(exp.Column, exp.Dot):
-            path = identifier_path(column)
-            if path is None or isinstance(column.parent, exp.Dot):
-                continue
-            found = self._binder.scope.try_find(path)
-            if found is None:
-                return False
-            sides.add(self._side_of(found.field.column))
-        return len(sides) == 2
-
-    def equal(self, left: Field, right: Field, span: Span) -> None:
-        """Adds a column of USING."""
-        one, other = Column(left.column, left.type), Column(right.column, right.type)
-        self._add_key(column_expr(one), column_expr(other), span)
-        if self._are_marked(left.column, right.column):
-            self._bounds[left.column, right.column] = Bounds(0, 0)
-
-    def join(self, kind: JoinKind, place: Position) -> Join:
-        """The plan's node."""
-        times, bounds = self._times(place)
-        for pair, found in self._bounds.items():
-            if pair != times:
-                self._rest += found.said
-        rest = list(dict.fromkeys(self._rest))
-        left, right = (
-            widened(side, added) for side, added in zip(self._sides, self._added, strict=True)
-        )
-        schema = (*left.schema, *right.schema)
-        condition = None
-        if rest:
-            tree = rest[0] if len(rest) == 1 else exp.and_(*rest, copy=True)
-            assert self._span is not None
-            text = " AND ".join(self._texts[part] for part in rest)
-            condition = replace(self._binder.to_expr(tree, self._span, schema), text=text)
-        lower, upper = bounds
-        return Join(
-            schema if kind.has_right else left.schema,
-            left, right, kind, tuple(self._keys), times, lower, upper, condition,
-        )  # fmt: skip
-
-    def _take(self, node: exp.Expr, span: Span) -> None:
-        """One part of the condition, resolved."""
-        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
-            low = exp.GTE(this=node.this, expression=node.args["low"])
-            high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
-            taken = [self._bound(part, node) for part in (low, high)]
-            if not all(taken):
-                self._rest.append(node)
-            return
-        if type(node) in SWAPPED and self._bound(node, node):
-            return
-        if isinstance(node, exp.EQ):
-            sides = [self._side(node.this), self._side(node.expression)]
-            if sorted(sides, key=str) == [0, 1]:
-                ordered = [node.this, node.expression]
-                left, right = ordered if sides == [0, 1] else reversed(ordered)
-                exprs = [
-                    replace(self._binder.to_expr(part, span), text=sql_of(part))
-                    for part in (left, right)
-                ]
-                self._add_key(exprs[0], exprs[1], span)
-                return
-        self._rest.append(node)
-
-    def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
-        """Whether the comparison ``node`` bounds the time between two columns with watermarks."""
-        kind, one, other = (
-            type(node),
-            moment(self._binder, node.this),
-            moment(self._binder, node.expression),
-        )
-        if one is None or other is None:
-            return False
-        sides = [self._side_of(one.column), self._side_of(other.column)]
-        if sides == [0, 1]:
-            kind, one, other = SWAPPED[kind], other, one
-        elif sides != [1, 0]:
-            return False
-        right, left = one, other
-        if not self._are_marked(left.column, right.column):
-            return False
-        bounds = self._bounds.setdefault((left.column, right.column), Bounds())
-        bounds.add(kind, left.shift - right.shift, said)
-        if kind is exp.EQ and left.shift == right.shift:
-            self._keys.append((left.column, right.column))
-            bounds.said.remove(said)
-        return True
-
-    def _are_marked(self, left: str, right: str) -> bool:
-        """Whether both columns have a watermark, and are of one type."""
-        marked = self._known[0][left], self._known[1][right]
-        is_one_type = self._type_of(left) == self._type_of(right)
-        return is_one_type and all(derived.has_watermark for derived in marked)
-
-    def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
-        """An equation, between columns of one type."""
-        common = self._checker.common(left.type, right.type)
-        if common is None:
-            raise BindError(
-                f"the join compares {article(left.type)} with {article(right.type)}",
-                self._source.position(span),
-                hint=f"write CAST({right.text} AS {left.type})",
-            )
-        columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
-        self._keys.append((columns[0], columns[1]))
-
-    def _column(self, side: int, expr: Expr, type_: str) -> str:
-        """A column of a side that holds ``expr``, as ``type_``."""
-        if expr.is_column and expr.type == type_:
-            return next(iter(expr.columns))
-        if expr.type != type_:
-            expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
-        taken = [column.name for column in self._binder.schema]
-        taken += [name for added in self._added for name, _ in added]
-        name = unused(expr.text or "key", taken)
-        self._added[side].append((name, expr))
-        return name
-
-    def _times(self, place: Position) -> tuple[tuple[str, str], tuple[int, int]]:
-        """The columns whose watermarks clean the state, and the bounds between them."""
-        equal = [pair for pair, found in self._bounds.items() if found.lower == found.upper == 0]
-        if equal:
-            return min(equal, key=self._rank), (0, 0)
-        closed = [
-            (found.upper - found.lower, pair, (found.lower, found.upper))
-            for pair, found in self._bounds.items()
-            if found.lower is not None and found.upper is not None
-        ]
-        if closed:
-            length, pair, bounds = min(closed)
-            if length < 0:
-                raise BindError(
-                    "the condition of the join holds for no two times",
-                    place,
-                    hint="the bounds on {1} - {0} contradict each other".format(
-                        *(self._shown(column) for column in pair)
-                    ),
-                )
-            return pair, bounds
-        raise self._unbounded(place)
-
-    def _rank(self, pair: tuple[str, str]) -> int:
-        window = self._known[0][pair[0]].window
-        return len(_PARTS) if window is None else _PARTS.index(window[1])
-
-    def _shown(self, column: str) -> str:
-        """A column as the query may name it."""
-        for known in self._binder.scope.relation.fields:
-            if known.column == column:
-                return ".".join((*[known.table] * bool(known.table), *known.path))
-        return column
-
-    def _unbounded(self, place: Position) -> UnsupportedError:
-        """What is missing so that rows can be forgotten."""
-        timed = [
-            [name for name, of in columns.items() if of.has_watermark] for columns in self._known
-        ]
-        for index, names in enumerate(timed):
-            if not names:
-                side, other = (("left", "right"), ("right", "left"))[index]
-                lost = {of.lost for of in self._known[index].values()}
-                return UnsupportedError(
-                    f"the {side} side of the join has no watermark, so rows of the {other} side"
-                    " would be kept for ever",
-                    place,
-                    detail="; ".join(sorted(lost)),
-                    hint=f"declare WATERMARK FOR a time column of the {side} side",
-                )
-        for pair, found in self._bounds.items():
-            left, right = (self._shown(column) for column in pair)
-            missing = "at most" if found.upper is None else "at least"
-            return UnsupportedError(
-                f"the join bounds {right} - {left} on one side only, so rows would be kept for"
-                " ever",
-                place,
-                hint=f"say how far apart they may be {missing}: {right} BETWEEN {left} AND {left}"
-                " + INTERVAL '1' HOUR",
-            )
-        left, right = (self._shown(names[0]) for names in timed)
-        return UnsupportedError(
-            "a join without a bound on the time would keep all rows for ever",
-            place,
-            hint=f"add AND {right} BETWEEN {left} AND {left} + INTERVAL '1' HOUR; or join windows"
-            " on their window_start and window_end",
-        )
-
-    def _side(self, node: exp.Expr) -> int | None:
-        """Which side's columns ``node`` reads; None for both or none."""
-        found = {self._side_of(column.name) for column in node.find_all(exp.Column)}
-        return found.pop() if len(found) == 1 else None
-
-    def _side_of(self, name: str) -> int:
-        return 0 if any(column.name == name for column in self._sides[0].schema) else 1
-
-    def _type_of(self, name: str) -> str:
-        return next(column.type for column in self._binder.schema if column.name == name)
 
 
 def _renamed(relation: Relation, taken: list[str]) -> Relation:

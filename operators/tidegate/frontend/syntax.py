@@ -113,7 +113,10 @@ class WatermarkRef:
 
 @dataclass(frozen=True, slots=True)
 class JoinRef:
-    """``left JOIN right ON condition``, or USING columns, or neither (a comma, CROSS JOIN)."""
+    """``left JOIN right ON condition``, or USING columns, or neither (a comma, CROSS JOIN).
+
+    ``as_of`` is the time of ``right FOR SYSTEM_TIME AS OF left.time``.
+    """
 
     kind: JoinKind
     left: Relation
@@ -121,6 +124,7 @@ class JoinRef:
     condition: Scalar | None
     using: tuple[Name, ...]
     span: Span
+    as_of: Scalar | None = None
 
 
 Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef | JoinRef

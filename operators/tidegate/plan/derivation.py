@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tidegate.plan.joins import Join, Union
+from tidegate.plan.joins import Join, TemporalJoin, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -258,6 +258,7 @@ def following(node: Join, sides: Sequence[Columns]) -> tuple[tuple[str, int, int
     return tuple(
         (name, side, distance)
         for side, columns in enumerate(sides)
+        if not (side == 1 and isinstance(node, TemporalJoin))  # a version may be ever so old
         for name, distance in behind_time(node.times[side], columns)
     )
 

@@ -190,6 +190,11 @@ def _over_state(node: OverWindow) -> Iterator[str]:
 
 def _join_state(node: joins.Join) -> Iterator[str]:
     left, right = node.times
+    if isinstance(node, joins.TemporalJoin):
+        yield f"state: the left rows until the watermark of {right} is past {left}"
+        keys = ", ".join(key for _, key in node.keys)
+        yield f"state: the last right row of each {keys} up to the watermarks, and all later ones"
+        return
     if node.at_one_time:
         yield f"state: the rows whose {left} or {right} not both watermarks have passed"
         return

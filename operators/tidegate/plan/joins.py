@@ -90,6 +90,22 @@ class Join(Node):
         return self.lower == self.upper == 0
 
 
+@dataclass(frozen=True, slots=True)
+class TemporalJoin(Join):
+    """Each row of ``left`` with the row of ``right`` that was valid at its time.
+
+    A row of ``right`` is a *version* of what ``keys`` say, valid from its time until that of the
+    next one. ``kind`` is INNER or LEFT; the bounds are not used. ``hidden``, filled in by lowering,
+    are the hidden columns that order versions of one time.
+    """
+
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def at_one_time(self) -> bool:
+        return False
+
+
 def branches(node: Node) -> tuple[Node, ...]:
     """What ``node`` is the union of; itself where it is none."""
     return node.branches if isinstance(node, Union) else (node,)

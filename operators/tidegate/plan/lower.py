@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
-from tidegate.plan.joins import Join, Union, branches, united
+from tidegate.plan.joins import Join, TemporalJoin, Union, branches, united
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -159,8 +159,15 @@ def _sent(
 
 
 def _lower_join(node: Join, pushdown: bool) -> Node:
+    hidden: tuple[str, ...] = ()
+    if isinstance(node, TemporalJoin):
+        parts = node.right.walk()
+        hidden = (
+            () if any(isinstance(part, Aggregate | Join) for part in parts) else (SPLIT, OFFSET)
+        )
+        node = replace(node, hidden=hidden)
     left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
-    right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys))
+    right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
     follow = following(node, (derive(node.left), derive(node.right)))
     return replace(node, left=left, right=right, follow=follow)
 

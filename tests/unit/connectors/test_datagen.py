@@ -15,7 +15,6 @@ from tidegate.connectors.datagen import (
     DatagenPlanner,
     DatagenReader,
     Orders,
-    generate,
     write_orders,
 )
 from tidegate.connectors.options import validate_options
@@ -69,7 +68,7 @@ def test_seeds_and_splits_differ_and_ids_do_not_repeat() -> None:
 
 def test_event_times_keep_to_the_disorder_but_for_the_late_share() -> None:
     orders = Orders(ORDERS, disorder_us=5_000_000, late_share=0.1)
-    times = generate(orders, 0, 0, 20_000, ENGINE).column("order_time").cast("int64").to_numpy()
+    times = orders.make(0, 0, 20_000, ENGINE).column("order_time").cast("int64").to_numpy()
     behind = orders.start_us + 1_000_000 * range(20_000)[0] - times[0]
     assert behind >= 0
     lag = [orders.start_us + 1_000_000 * number - int(time) for number, time in enumerate(times)]
@@ -117,5 +116,5 @@ def test_written_orders_are_the_table(tmp_path: Path) -> None:
 def test_what_it_cannot_make() -> None:
     with pytest.raises(OptionsError, match="cannot make values of column 'x' BLOB"):
         read(table((Column("x", "BLOB"),)), "datagen-0", 0, 1)
-    with pytest.raises(TrustError, match="unreadable datagen position"):
+    with pytest.raises(TrustError, match="unreadable position of generated rows"):
         read(table(), "datagen-0", 0, "x")
