@@ -14,7 +14,16 @@ from typing import Any
 from oracle.account import Counts, Judgement, LedgerRow, WatermarkOn, Where, judge
 from oracle.decode import Column, Table, Values, ended_lines, micros, value_at
 from oracle.jobs import DIRECTORY, NOW_US, Expected, write_splits
-from oracle.pairs import JoinQuery, Marks, On, Pair, PairQuery, UnionCount, UnionQuery
+from oracle.pairs import (
+    JoinQuery,
+    Marks,
+    On,
+    Pair,
+    PairQuery,
+    UnionCount,
+    UnionQuery,
+    VersionQuery,
+)
 from oracle.query import Output, Windows
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
 from oracle.vocabulary import PAYLOAD, PREDICATES, TIME_COLUMNS, TimeColumn, sql_type
@@ -30,6 +39,11 @@ def _same(name: str) -> On:
         return bool(left[name] == right[name])
 
     return same
+
+
+def _holds(left: Values, right: Values) -> bool | None:
+    del left, right
+    return True
 
 
 def _dearer(left: Values, right: Values) -> bool | None:
@@ -161,9 +175,13 @@ class _Draw:
         return f" WITH ({options}) FORMAT PLAIN ENCODE JSON"
 
     def _query(self, sides: tuple[str, str]) -> tuple[PairQuery, str]:
-        kind = self.rng.choice(["window join", "interval join", "interval join", "union"])
+        kind = self.rng.choice(
+            ["window join", "interval join", "interval join", "union", "versions"]
+        )
         if kind == "union":
             return self._union(sides)
+        if kind == "versions":
+            return self._versions(sides)
         windows = kind == "window join"
         return self._join(sides, windows and self.rng.random() < 0.8, windows)
 
@@ -222,6 +240,30 @@ class _Draw:
         filters = (wheres[0][1], wheres[1][1])
         query = JoinQuery(kind, time, sliding, lower, upper, is_on, select, filters)
         return query, f"SELECT {items}\nFROM {source}{emit}"
+
+    def _versions(self, sides: tuple[str, str]) -> tuple[VersionQuery, str]:
+        rng, time = self.rng, self.time.path
+        kind, wheres = rng.choice(["INNER", "LEFT"]), self._wheres()
+        key = rng.choice(["customer", "region"])
+        left, right = (
+            f"(SELECT * FROM {side}{where})" if where else side
+            for side, (where, _) in zip(sides, wheres, strict=True)
+        )
+        on, is_on = f"r.{key} = l.{key}", _holds
+        if rng.random() < 0.3:
+            on, is_on = f"{on} AND l.price > r.price", _dearer
+        type_of_key = next(column.type for column in PAYLOAD if column.name == key)
+        names = [("id", "BIGINT"), (key, type_of_key), (time, self.time.type)]
+        shown = [(side, name, type_) for side in "lr" for name, type_ in names]
+        items = ", ".join(f"{side}.{name} AS {side}_{name}" for side, name, _ in shown)
+        select = tuple(
+            (Column(f"{side}_{name}", type_), _of_side("lr".index(side), name))
+            for side, name, type_ in shown
+        )
+        filters = (wheres[0][1], wheres[1][1])
+        query = VersionQuery(kind, time, key, is_on, select, filters)
+        joined = f"{kind} JOIN {right} FOR SYSTEM_TIME AS OF l.{time} AS r ON {on}"
+        return query, f"SELECT {items}\nFROM {left} AS l\n{joined}"
 
     def _bounds(self, before: int, behind: int) -> list[str]:
         """``right - left`` from ``-before`` to ``behind`` seconds, in one of several spellings."""

@@ -180,4 +180,54 @@ class UnionCount:
         return Output(columns, output)
 
 
-PairQuery: TypeAlias = JoinQuery | UnionQuery | UnionCount
+@dataclass(frozen=True)
+class VersionQuery:
+    """``SELECT select FROM left kind JOIN right FOR SYSTEM_TIME AS OF left.time ON key AND on``.
+
+    Each left row with the last right row of its key that is not later, of equal times the last by
+    split and offset, if ``on`` holds for the two.
+    """
+
+    kind: str
+    time: str
+    key: str
+    on: On
+    select: PairSelect
+    wheres: tuple[Where | None, Where | None] = (None, None)
+
+    def run(self, lefts: Sequence[Row], rights: Sequence[Row], marks: Marks) -> Output:
+        """What the sink must hold."""
+        pairs = [
+            (dict(row.values), self._version(row, rights))
+            for row in self._side(lefts, 0)
+            if marks.bounded or (marks.right is not None and self._time(row) < marks.right)
+        ]
+        kept = [pair for pair in pairs if self.kind == "LEFT" or pair[1] is not None]
+        rows = [{column.name: value(pair) for column, value in self.select} for pair in kept]
+        return Output(tuple(column for column, _ in self.select), rows)
+
+    def _version(self, row: Row, rights: Sequence[Row]) -> Values | None:
+        key = row.values[self.key]
+        valid = [
+            other
+            for other in self._side(rights, 1)
+            if key is not None
+            and other.values[self.key] == key
+            and self._time(other) <= self._time(row)
+        ]
+        if not valid:
+            return None
+        last = max(valid, key=lambda other: (self._time(other), other.split, other.offset))
+        return dict(last.values) if self.on(row.values, last.values) is True else None
+
+    def _side(self, rows: Sequence[Row], side: int) -> list[Row]:
+        where = self.wheres[side]
+        return [row for row in rows if where is None or where(row.values) is True]
+
+    def _time(self, row: Row) -> int:
+        time = value_at(row.values, self.time)
+        assert isinstance(time, int)
+        return time
+
+
+PairQuery: TypeAlias = JoinQuery | UnionQuery | UnionCount | VersionQuery

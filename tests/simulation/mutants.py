@@ -22,6 +22,7 @@ from tidegate.executor import (
     judge,
     merge,
     over_rows,
+    temporal_join,
     time_queue,
     union,
     watermark_filter,
@@ -237,6 +238,26 @@ def over_rows_emits_at_the_watermark() -> AbstractContextManager[Any]:
     return patch.object(over_rows, "slices", _slices_with_the_bound)
 
 
+def temporal_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
+    """The temporal join takes versions at the watermark for known, though some may come."""
+    return patch.object(temporal_join, "slices", _slices_with_the_bound)
+
+
+@contextmanager
+def temporal_join_keeps_last_versions_only() -> Iterator[None]:
+    """The temporal join forgets all but the last version of each key, whatever rows may come."""
+    honest = temporal_join.TemporalJoin._forget
+
+    def forget(self: Any, bound: int) -> None:
+        honest(self, bound if bound == END else END - 1)
+
+    with (
+        patch.object(temporal_join, "SLACK_ROWS", 0),
+        patch.object(temporal_join.TemporalJoin, "_forget", forget),
+    ):
+        yield
+
+
 def _slices_with_the_bound(queues: Any, bound: int) -> Any:
     return time_queue.slices(queues, bound if bound == END else bound + 1)
 
@@ -310,5 +331,7 @@ MUTANTS = (
     Mutant(lead_does_not_hold_the_watermark, 60),
     Mutant(over_rows_keeps_a_row_less, 90),
     Mutant(running_calls_begin_anew, 60),
+    Mutant(temporal_join_emits_at_the_watermark, 200),
+    Mutant(temporal_join_keeps_last_versions_only, 200),
     Mutant(tally_counts_late_rows, 20),
 )

@@ -13,6 +13,7 @@ does not depend on the number of splits, over which a kind's events go round.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -39,6 +40,9 @@ FIRST_OF_ROUND: Final[Mapping[str, int]] = {"person": 0, "auction": 1, "bid": 4}
 ROUND: Final = sum(PER_ROUND.values())
 AUCTION_EVENTS_MAX: Final = 3333
 """An auction is open for as many steps at most."""
+_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+_DIGITS: Final = 10
+"""Of the largest number."""
 _ACTIVE_PERSONS: Final = 1000
 _OPEN_AUCTIONS: Final = 100
 
@@ -232,12 +236,32 @@ def check_nexmark(table: Table) -> None:
     """Raises OptionProblem for a column that events of the table's kind have not."""
     kind = nexmark_of(table).kind
     for column in table.columns:
-        if _plain(column) not in _VALUES[kind]:
+        if _plain(column) in _VALUES[kind]:
+            _check_type(column, _VALUES[kind][_plain(column)][1])
+        else:
             raise OptionProblem(
                 "nexmark.table.type",
                 f"a table of {kind}s has no column '{column.name}'",
                 hint=f"known: {', '.join(_VALUES[kind])}",
             )
+
+
+def _check_type(column: Column, sql: str) -> None:
+    if sql.startswith("time "):
+        wanted, fits = "TIMESTAMP or BIGINT", column.type.startswith("TIMESTAMP")
+        fits = fits or column.type == "BIGINT"
+    elif sql == "{0}":
+        wanted, fits = "BIGINT", column.type in ("INTEGER", "BIGINT", "DOUBLE", "VARCHAR")
+        match = _DECIMAL.fullmatch(column.type)
+        fits = fits or (match is not None and int(match[1]) - int(match[2]) >= _DIGITS)
+    else:
+        wanted, fits = "VARCHAR", column.type == "VARCHAR"
+    if not fits:
+        raise OptionProblem(
+            "nexmark.table.type",
+            f"column '{column.name}' cannot be {column.type}",
+            hint=f"declare it as {wanted}",
+        )
 
 
 def nexmark_of(table: Table) -> Nexmark:

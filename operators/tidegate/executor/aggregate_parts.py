@@ -130,9 +130,15 @@ class Maker:
             f"CAST({total} AS DOUBLE) / nullif({quoted(count.column.name)}, 0)",
         )
 
+    @property
+    def _value(self) -> str:
+        """The argument, with one zero: which of 0.0 and -0.0 comes first is chance."""
+        is_float = self.given in ("DOUBLE", "FLOAT")
+        return f"({self.argument} + CAST(0 AS {self.given}))" if is_float else self.argument
+
     def merged_again(self) -> Phases:
         function = self.call.function
-        part = self._part("value", self.given, f"{function}({self.argument})", f"{function}({{}})")
+        part = self._part("value", self.given, f"{function}({self._value})", f"{function}({{}})")
         return Phases((part,), quoted(part.column.name))
 
     def distinct(self) -> Phases:
@@ -170,7 +176,7 @@ class Maker:
         """The value of a function of all values, which it gets in ascending order."""
         call = self.call
         type_ = self.given if call.function in ("quantile_disc", "mode") else "DOUBLE"
-        value = f"CAST({self.argument} AS {type_})"
+        value = f"CAST({self._value} AS {type_})"
         part = self._list(f"list({value})", f"{type_}[]", f"{self.argument} IS NOT NULL")
         parameter = "" if call.parameter is None else f", {call.parameter}"
         listed = f"list_sort({quoted(part.column.name)})"
@@ -213,7 +219,7 @@ class Maker:
             condition += f" AND {quoted(self.call.where)}"
         return Part(
             Column(self.prefix + "values", f"{self.given}[]"),
-            f"list(DISTINCT {self.argument}) FILTER (WHERE {condition})",
+            f"list(DISTINCT {self._value}) FILTER (WHERE {condition})",
             f"list_distinct(flatten(list({column}) FILTER (WHERE {column} IS NOT NULL)))",
         )
 

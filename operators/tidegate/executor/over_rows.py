@@ -39,7 +39,7 @@ from tidegate.executor.pairing import chunks, held_back
 from tidegate.executor.time_queue import TimeQueue, slices
 from tidegate.plan.over import OverWindow, Reach
 from tidegate.plan.physical import OverRows as OverRowsNode
-from tidegate.state import StateTable, get_int, put_int
+from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
 SLACK_ROWS: Final = 1_024
@@ -163,6 +163,7 @@ class OverRows(Executor):
             added = kept
         if len(added):
             self._context.append(_LOG, data.take(added))
+            compact(self._context, _LOG, pa.concat_tables)
 
     def _latest(self, runs: list[pa.Table]) -> pa.Table:
         """What is carried, a row for each partition: the last one written."""
@@ -180,6 +181,7 @@ class OverRows(Executor):
             last = self._latest([*runs, last])
             self._carry.delete_bucket(_LOG)
         self._carry.append(_LOG, last)
+        compact(self._carry, _LOG, pa.concat_tables)
 
 
 def _query(over: OverWindow, reach: Reach, carried: dict[int, Running], has_carry: bool) -> str:

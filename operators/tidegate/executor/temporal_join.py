@@ -3,8 +3,8 @@
 Contract. Left: rows; right: versions, each valid from its time until that of the next one alike in
 the keys; both alike in the join's keys at one instance. A left row leaves in the epoch in which the
 right side's watermark has passed its time, for then all versions up to it are known: with the last
-one that is not later than it, of equal times the last by split and offset (S6). If there is none,
-or the join's condition does not hold, it leaves alone, or, of an inner join, not at all.
+one that is not later than it, of equal times the last by ``join.ties`` (S6). If there is none, or
+the join's condition does not hold, it leaves alone, or, of an inner join, not at all.
 
 Watermarks. With the watermarks L and R of the two times, what leaves later is at or above
 ``min(L, R)``: that is the watermark of the left time and, moved by their distance, of the columns
@@ -32,12 +32,16 @@ from tidegate.executor.time_queue import TimeQueue, divided, slices
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import TemporalJoin as TemporalJoinNode
 from tidegate.plan.nodes import quoted
-from tidegate.state import StateTable
-from tidegate.types import END, Barrier, Chunk, Message, Watermark
+from tidegate.state import StateTable, compact, get_int, put_int
+from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark
 
-SLACK_ROWS: Final = 65_536
+SLACK_ROWS: Final = 8_192
 """A log of fewer versions than twice what is needed and these is not written anew."""
 _LOG: Final = 0
+_ROWS: Final = "versions:rows"
+"""State value: how many versions the log has."""
+_NEEDED: Final = "versions:needed"
+"""State value: how many of them were needed when that was looked at last."""
 
 
 class TemporalJoin(Joining):
@@ -46,15 +50,14 @@ class TemporalJoin(Joining):
     def __init__(
         self, join: TemporalJoinNode, engine: Engine, state: Callable[[int], StateTable]
     ) -> None:
-        super().__init__(join, engine, ((), join.hidden))
+        hidden = tuple(tie for tie in join.ties if tie.startswith(HIDDEN_PREFIX))
+        super().__init__(join, engine, ((), hidden))
         self._engine = engine
         self._follow = join.follow
-        self._hidden = join.hidden
+        self._ties = join.ties
         self._waiting = TimeQueue(state(0), join.times[0])
         self._versions = state(1)
         self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        self._logged: int | None = None  # versions in the log, if it is known
-        self._needed = 0  # of these, when it was looked at last
 
     def keep(self, port: int, rows: pa.Table) -> None:
         self._new[port].append(rows)
@@ -70,9 +73,9 @@ class TemporalJoin(Joining):
             known, lefts = divided(lefts, self._join.times[0], right)
         for rows in lefts:
             self._waiting.add(rows)
-        versions = None
-        for tables in self._ready(known, right):
-            if versions is None:
+        versions: list[pa.Table] = []
+        for number, tables in enumerate(self._ready(known, right)):
+            if number == 0:
                 versions = self._versions.read(_LOG)
             yield from self._joined(tables, versions)
         self._waiting.persist()
@@ -99,7 +102,8 @@ class TemporalJoin(Joining):
             versions = versions.filter(pc.is_valid(versions.column(key)))
         if versions.num_rows:
             self._versions.append(_LOG, versions)
-            self._logged = None if self._logged is None else self._logged + versions.num_rows
+            compact(self._versions, _LOG, pa.concat_tables)
+            put_int(self._versions, _ROWS, get_int(self._versions, _ROWS, 0) + versions.num_rows)
 
     def _joined(self, tables: list[pa.Table], versions: list[pa.Table]) -> Iterator[Chunk]:
         rows = pa.concat_tables(tables)
@@ -128,7 +132,7 @@ class TemporalJoin(Joining):
     def _last_of(self, moment: str) -> str:
         """The last version of each key among those alike in ``moment``."""
         keys = [f"k{n}" for n in range(len(self._join.keys))]
-        order = ["t", *(f"s{n}" for n in range(len(self._hidden)))]
+        order = ["t", *(f"s{n}" for n in range(len(self._ties)))]
         by = ", ".join(f"{name} DESC" for name in order)
         return (
             "SELECT * FROM r_ QUALIFY row_number() OVER ("
@@ -139,7 +143,7 @@ class TemporalJoin(Joining):
         """The columns that decide: keys, time, what breaks ties, the row's number."""
         columns = {f"k{n}": rows.column(keys[side]) for n, keys in enumerate(self._join.keys)}
         if side == 1:
-            columns |= {f"s{n}": rows.column(name) for n, name in enumerate(self._hidden)}
+            columns |= {f"s{n}": rows.column(name) for n, name in enumerate(self._ties)}
         times, _ = event_times(rows.column(self._join.times[side]))
         return pa.table({**columns, "t": times, "i": np.arange(rows.num_rows)})
 
@@ -157,17 +161,16 @@ class TemporalJoin(Joining):
         """Drops the versions that no row at or above ``bound`` can have."""
         if bound == END:
             self._versions.delete_bucket(_LOG)
+            put_int(self._versions, _ROWS, 0)
             return
-        if self._logged is not None and self._logged <= 2 * self._needed + SLACK_ROWS:
+        needed_then = get_int(self._versions, _NEEDED, 0)
+        if get_int(self._versions, _ROWS, 0) <= 2 * needed_then + SLACK_ROWS:
             return
-        log = self._versions.read(_LOG)
-        if not log:
-            return
-        versions = pa.concat_tables(log)
+        versions = pa.concat_tables(self._versions.read(_LOG))
         sql = f"SELECT i FROM ({self._last_of(f'if(t <= {bound}, NULL, t)')}) ORDER BY i"
         needed = self._engine.query(sql, {"r_": self._narrow(versions, 1)}).column(0)
-        self._logged, self._needed = versions.num_rows, len(needed)
-        if 2 * self._needed < self._logged:
-            self._logged = self._needed
+        if 2 * len(needed) < versions.num_rows:
             self._versions.delete_bucket(_LOG)
             self._versions.append(_LOG, versions.take(needed))
+            put_int(self._versions, _ROWS, len(needed))
+        put_int(self._versions, _NEEDED, len(needed))

@@ -73,7 +73,7 @@ class CallReader:
         where = self._where(node.args.get("where"), span)
         if written in _COUNT_IF:
             where = self._counted(parts, where, span)
-        if _is_count_star(function, parts):
+        if written in _COUNT_IF or _is_count_star(written, parts):
             return Call("count", None, False, where, (), False, None, "BIGINT", "count(*)")
         if parts.within:
             self._turn(function, parts, span)
@@ -205,10 +205,10 @@ class CallReader:
             )
             for key in parts.order
         )
-        if function in PICKS and (len(keys) != 1 or keys[0].descending):
+        if function in PICKS and (len(keys) != 1 or keys[0].descending or keys[0].nulls_first):
             other = "last_value" if function == "first_value" else "first_value"
             raise UnsupportedError(
-                f"{function} orders by one ascending column",
+                f"{function} orders by one ascending column, NULLs last",
                 self._place(span),
                 hint=f"use {other} for the other end",
             )
@@ -255,8 +255,8 @@ def _written(node: exp.Anonymous) -> _Written:
     return _Written(arguments, distinct, order, within is not None)
 
 
-def _is_count_star(function: str, parts: _Written) -> bool:
-    if function != "count":
+def _is_count_star(written: str, parts: _Written) -> bool:
+    if written != "count" or parts.distinct:
         return False
     return not parts.arguments or (
         len(parts.arguments) == 1 and isinstance(parts.arguments[0], exp.Star)

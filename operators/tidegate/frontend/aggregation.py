@@ -109,7 +109,11 @@ class Aggregation:
                 self._add_window_key(WINDOW_END)
             else:
                 self._add_key(scalar)
-        self._absent = [self._absent_key(scalar) for scalar in absent]
+        self._absent = [
+            (tree, null)
+            for tree, null in (self._absent_key(scalar) for scalar in absent)
+            if tree.find(exp.Column)  # a constant stands for itself
+        ]
 
     @property
     def key_names(self) -> tuple[str, ...]:

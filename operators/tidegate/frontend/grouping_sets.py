@@ -20,7 +20,7 @@ _T = TypeVar("_T")
 
 
 def parse_group_by(cursor: Cursor) -> tuple[Keys, tuple[Keys, ...]]:
-    """All keys, and the keys of each grouping; no groupings where there is but one.
+    """All keys, and the keys of each grouping; no groupings where there is one, and it has keys.
 
     Raises BindError for more than `SETS_MAX` groupings.
     """
@@ -33,7 +33,8 @@ def parse_group_by(cursor: Cursor) -> tuple[Keys, tuple[Keys, ...]]:
         count *= len(part)
     _check(cursor, start, count)
     sets = tuple(_joined(combination) for combination in product(*parts))
-    return _joined(sets), sets if len(sets) > 1 else ()
+    keys = _joined(sets)
+    return keys, sets if len(sets) > 1 or not keys else ()
 
 
 def _check(cursor: Cursor, start: Span, count: int) -> None:

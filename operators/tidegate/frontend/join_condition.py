@@ -18,7 +18,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
-from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path
+from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path, plan_column
 from tidegate.frontend.scope import Field, Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Scalar
@@ -83,6 +83,7 @@ class JoinCondition:
 
     def equal(self, left: Field, right: Field, span: Span) -> None:
         """Adds a column of USING."""
+        self._span = self._span or span
         one, other = Column(left.column, left.type), Column(right.column, right.type)
         self._add_key(column_expr(one), column_expr(other), span)
         if self._are_marked(left.column, right.column):
@@ -96,8 +97,14 @@ class JoinCondition:
         keys = tuple(self._keys)
         return Join(schema, left, right, kind, keys, times, lower, upper, condition)
 
-    def temporal_join(self, kind: JoinKind, as_of: Scalar) -> TemporalJoin:
-        """The plan's node of a join with the versions that were valid at the time ``as_of``."""
+    def temporal_join(
+        self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
+    ) -> TemporalJoin:
+        """The plan's node of a join with the versions that were valid at the time ``as_of``.
+
+        Versions are those of ``key``, the right side's primary key, where it has one: other
+        equations are then about the version.
+        """
         place = self._source.position(as_of.span)
         if kind not in (JoinKind.INNER, JoinKind.LEFT):
             raise UnsupportedError(
@@ -120,9 +127,28 @@ class JoinCondition:
                 place,
                 hint="write ON left.key = right.key",
             )
+        if key:
+            self._keep(key, place)
         left, right, condition = self._parts(None)
         schema = (*left.schema, *right.schema)
         return TemporalJoin(schema, left, right, kind, tuple(self._keys), times, 0, 0, condition)
+
+    def _keep(self, key: tuple[str, ...], place: Position) -> None:
+        """Makes conditions of the equations that are not about ``key``."""
+        missing = [name for name in key if all(name != right for _, right in self._keys)]
+        if missing:
+            shown = " and ".join(self._shown(name) for name in missing)
+            raise BindError(
+                f"versions are those of the PRIMARY KEY, and ON does not say what {shown} is",
+                place,
+                hint=f"add an equation of {shown} to ON",
+            )
+        for left, right in self._keys:
+            if right not in key:
+                part = exp.EQ(this=plan_column(left), expression=plan_column(right))
+                self._rest.append(part)
+                self._texts[part] = f"{left} = {right}"
+        self._keys = [pair for pair in self._keys if pair[1] in key]
 
     def _time_as_of(self, as_of: Scalar, place: Position) -> str:
         found = moment(self._binder, self._binder.resolve(as_of))

@@ -42,14 +42,15 @@ class JoinPlanner:
             condition.equal(self._used(name, left), self._used(name, right), name.span)
         if syntax.condition is not None:
             condition.take(syntax.condition)
-        for part in list(further) if syntax.kind is JoinKind.INNER else ():
+        takes_more = syntax.kind is JoinKind.INNER and syntax.as_of is None
+        for part in list(further) if takes_more else ():
             if condition.is_of_both(part):
                 condition.take(part)
                 further = [other for other in further if other is not part]
         if syntax.as_of is None:
             node = condition.join(syntax.kind, self._source.position(syntax.span))
         else:
-            node = condition.temporal_join(syntax.kind, syntax.as_of)
+            node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
         if not syntax.kind.has_right:
             fields = fields[: len(left.fields)]
         fields = self._merged(fields, left, right, syntax)
@@ -107,4 +108,5 @@ def _renamed(relation: Relation, taken: list[str]) -> Relation:
         return relation
     columns = ((renamed[c.name], column_expr(c)) for c in relation.node.schema)
     fields = tuple(replace(known, column=renamed[known.column]) for known in relation.fields)
-    return replace(relation, node=project(relation.node, columns), fields=fields)
+    key = tuple(renamed[name] for name in relation.key)
+    return replace(relation, node=project(relation.node, columns), fields=fields, key=key)

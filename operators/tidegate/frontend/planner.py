@@ -94,16 +94,19 @@ class QueryPlanner:
         binder: Binder,
         env: Environment,
         top: bool,
-        absent: Sequence[Scalar] = (),
+        absent: Sequence[Scalar] | None = None,
     ) -> Relation:
-        """What SELECT gives of the rows of ``relation``, or of their groups, in its order."""
+        """What SELECT gives of the rows of ``relation``, or of their groups, in its order.
+
+        ``absent``: this is one of several groupings, without these keys.
+        """
         keys: tuple[str, ...] | None = None
-        if query.group_by or query.having or has_aggregate(query):
+        if _is_grouped(query) or absent is not None:
             window = group_window(self._source, query)
             if window is not None:
                 relation = self._relations.windows.grouped(relation, window)
                 binder = self._binder(relation)
-            node, bind, keys = self._grouped(binder, query, env, window, absent)
+            node, bind, keys = self._grouped(binder, query, env, window, absent or ())
             outputs = [self._computed(item, bind) for item in query.items]
         else:
             node, bind = relation.node, binder.bind
@@ -232,7 +235,13 @@ class QueryPlanner:
         scalars = [item.value for item in query.items if item.value is not None]
         scalars += [*conditions, *(item.value for item in query.order_by)]
         planner = OverPlanner(self._source, self._checker, query.windows)
-        is_grouped = query.group_by or query.having or has_aggregate(query)
+        is_grouped = _is_grouped(query)
+        if is_grouped and query.qualify is not None:
+            raise UnsupportedError(
+                "QUALIFY in a query with GROUP BY is not there yet",
+                self._source.position(query.qualify.span),
+                hint="put the groups into a query in FROM",
+            )
         names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
         over, columns = (relation, {}) if is_grouped else planner.planned(relation, scalars, names)
         for condition in conditions:
@@ -338,6 +347,10 @@ class QueryPlanner:
         """Binds names of ``relation``; ``over`` are the columns that hold calls with OVER."""
         scope = Scope(self._source, relation, self._checker)
         return Binder(self._source, scope, self._checker, over=over)
+
+
+def _is_grouped(query: Query) -> bool:
+    return bool(query.group_by or query.sets or query.having or has_aggregate(query))
 
 
 def _parts(whole: Scalar) -> list[Scalar]:

@@ -95,7 +95,9 @@ class RelationPlanner:
         a comma between them have no others.
         """
         if isinstance(syntax.left, JoinRef):
-            left, conditions = self.joined(syntax.left, env, conditions)
+            passed = [] if syntax.kind.keeps_right else conditions  # rows that it adds meet WHERE
+            left, rest = self.joined(syntax.left, env, passed)
+            conditions = conditions if syntax.kind.keeps_right else rest
         else:
             left = self.plan(syntax.left, env)
         right = self.plan(syntax.right, env)

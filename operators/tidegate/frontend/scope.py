@@ -37,7 +37,7 @@ class Relation:
 
     ``final``: its rows come from windows in Flink's form, whose groups are emitted when they close
     without a word about it. ``before``: time columns, each with the column that holds the watermark
-    before the row, where a query asks for it.
+    before the row, where a query asks for it. ``key``: the columns of a table's primary key.
     """
 
     node: Node
@@ -45,6 +45,7 @@ class Relation:
     alias: str = ""
     final: bool = False
     before: tuple[tuple[str, str], ...] = ()
+    key: tuple[str, ...] = ()
 
     def named(self, alias: Name | None) -> Relation:
         return self if alias is None else self.called(alias.text)

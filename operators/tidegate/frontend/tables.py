@@ -15,7 +15,7 @@ from tidegate.frontend.defaults import is_aligned
 from tidegate.frontend.functions import SYSTEM_ROWTIME, SYSTEM_WATERMARK, call, calls
 from tidegate.frontend.layout import Layout, connector_of, has_rowtime, source_layout
 from tidegate.frontend.scalar import Binder, plan_column
-from tidegate.frontend.scope import Field, Relation, Scope, unused
+from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import ROWTIME, CreateTable, Name, Option, Scalar, WatermarkDef
 from tidegate.frontend.times import UNIT_OPTION, UNITS_US
@@ -55,7 +55,13 @@ class TablePlanner:
         """The table as a source."""
         key = entry.name.text.lower()
         if key not in self._read:
-            self._read[key] = self._planned(entry)
+            relation = self._planned(entry)
+            columns = tuple(
+                known.column
+                for known in relation.visible
+                if any(matches(name, known.name) for name in entry.keys)
+            )
+            self._read[key] = replace(relation, key=columns)
         return self._read[key]
 
     def forget(self, entry: CreateTable) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tidegate.plan import joins, nodes, physical
+from tidegate.plan.aggregate_types import LISTS, SORTED
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
 from tidegate.plan.over import OverWindow, Reach
@@ -115,6 +116,8 @@ class _Part:
                 for call in node.aggregate.calls:
                     if call.distinct:
                         yield f"state: in each, the distinct values of {call.argument}"
+                    elif call.function in LISTS | SORTED:
+                        yield f"state: in each, all values of {call.argument}"
             case physical.SessionRows():
                 yield "state: the rows of sessions that are not over"
             case joins.Join():

@@ -95,11 +95,11 @@ class TemporalJoin(Join):
     """Each row of ``left`` with the row of ``right`` that was valid at its time.
 
     A row of ``right`` is a *version* of what ``keys`` say, valid from its time until that of the
-    next one. ``kind`` is INNER or LEFT; the bounds are not used. ``hidden``, filled in by lowering,
-    are the hidden columns that order versions of one time.
+    next one. ``kind`` is INNER or LEFT; the bounds are not used. ``ties``, filled in by lowering,
+    are the columns of ``right``, hidden ones too, that order versions of one time.
     """
 
-    hidden: tuple[str, ...] = ()
+    ties: tuple[str, ...] = ()
 
     @property
     def at_one_time(self) -> bool:

@@ -161,11 +161,13 @@ def _sent(
 def _lower_join(node: Join, pushdown: bool) -> Node:
     hidden: tuple[str, ...] = ()
     if isinstance(node, TemporalJoin):
-        parts = node.right.walk()
-        hidden = (
-            () if any(isinstance(part, Aggregate | Join) for part in parts) else (SPLIT, OFFSET)
-        )
-        node = replace(node, hidden=hidden)
+        parts = list(node.right.walk())
+        if not any(isinstance(part, Aggregate | Join) for part in parts):
+            hidden = (SPLIT, OFFSET)
+        ties = hidden
+        if not all(isinstance(part, Scan | WatermarkFilter | Project | Filter) for part in parts):
+            ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
+        node = replace(node, ties=ties)
     left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
     right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
     follow = following(node, (derive(node.left), derive(node.right)))

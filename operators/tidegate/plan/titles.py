@@ -132,7 +132,10 @@ def _column(name: str, expr: nodes.Expr) -> str:
 def _call(call: nodes.AggregateCall) -> str:
     distinct = "DISTINCT " if call.distinct else ""
     where = f" FILTER {call.where}" if call.where else ""
-    return f"{call.function}({distinct}{call.argument or '*'}){where} AS {call.output.name}"
+    given = ", ".join(filter(None, (call.argument or "*", call.parameter)))
+    keys = (key.column + " DESC" * key.descending for key in call.order)
+    order = f" order by {', '.join(keys)}" if call.order else ""
+    return f"{call.function}({distinct}{given}{order}){where} AS {call.output.name}"
 
 
 def _order(node: nodes.Sort) -> str:

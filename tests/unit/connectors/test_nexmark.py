@@ -136,6 +136,9 @@ def test_columns_that_are_not_there() -> None:
     check_nexmark(table("bid"))
     with pytest.raises(OptionProblem, match="a table of bids has no column 'seller'"):
         check_nexmark(table("bid", (Column("seller", "BIGINT"),)))
+    for name, type_ in (("url", "BIGINT"), ("price", "DECIMAL(5,2)"), ("date_time", "VARCHAR")):
+        with pytest.raises(OptionProblem, match=f"column '{name}' cannot be"):
+            check_nexmark(table("bid", (Column(name, type_),)))
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,16 @@ def test_rows_of_one_place_are_picked_by_their_value() -> None:
     check("BIGINT", rows, of("last_value", order=BY_O), [7])
 
 
+@pytest.mark.parametrize("function", ["min", "max", "mode", "quantile_disc", "array_agg"])
+def test_there_is_one_zero(function: str) -> None:
+    more = {"distinct": True} if function == "array_agg" else {}
+    given = of(function, "DOUBLE", parameter="0.5" if function == "quantile_disc" else None, **more)
+    for values in (("0.0", "-0.0"), ("-0.0", "0.0")):
+        rows = "; ".join(f"1 {value} true 1 a {place}" for place, value in enumerate(values))
+        (found,) = results(aggregate(COLUMNS, given), TEXT.chunk(rows).data, 2)
+        assert str(found) == ("[0.0]" if function == "array_agg" else "0.0")
+
+
 def test_doubles_beyond_the_range_do_not_end_the_job() -> None:
     rows = "1 1e308 true 1 a 0; 1 -1e308 true 1 a 1; 1 1e308 true 1 a 2; 2 1.0 true 1 a 3"
     check("DOUBLE", rows, of("median", "DOUBLE"), [1e308, 1.0])

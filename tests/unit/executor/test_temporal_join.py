@@ -17,9 +17,8 @@ def node(kind: JoinKind = JoinKind.LEFT, condition: Expr | None = None) -> Node:
     left, right = leaf(LEFT), leaf(RIGHT)
     schema = (*left.schema, *right.schema)
     follow = (("t", 0, 0),)
-    return Node(
-        schema, left, right, kind, (("k", "q"),), ("t", "u"), 0, 0, condition, follow
-    )  # fmt: skip
+    keys, times = (("k", "q"),), ("t", "u")
+    return Node(schema, left, right, kind, keys, times, 0, 0, condition, follow, ("w",))
 
 
 def joining(join: Node | None = None, state: States | None = None) -> Said:
@@ -101,6 +100,26 @@ def test_versions_that_none_can_have_are_dropped(monkeypatch: pytest.MonkeyPatch
         assert state.rows[1] <= 10
     join(*until("end finished", "end finished", 99))
     assert state.rows == (0, 0)
+
+
+def test_of_equal_times_the_last_by_the_ties() -> None:
+    for versions in ("1| chunk: a 5 1; a 5 2", "1| chunk: a 5 2; a 5 1"):
+        assert joining().rows("0| chunk: a 6 1", versions, *until(9, 9, 1)) == ["a 6 1 a 5 2"]
+
+
+def test_the_log_of_versions_does_not_grow_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under Spark an executor lives for an epoch: what it must know is in state."""
+    monkeypatch.setattr(temporal_join, "SLACK_ROWS", 100)
+    state = States()
+    for epoch in range(300):
+        join = joining(state=state)
+        join(f"1| chunk: k{epoch % 7} {epoch} {epoch}", *until(epoch, epoch, epoch))
+        assert len(state(1).read(0)) <= 20
+        assert state.rows[1] <= 120
+    found = joining(state=state).rows(
+        "0| chunk: k1 300 1", *until("end finished", "end finished", 999)
+    )
+    assert found == ["k1 300 1 k1 295 295"]
 
 
 def test_all_at_once_is_joined_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
