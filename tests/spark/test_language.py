@@ -15,12 +15,12 @@ import pytest
 from oracle.jobs import JobSpec, diff_job, expected, random_job, write
 from oracle.over import OverQuery
 from oracle.pair_jobs import PairSpec, random_pair_job
-from oracle.pairs import JoinQuery, UnionCount, UnionQuery
+from oracle.pairs import JoinQuery, UnionCount, UnionQuery, VersionQuery
 from spark.orders import ledger_of, outputs_of
 from spark.processes import Commands
 
 ROWS_MAX = 400
-_PAIRS = (2, 10, 29)
+_PAIRS = (2, 10, 13, 29)
 _SINGLE = (3, 10)
 
 
@@ -48,13 +48,13 @@ def test_the_jobs_have_every_operator() -> None:
                 if isinstance(query, JoinQuery):
                     found.add(f"join of {'windows' if query.windows else 'times'}")
                     found.add(query.kind)
-                found |= {type(query)} & {UnionCount, UnionQuery}
+                found |= {type(query)} & {UnionCount, UnionQuery, VersionQuery}
         else:
             for account in spec.accounts:
                 for _, single in account.queries:
                     if isinstance(single, OverQuery):
                         found.add(f"over {'windows' if single.windows else 'times'}")
-    assert found >= {"join of windows", "join of times", UnionCount, UnionQuery}
+    assert found >= {"join of windows", "join of times", UnionCount, UnionQuery, VersionQuery}
     assert found >= {"over windows", "over times", "INNER", "LEFT", "RIGHT", "FULL", "ANTI"}
 
 
