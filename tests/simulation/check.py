@@ -66,8 +66,23 @@ class Failure:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """One run of a seed's job."""
+
+    job: Job
+    shape: Shape
+    run: SimulatedRun
+
+
 def check_seed(seed: int) -> Failure | None:
     """None when the seed's job gives what the oracle says."""
+    return judged(seed)[0]
+
+
+def judged(seed: int) -> tuple[Failure | None, list[Ran]]:
+    """As `check_seed`, with the runs of the seed's job."""
+    runs: list[Ran] = []
     shape = Shape.draw(Random(seed))
     spec, wanted = _drawn(seed, shape)
     with tempfile.TemporaryDirectory(prefix="tidegate-sim-") as directory:
@@ -79,13 +94,13 @@ def check_seed(seed: int) -> Failure | None:
         choices = [str(shape)]
         try:
             job = compile_sql(file.read_text("utf-8"), str(file), {})
-            difference = _check(wanted, job, shape, seed, choices)
+            difference = _check(wanted, job, shape, seed, choices, runs)
         except Exception:
             difference = traceback.format_exc()
         if difference:
             sql = file.read_text("utf-8")
-            return Failure(seed, "\n".join(choices), sql, difference)
-    return None
+            return Failure(seed, "\n".join(choices), sql, difference), runs
+    return None, runs
 
 
 def _drawn(seed: int, shape: Shape) -> tuple[JobSpec | PairSpec, Expected]:
@@ -97,14 +112,18 @@ def _drawn(seed: int, shape: Shape) -> tuple[JobSpec | PairSpec, Expected]:
     return spec, expected(spec)
 
 
-def _check(wanted: Expected, job: Job, shape: Shape, seed: int, choices: list[str]) -> str:
-    """What is wrong with the seed's runs; notes in ``choices`` how they went."""
+def _check(
+    wanted: Expected, job: Job, shape: Shape, seed: int, choices: list[str], runs: list[Ran]
+) -> str:
+    """What is wrong with the seed's runs; notes in ``choices`` and ``runs`` how they went."""
     run = _run(job, shape, seed, choices)
+    runs.append(Ran(job, shape, run))
     difference = diff_job(wanted, run.outputs, ledger_of(run), run.total)
     if difference or seed % PAIRED:
         return difference
     other_shape = replace(Shape.draw(Random(seed + _OTHER_WORLD)), rows_max=shape.rows_max)
     other = _run(job, other_shape, seed + _OTHER_WORLD, choices)
+    runs.append(Ran(job, other_shape, other))
     difference = diff_runs(wanted, run, other)
     return f"two worlds, two results (S6): {difference}" if difference else ""
 

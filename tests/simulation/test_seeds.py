@@ -6,7 +6,7 @@ import pytest
 
 from simulation.check import check_seed
 
-SEEDS = 120
+SEEDS = 150
 BATCH = 10
 
 

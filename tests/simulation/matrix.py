@@ -1,0 +1,154 @@
+"""How often which operator was run in which world, and found to give what the oracle says.
+
+    PYTHONPATH=operators:tests python -m simulation.matrix [--seeds N] [--jobs N]
+
+writes docs/conformance.md. Every cell counts runs of random jobs that have the operator; a seed
+that fails ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Final
+
+from simulation.check import Ran, judged
+from tidegate.plan.joins import Join, TemporalJoin, Union
+from tidegate.plan.nodes import (
+    Aggregate,
+    Cumulate,
+    Filter,
+    Hop,
+    Job,
+    Node,
+    Session,
+    Sort,
+    Tumble,
+    WatermarkFilter,
+)
+from tidegate.plan.over import OverWindow
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
+BATCH: Final = 20
+EPOCHS: Final = ("1 to 3", "7 to 20", "100", "all")
+VNODES: Final = (1, 2, 3, 5)
+COLUMNS: Final = (
+    "runs",
+    *(f"epochs of {rows} rows" for rows in EPOCHS),
+    *(f"{count} vnode{'s' * (count > 1)}" for count in VNODES),
+    "filter behind an exchange",
+    "actors made anew",
+    "crashes",
+    "late rows",
+)
+"""What is counted of each operator."""
+
+
+def operators(job: Job) -> set[str]:
+    """The operators of a job, as users call them."""
+    return {name for sink in job.sinks for node in sink.walk() if (name := _name(node))}
+
+
+def _name(node: Node) -> str:
+    match node:
+        case WatermarkFilter():
+            return "WATERMARK FOR"
+        case Filter():
+            return "WHERE"
+        case Tumble() | Hop() | Cumulate() | Session():
+            return type(node).__name__.upper()
+        case Aggregate():
+            return "GROUP BY"
+        case Sort():
+            return "ORDER BY"
+        case TemporalJoin():
+            return f"temporal {node.kind} JOIN"
+        case Join():
+            return f"{'window' if node.at_one_time else 'interval'} {node.kind} JOIN"
+        case Union():
+            return "UNION ALL"
+        case OverWindow():
+            return "OVER whole windows" if node.by_partition else "OVER in the order of time"
+    return ""
+
+
+def cells(ran: Ran) -> Iterator[tuple[str, str]]:
+    """What one run adds: (operator, column)."""
+    run, rows_max = ran.run, ran.run.choices.rows_max
+    size = 3 if rows_max is None else (rows_max > 3) + (rows_max > 20)
+    columns = ["runs", f"epochs of {EPOCHS[size]} rows"]
+    columns.append(f"{ran.shape.vnodes} vnode{'s' * (ran.shape.vnodes > 1)}")
+    columns += ["filter behind an exchange"] * (not ran.shape.pushdown)
+    columns += ["actors made anew"] * (not run.choices.actors_live_on)
+    columns += ["crashes"] * (run.crashes > 0)
+    columns += ["late rows"] * (run.total.late > 0)
+    return ((operator, column) for operator in operators(ran.job) for column in columns)
+
+
+def counted(seeds: Sequence[int]) -> Counter[tuple[str, str]]:
+    """The cells of ``seeds``. Raises AssertionError when one fails."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for seed in seeds:
+        failure, runs = judged(seed)
+        assert failure is None, str(failure)
+        for ran in runs:
+            counts.update(cells(ran))
+    return counts
+
+
+def page(counts: Counter[tuple[str, str]], seeds: int, on_spark: Iterable[str]) -> str:
+    """The document."""
+    names = sorted({operator for operator, _ in counts}, key=str.lower)
+    header = ["operator", *COLUMNS, "on Spark"]
+    lines = [f"| {' | '.join(header)} |", f"|{'---|' * len(header)}"]
+    spark = set(on_spark)
+    for name in names:
+        cells_of = [f"{counts[name, column]:,}" for column in COLUMNS]
+        lines.append(f"| {' | '.join([name, *cells_of, 'yes' if name in spark else 'no'])} |")
+    return _TEXT.format(seeds=f"{seeds:,}", table="\n".join(lines))
+
+
+_TEXT: Final = """# Conformance
+
+What has been run, and gave to the last row what the oracle says: output, ledger and counts. The
+oracle (`tests/oracle`) is plain Python that goes row by row over the whole input and shares no
+code with the executors. Every number counts runs of random jobs that have the operator, of
+{seeds} seeds in the simulator (`make sim`), which runs the same actors as Spark; each run has
+its own data, in several splits, out of order, with late, malformed, undated and far-future
+rows, and its own size of epochs, parallelism, order of messages and crashes. Every eighth job
+is run twice, in two worlds, and must give the same in both (S6). *On Spark*: `tests/spark` runs
+the operator there too, through a kill.
+
+{table}
+
+All of them emit on window close, or rows that are final at once: results that change are not there
+yet. Written by `PYTHONPATH=operators:tests python -m simulation.matrix`.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the seeds and writes the page."""
+    from simulation.on_spark import operators_on_spark
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=2000)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args(arguments)
+    counts: Counter[tuple[str, str]] = Counter()
+    batches = [range(at, min(at + BATCH, options.seeds)) for at in range(0, options.seeds, BATCH)]
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        for done, part in enumerate(pool.map(counted, batches), 1):
+            counts += part
+            print(f"{done} of {len(batches)} batches", file=sys.stderr)
+    PAGE.write_text(page(counts, options.seeds, operators_on_spark()), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

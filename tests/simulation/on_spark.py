@@ -1,0 +1,22 @@
+"""The operators of the random jobs that `tests/spark/test_language.py` runs on Spark."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from oracle.jobs import JobSpec, write
+from simulation.matrix import operators
+from spark.test_language import SPECS
+from tidegate.frontend import compile as compile_sql
+
+
+def operators_on_spark() -> set[str]:
+    """The names of `matrix.operators`."""
+    found: set[str] = set()
+    for spec in SPECS.values():
+        with tempfile.TemporaryDirectory() as directory:
+            folder = Path(directory)
+            file = write(spec, folder) if isinstance(spec, JobSpec) else spec.write(folder)
+            found |= operators(compile_sql(file.read_text("utf-8"), str(file), {}))
+    return found
