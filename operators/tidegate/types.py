@@ -216,18 +216,24 @@ def is_closed(window_end: int, watermark: int | None) -> bool:
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
+def decimal_digits(type_: str) -> tuple[int, int] | None:
+    """How many digits a DECIMAL type has, and how many of them behind the point; else None."""
+    match = _DECIMAL.fullmatch(type_)
+    return (int(match[1]), int(match[2])) if match else None
+
+
 def decimal_scale(type_: str) -> int | None:
     """The scale of a DECIMAL type, None for another type."""
-    match = _DECIMAL.fullmatch(type_)
-    return int(match[2]) if match else None
+    digits = decimal_digits(type_)
+    return digits[1] if digits else None
 
 
 def is_event_time_type(type_: str) -> bool:
     """S12: which types may carry a watermark."""
     if type_ in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BIGINT"):
         return True
-    match = _DECIMAL.fullmatch(type_)
-    return match is not None and int(match[1]) <= 18
+    digits = decimal_digits(type_)
+    return digits is not None and digits[0] <= 18
 
 
 def event_time_sql(sql: str, type_: str) -> str:

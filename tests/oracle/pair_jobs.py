@@ -20,6 +20,7 @@ from oracle.pairs import (
     On,
     Pair,
     PairQuery,
+    PairSelect,
     UnionCount,
     UnionQuery,
     VersionQuery,
@@ -224,14 +225,7 @@ class _Draw:
         names = [("id", "BIGINT"), ("customer", "VARCHAR"), (time, self.time.type)]
         if windows:
             names += [("window_start", self.time.type), ("window_end", self.time.type)]
-        shown = [(side, name, type_) for side in "lr" for name, type_ in names]
-        if kind in ("SEMI", "ANTI"):
-            shown = [each for each in shown if each[0] == "l"]
-        items = ", ".join(f"{side}.{name} AS {side}_{name}" for side, name, _ in shown)
-        select = tuple(
-            (Column(f"{side}_{name}", type_), _of_side("lr".index(side), name))
-            for side, name, type_ in shown
-        )
+        items, select = _shown("l" if kind in ("SEMI", "ANTI") else "lr", names)
         emit = "\nEMIT ON WINDOW CLOSE" if rng.random() < 0.5 else ""
 
         def is_on(left: Values, right: Values) -> bool:
@@ -254,12 +248,7 @@ class _Draw:
             on, is_on = f"{on} AND l.price > r.price", _dearer
         type_of_key = next(column.type for column in PAYLOAD if column.name == key)
         names = [("id", "BIGINT"), (key, type_of_key), (time, self.time.type)]
-        shown = [(side, name, type_) for side in "lr" for name, type_ in names]
-        items = ", ".join(f"{side}.{name} AS {side}_{name}" for side, name, _ in shown)
-        select = tuple(
-            (Column(f"{side}_{name}", type_), _of_side("lr".index(side), name))
-            for side, name, type_ in shown
-        )
+        items, select = _shown("lr", names)
         filters = (wheres[0][1], wheres[1][1])
         query = VersionQuery(kind, time, key, is_on, select, filters)
         joined = f"{kind} JOIN {right} FOR SYSTEM_TIME AS OF l.{time} AS r ON {on}"
@@ -325,6 +314,17 @@ class _Draw:
             f"SELECT window_start, window_end, {aggregates} AS first_id\nFROM {window}\n"
             "GROUP BY window_start, window_end\nEMIT ON WINDOW CLOSE"
         )
+
+
+def _shown(sides: str, names: Sequence[tuple[str, str]]) -> tuple[str, PairSelect]:
+    """The columns ``names`` of each side: the text of SELECT, and what it gives."""
+    shown = [(side, name, type_) for side in sides for name, type_ in names]
+    items = ", ".join(f"{side}.{name} AS {side}_{name}" for side, name, _ in shown)
+    select = tuple(
+        (Column(f"{side}_{name}", type_), _of_side("lr".index(side), name))
+        for side, name, type_ in shown
+    )
+    return items, select
 
 
 def _of_side(side: int, name: str) -> Any:

@@ -9,6 +9,7 @@ type.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from tidegate.connectors.generated import (
     GeneratedReader,
     Numbers,
     behind_us,
+    made,
     random_words,
     rows_of_split,
 )
@@ -28,7 +30,7 @@ from tidegate.connectors.json_encode import encode
 from tidegate.connectors.options import DatagenOptions, parsed
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
-from tidegate.plan.nodes import Table, quoted
+from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema
 
 ORDERS: Final[Schema] = (
@@ -59,13 +61,11 @@ class Orders:
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         numbers = np.arange(begin, end, dtype=np.int64)
-        raw: dict[str, pa.Array] = {}
-        casts = []
-        for index, column in enumerate(self.columns):
-            raw[f"r{index}"] = pa.array(self._values(split, column, numbers))
-            casts.append(f"{_cast(column, f'r{index}')} AS {quoted(column.name)}")
-        result = engine.query(f"SELECT {', '.join(casts)} FROM input", {"input": pa.table(raw)})
-        return result.combine_chunks()
+        raw = [
+            (self._values(split, column, numbers), partial(_cast, column))
+            for column in self.columns
+        ]
+        return made(self.columns, raw, engine)
 
     def _values(self, split: int, column: Column, numbers: Numbers) -> Numbers:
         """What `_cast` makes the column of."""

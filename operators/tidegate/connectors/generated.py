@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from tidegate.connectors.json_encode import encode_lines
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import TrustError
 from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import quoted
 from tidegate.types import OFFSET, RECORD, Schema
 
 CHUNK_ROWS: Final = 65_536
@@ -89,6 +90,17 @@ def behind_us(
     reach = np.uint64(2 * disorder_us + 1_000_000)
     more = random_words(seed, split, "lateness", numbers) % reach + np.uint64(disorder_us + 1)
     return np.where(late, more, back).astype(np.int64)
+
+
+def made(
+    columns: Schema, raw: Sequence[tuple[Numbers, Callable[[str], str]]], engine: Engine
+) -> pa.Table:
+    """A table of ``columns``: of each, its numbers, and SQL that makes its values of them."""
+    numbers = {f"r{place}": pa.array(each) for place, (each, _) in enumerate(raw)}
+    values = (sql(f"r{place}") for place, (_, sql) in enumerate(raw))
+    selected = [f"{value} AS {quoted(c.name)}" for value, c in zip(values, columns, strict=True)]
+    sql = f"SELECT {', '.join(selected)} FROM input"
+    return engine.query(sql, {"input": pa.table(numbers)}).combine_chunks()
 
 
 class GeneratedPlanner:

@@ -13,9 +13,9 @@ does not depend on the number of splits, over which a kind's events go round.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -26,12 +26,13 @@ from tidegate.connectors.generated import (
     GeneratedReader,
     Numbers,
     behind_us,
+    made,
     random_words,
 )
 from tidegate.connectors.options import NexmarkOptions, OptionProblem, parsed
 from tidegate.executor.engine import Engine
-from tidegate.plan.nodes import Table, quoted
-from tidegate.types import Column, Schema
+from tidegate.plan.nodes import Table
+from tidegate.types import Column, Schema, decimal_digits
 
 FIRST_ID: Final = 1000
 """Of persons and of auctions."""
@@ -40,7 +41,6 @@ FIRST_OF_ROUND: Final[Mapping[str, int]] = {"person": 0, "auction": 1, "bid": 4}
 ROUND: Final = sum(PER_ROUND.values())
 AUCTION_EVENTS_MAX: Final = 3333
 """An auction is open for as many steps at most."""
-_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _DIGITS: Final = 10
 """Of the largest number."""
 _ACTIVE_PERSONS: Final = 1000
@@ -83,14 +83,11 @@ class Nexmark:
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         events = _Events(self, np.arange(begin, end, dtype=np.int64) * self.splits + split)
         values = _VALUES[self.kind]
-        raw: dict[str, pa.Array] = {}
-        selected = []
-        for index, column in enumerate(self.columns):
+        raw = []
+        for column in self.columns:
             numbers, sql = values[_plain(column)]
-            raw[f"r{index}"] = pa.array(numbers(events))
-            selected.append(f"{_cast(column, sql.format(f'r{index}'))} AS {quoted(column.name)}")
-        result = engine.query(f"SELECT {', '.join(selected)} FROM input", {"input": pa.table(raw)})
-        return result.combine_chunks()
+            raw.append((numbers(events), partial(_cast, column, sql)))
+        return made(self.columns, raw, engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +214,9 @@ _VALUES: Final[Mapping[str, Mapping[str, _Value]]] = {
 """By kind and name: what a column is made of, and SQL that makes it; ``time`` marks a time."""
 
 
-def _cast(column: Column, sql: str) -> str:
-    """``sql`` as a value of the column's type; a time in a BIGINT is in milliseconds."""
+def _cast(column: Column, sql: str, number: str) -> str:
+    """``sql`` of ``number`` as a value of the column's type; a time in a BIGINT is in ms."""
+    sql = sql.format(number)
     raw = sql.removeprefix("time ")
     if raw != sql:
         if column.type == "BIGINT":
@@ -252,8 +250,8 @@ def _check_type(column: Column, sql: str) -> None:
         fits = fits or column.type == "BIGINT"
     elif sql == "{0}":
         wanted, fits = "BIGINT", column.type in ("INTEGER", "BIGINT", "DOUBLE", "VARCHAR")
-        match = _DECIMAL.fullmatch(column.type)
-        fits = fits or (match is not None and int(match[1]) - int(match[2]) >= _DIGITS)
+        digits = decimal_digits(column.type)
+        fits = fits or (digits is not None and digits[0] - digits[1] >= _DIGITS)
     else:
         wanted, fits = "VARCHAR", column.type == "VARCHAR"
     if not fits:

@@ -60,8 +60,8 @@ class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
     split: Literal["directory", "file"] = Field("directory", alias="source.split")
 
 
-class DatagenOptions(SourceOptions):
-    """Seeded orders. ``rows`` are of all splits together; None: without end."""
+class GeneratedOptions(SourceOptions):
+    """Rows made from a seed. ``rows`` are of all splits together; None: without end."""
 
     rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
     splits: int = Field(1, ge=1, le=1024)
@@ -69,6 +69,11 @@ class DatagenOptions(SourceOptions):
     disorder_us: Duration = Field(0, alias="disorder")
     late_share: float = Field(0.0, ge=0.0, le=1.0, alias="late-share")
     start_us: Timestamp = Field(1_767_225_600_000_000, alias="start")  # 2026-01-01
+
+
+class DatagenOptions(GeneratedOptions):
+    """Seeded orders."""
+
     step_us: Annotated[Duration, Field(gt=0)] = Field(1_000_000, alias="step")
     rows_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="rows-per-second")
     customers: int = Field(1000, ge=1)
@@ -78,7 +83,7 @@ def _lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-class NexmarkOptions(SourceOptions):
+class NexmarkOptions(GeneratedOptions):
     """One kind of the events of an auction house.
 
     ``rows`` are of this kind, ``events`` of all kinds; neither: without end. ``step_us`` lies
@@ -88,13 +93,7 @@ class NexmarkOptions(SourceOptions):
     kind: Annotated[Literal["person", "auction", "bid"], BeforeValidator(_lower)] = Field(
         alias="nexmark.table.type"
     )
-    rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
     events: Annotated[int, Field(ge=0)] | None = Field(None, alias="nexmark.event.num")
-    splits: int = Field(1, ge=1, le=1024)
-    seed: int = Field(0, ge=0, lt=2**63)
-    disorder_us: Duration = Field(0, alias="disorder")
-    late_share: float = Field(0.0, ge=0.0, le=1.0, alias="late-share")
-    start_us: Timestamp = Field(1_767_225_600_000_000, alias="start")
     step_us: Annotated[Duration, Field(gt=0)] = Field(1_000, alias="step")
     events_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="events-per-second")
 

@@ -24,14 +24,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.executor.base import least
-from tidegate.executor.columns import event_times
+from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.joining import Joining
 from tidegate.executor.pairing import beside, chunks, held_back
 from tidegate.executor.time_queue import TimeQueue, divided, slices
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import TemporalJoin as TemporalJoinNode
-from tidegate.plan.nodes import quoted
 from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark
 
@@ -40,6 +39,7 @@ SLACK_ROWS: Final = 8_192
 _LOG: Final = 0
 _ROWS: Final = "versions:rows"
 """State value: how many versions the log has."""
+_NUMBER: Final = f"{HIDDEN_PREFIX}number"
 _NEEDED: Final = "versions:needed"
 """State value: how many of them were needed when that was looked at last."""
 
@@ -67,14 +67,12 @@ class TemporalJoin(Joining):
         self._add_versions()
         lefts = list(self._new[0])
         self._new[0].clear()
-        if right is None:
-            known: list[pa.Table] = []
-        else:
-            known, lefts = divided(lefts, self._join.times[0], right)
-        for rows in lefts:
+        passed = INT64_MIN if right is None else right
+        known, unknown = divided(lefts, self._join.times[0], passed)
+        for rows in unknown:
             self._waiting.add(rows)
         versions: list[pa.Table] = []
-        for number, tables in enumerate(self._ready(known, right)):
+        for number, tables in enumerate(self._ready(known, passed)):
             if number == 0:
                 versions = self._versions.read(_LOG)
             yield from self._joined(tables, versions)
@@ -86,12 +84,12 @@ class TemporalJoin(Joining):
             yield Watermark(column, held_back(bound, distance), status)
         yield barrier
 
-    def _ready(self, known: list[pa.Table], right: int | None) -> Iterator[list[pa.Table]]:
+    def _ready(self, known: list[pa.Table], passed: int) -> Iterator[list[pa.Table]]:
         """The rows all of whose versions are known, some at once."""
         if known:
             yield known
-        if right is not None and right > self._waiting.cut:
-            yield from (tables for _, (tables,) in slices([self._waiting], right) if tables)
+        if passed > self._waiting.cut:
+            yield from (tables for _, (tables,) in slices([self._waiting], passed) if tables)
 
     def _add_versions(self) -> None:
         if not self._new[1]:
@@ -153,7 +151,7 @@ class TemporalJoin(Joining):
         assert condition is not None
         read = pairs.select([name for name in pairs.column_names if name in condition.columns])
         sql = f"SELECT coalesce(TRY({condition.sql}), false) FROM pairs_"
-        numbered = read.append_column(quoted("i"), pa.array(np.arange(pairs.num_rows)))
+        numbered = read.append_column(_NUMBER, pa.array(np.arange(pairs.num_rows)))
         holds = self._engine.query(sql, {"pairs_": numbered}).column(0).combine_chunks()
         return pc.if_else(holds, found, pa.scalar(None, pa.int64()))
 

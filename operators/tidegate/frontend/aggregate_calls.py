@@ -8,18 +8,18 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, Position, SqlError, UnsupportedError
+from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import AGGREGATE_ALIASES, sql_of
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import article
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import Scalar
 from tidegate.plan.aggregate_types import LISTS, PICKS, result_type
-from tidegate.plan.joins import Join
-from tidegate.plan.nodes import Aggregate, Expr
+from tidegate.plan.joins import has_splits
+from tidegate.plan.nodes import Expr
 
 _COUNT_IF: Final = frozenset({"count_if", "countif"})
-_FRACTIONS: Final = {"quantile_cont": "0.5", "quantile_disc": "0.5"}
+_FRACTIONS: Final = frozenset({"quantile_cont", "quantile_disc"})
 _BY: Final = frozenset({"min_by", "max_by"})
 
 
@@ -62,8 +62,7 @@ class CallReader:
 
     def __init__(self, binder: Binder) -> None:
         self._binder = binder
-        parts = list(binder.scope.relation.node.walk())
-        self._by_source = not any(isinstance(part, Aggregate | Join) for part in parts)
+        self._by_source = has_splits(binder.scope.relation.node)
 
     def read(self, node: exp.Anonymous, span: Span) -> Call:
         """The call ``node``. Raises BindError or UnsupportedError where it makes no sense."""
@@ -236,10 +235,9 @@ class CallReader:
                 raise ValueError(f"it takes VARCHAR, not {argument.type}; write CAST(… AS VARCHAR)")
             return result_type(function, argument.type, distinct)
         except ValueError as error:
-            raise self._refused(written, str(error), span) from None
-
-    def _refused(self, written: str, reason: str, span: Span) -> SqlError:
-        return BindError(f"{written} cannot be computed here: {reason}", self._place(span))
+            raise BindError(
+                f"{written} cannot be computed here: {error}", self._place(span)
+            ) from None
 
 
 def _written(node: exp.Anonymous) -> _Written:

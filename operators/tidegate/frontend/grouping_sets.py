@@ -60,7 +60,11 @@ def _part(cursor: Cursor) -> list[Keys]:
             return [_joined(parts[:size]) for size in sizes]
         _check(cursor, start, 2 ** len(parts))
         return [_joined(some) for size in sizes for some in combinations(parts, size)]
-    return [(parse_scalar(cursor, "a column or an expression to group by"),)]
+    return [(_key(cursor),)]
+
+
+def _key(cursor: Cursor) -> Scalar:
+    return parse_scalar(cursor, "a column or an expression to group by")
 
 
 def _part_of_sets(cursor: Cursor) -> list[Keys]:
@@ -72,13 +76,11 @@ def _part_of_sets(cursor: Cursor) -> list[Keys]:
 def _element(cursor: Cursor) -> Keys:
     """A key, or several in brackets."""
     if not cursor.at("("):
-        return (parse_scalar(cursor, "a column or an expression to group by"),)
+        return (_key(cursor),)
     if cursor.word(1) == ")":
         cursor.take(), cursor.take()
         return ()
-    return tuple(
-        _in_brackets(cursor, lambda at: parse_scalar(at, "a column or an expression to group by"))
-    )
+    return tuple(_in_brackets(cursor, _key))
 
 
 def _in_brackets(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:

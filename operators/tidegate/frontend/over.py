@@ -23,8 +23,8 @@ from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import repeated_by
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
-from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Aggregate, Expr, Node, SortKey
+from tidegate.plan.joins import Union, has_splits
+from tidegate.plan.nodes import Expr, Node, SortKey
 from tidegate.plan.over import CARRIED, OverCall, OverWindow
 from tidegate.plan.projections import widened
 from tidegate.types import OFFSET, SPLIT, Column
@@ -337,9 +337,8 @@ def _type_of(name: str, arguments: list[Expr], place: Position) -> str:
 
 def _ties(node: Node) -> tuple[str, ...]:
     """What orders rows that SQL leaves unordered (S6)."""
-    parts = list(node.walk())
     columns = tuple(column.name for column in node.schema)
-    if any(isinstance(part, Aggregate | Join) for part in parts):
+    if not has_splits(node):
         return columns
     own = (SPLIT, OFFSET, *repeated_by(node))
-    return (*own, *columns) if any(isinstance(part, Union) for part in parts) else own
+    return (*own, *columns) if any(isinstance(part, Union) for part in node.walk()) else own

@@ -78,14 +78,16 @@ class QueryPlanner:
         for condition in early:
             relation = replace(relation, node=self._filter(self._binder(relation), condition))
         relation, binder = self._with_over(relation, query, late)
-        plain = replace(query, order_by=()) if query.sets or query.distinct else query
+        if not (query.sets or query.distinct):
+            return self._selected(query, relation, binder, env, top)
+        unordered = replace(query, order_by=())
         if query.sets:
-            result = self._of_sets(plain, relation, env)
+            result = self._of_sets(unordered, relation, env)
         else:
-            result = self._selected(plain, relation, binder, env, top)
+            result = self._selected(unordered, relation, binder, env, top)
         if query.distinct:
             result = self._distinct(result, query, env)
-        return result if plain is query or not query.order_by else self._ordered(query, result)
+        return self._ordered(query, result) if query.order_by else result
 
     def _selected(
         self,

@@ -14,8 +14,8 @@ from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import OrderItem, Query, Scalar
 from tidegate.frontend.windows import repeated_by
 from tidegate.plan.derivation import derive
-from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Aggregate, Node, Sort, SortKey, column_expr
+from tidegate.plan.joins import Union, has_splits
+from tidegate.plan.nodes import Node, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT
 
 
@@ -78,7 +78,7 @@ class SortPlanner:
         Of rows that stand in several windows, these too.
         """
         own: tuple[str, ...] = ()
-        if keys is None and not any(isinstance(part, Aggregate | Join) for part in node.walk()):
+        if keys is None and has_splits(node):
             own, keys = (SPLIT, OFFSET), repeated_by(node)
         if keys is None:
             return tuple(output.column for output in outputs)

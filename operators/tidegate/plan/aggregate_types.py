@@ -7,10 +7,9 @@ ARRAY_AGG a list of its argument's type; the others have their argument's type.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
-from tidegate.types import decimal_scale
+from tidegate.types import decimal_digits, decimal_scale
 
 PICKS: Final = frozenset({"first_value", "last_value", "min_by", "max_by"})
 """One row's value: that of the first or last one in an order."""
@@ -32,7 +31,6 @@ _INTEGERS: Final = frozenset(
     f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")
 ) | {"INTEGER", "UINTEGER"}
 _FLOATS: Final = frozenset({"DOUBLE", "FLOAT"})
-_DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*\d+\)")
 _PRECISION_SAFE: Final = 28
 
 
@@ -70,5 +68,5 @@ def sum_type(argument_type: str, function: str = "sum") -> str:
 
 def is_wide(type_: str) -> bool:
     """Whether a sum of such values may leave 38 digits."""
-    match = _DECIMAL.fullmatch(type_)
-    return type_ in _HUGE or (match is not None and int(match[1]) > _PRECISION_SAFE)
+    digits = decimal_digits(type_)
+    return type_ in _HUGE or (digits is not None and digits[0] > _PRECISION_SAFE)

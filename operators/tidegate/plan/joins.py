@@ -9,7 +9,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.plan.nodes import Expr, Node
+from tidegate.plan.nodes import Aggregate, Expr, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,14 @@ class TemporalJoin(Join):
     @property
     def at_one_time(self) -> bool:
         return False
+
+
+def has_splits(node: Node) -> bool:
+    """Whether the rows of ``node`` are a source's, each of a split, at an offset.
+
+    Groups and pairs are of none.
+    """
+    return not any(isinstance(part, Aggregate | Join) for part in node.walk())
 
 
 def branches(node: Node) -> tuple[Node, ...]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
-from tidegate.plan.joins import Join, TemporalJoin, Union, branches, united
+from tidegate.plan.joins import Join, TemporalJoin, Union, branches, has_splits, united
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -161,11 +161,11 @@ def _sent(
 def _lower_join(node: Join, pushdown: bool) -> Node:
     hidden: tuple[str, ...] = ()
     if isinstance(node, TemporalJoin):
-        parts = list(node.right.walk())
-        if not any(isinstance(part, Aggregate | Join) for part in parts):
+        if has_splits(node.right):
             hidden = (SPLIT, OFFSET)
         ties = hidden
-        if not all(isinstance(part, Scan | WatermarkFilter | Project | Filter) for part in parts):
+        once = Scan | WatermarkFilter | Project | Filter
+        if not all(isinstance(part, once) for part in node.right.walk()):
             ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
         node = replace(node, ties=ties)
     left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))

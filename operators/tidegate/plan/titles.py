@@ -75,16 +75,17 @@ def _over(node: OverWindow) -> str:
 def _join(node: joins.Join) -> str:
     parts = [f"{left} = {right}" for left, right in node.keys]
     left, right = node.times
-    is_temporal = isinstance(node, joins.TemporalJoin)
-    if is_temporal:
+    if isinstance(node, joins.TemporalJoin):
+        name = "TemporalJoin"
         parts.append(f"the last {right} up to {left}")
-    elif not node.at_one_time:
+    elif node.at_one_time:
+        name = "WindowJoin"
+    else:
+        name = "IntervalJoin"
         between = " and ".join(span(node, bound) for bound in (node.lower, node.upper))
         parts.append(f"{right} - {left} between {between}")
     if node.condition is not None:
         parts.append(node.condition.text or node.condition.sql)
-    name = "WindowJoin" if node.at_one_time else "IntervalJoin"
-    name = "TemporalJoin" if is_temporal else name
     return f"{name} {node.kind.lower()} on {', '.join(parts)}"
 
 

@@ -133,6 +133,7 @@ def test_all_at_once_is_joined_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch)
     assert state.rows == (0, 0)
 
 
+_Rows = list[tuple[str, int]]
 TIMES = st.integers(0, 30)
 ROWS = st.lists(st.tuples(st.sampled_from("ab"), TIMES), max_size=6)
 EPOCHS = st.lists(
@@ -142,7 +143,7 @@ EPOCHS = st.lists(
 
 @settings(max_examples=150, deadline=None)
 @given(epochs=EPOCHS)
-def test_however_rows_come(epochs: list[tuple[list, list, int, int, bool]]) -> None:  # type: ignore[type-arg]
+def test_however_rows_come(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:
     """Each left row that is not late leaves once, with what a look at all versions gives."""
     patch = pytest.MonkeyPatch()
     patch.setattr(temporal_join, "SLACK_ROWS", 0)

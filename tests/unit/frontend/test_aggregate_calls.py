@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from frontend_kit import job
-from tidegate.plan.nodes import Aggregate, AggregateCall, SortKey
+from tidegate.plan.nodes import Aggregate, AggregateCall, Project, SortKey
 
 _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR) GROUP BY window_end"
 
@@ -83,5 +83,5 @@ def test_conditions_of_count_if_and_filter_hold_together() -> None:
     ).sinks
     (aggregate,) = (node for node in sink.walk() if isinstance(node, Aggregate))
     (project,) = aggregate.inputs
-    columns = dict(project.columns)  # type: ignore[attr-defined]
-    assert columns[found.where].sql == '("price" > 2) AND ("id" > 1)'
+    assert isinstance(project, Project)
+    assert dict(project.columns)[found.where].sql == '("price" > 2) AND ("id" > 1)'

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from tidegate.errors import BindError
@@ -7,6 +9,7 @@ from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import tokenize
 from tidegate.frontend.grouping_sets import SETS_MAX, parse_group_by
 from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import Scalar
 
 
 def sets_of(text: str) -> tuple[str, list[str]]:
@@ -14,8 +17,8 @@ def sets_of(text: str) -> tuple[str, list[str]]:
     source = Source("f.sql", text)
     keys, sets = parse_group_by(Cursor(source, tokenize(source)))
 
-    def shown(scalars: object) -> str:
-        return " ".join(source.snippet(scalar.span) for scalar in scalars)  # type: ignore[attr-defined]
+    def shown(scalars: Iterable[Scalar]) -> str:
+        return " ".join(source.snippet(scalar.span) for scalar in scalars)
 
     return shown(keys), [shown(each) for each in sets]
 
