@@ -105,7 +105,9 @@ def _line(node: Node) -> str:
                 + (f" order {', '.join(k.column for k in call.order)}" if call.order else "")
                 for call in node.calls
             )
-            return f"Aggregate by {', '.join(node.keys)} closing {node.closing_key}{calls}"
+            closing = f" closing {node.closing_key}" if node.closing_key else ""
+            updates = " on update" if node.updates else ""
+            return f"Aggregate by {', '.join(node.keys)}{closing}{updates}{calls}"
         case Sort():
             keys = "".join(f", {key.column} {key.sql}" for key in node.keys)
             return f"Sort {node.column}{keys} ties {', '.join(node.ties)}"

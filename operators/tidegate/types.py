@@ -33,6 +33,8 @@ SPLIT: Final = "__split"
 """string: the name of the row's split; breaks ties together with `OFFSET` (S6)."""
 RECORD: Final = "__record"
 """binary: the record as it was read; only what the ledger gets keeps it."""
+OP: Final = "__op"
+"""int8: the `Op` of a row of a changing result. Both halves of an update are neighbours."""
 BROKER_TIME: Final = "__broker_time"
 """int64, microseconds: when the broker appended the record, for S11; NULL where it does not say
 (LogAppendTime is off). A chunk of a source that never says has no such column; filters end it."""
@@ -55,6 +57,20 @@ def column_named(schema: Schema, name: str) -> Column:
         if column.name == name:
             return column
     raise KeyError(name)
+
+
+class Op(enum.IntEnum):
+    """What a row of a changing result says (S5)."""
+
+    INSERT = 0
+    DELETE = 1
+    UPDATE_BEFORE = 2
+    UPDATE_AFTER = 3
+
+    @property
+    def sign(self) -> str:
+        """``+``, ``-``, ``U-`` or ``U+``."""
+        return ("+", "-", "U-", "U+")[self]
 
 
 class Status(enum.IntEnum):

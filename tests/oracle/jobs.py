@@ -20,7 +20,7 @@ from typing import Any
 from oracle.account import HOUR_US, Counts, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Table, ended_lines, micros
-from oracle.query import Output
+from oracle.query import Output, WindowAggregate
 from oracle.random_query import BEFORE, Query, QueryDraw, output_columns
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
 from oracle.vocabulary import (
@@ -163,11 +163,15 @@ def random_job(
     bounded: bool | None = None,
     rows_max: int = 60,
     splits_max: int = 4,
+    changes: bool = False,
 ) -> JobSpec:
-    """The job of ``seed``; ``form``, ``kind`` (of time column), ``bounded`` narrow the choice."""
+    """The job of ``seed``; ``form``, ``kind`` (of time column), ``bounded`` narrow the choice.
+
+    With ``changes`` some of its results are emitted as they change.
+    """
     rng = Random(seed)
     while True:
-        draw = _Draw(rng, form, kind, rows_max=rows_max, splits_max=splits_max)
+        draw = _Draw(rng, form, kind, rows_max=rows_max, splits_max=splits_max, changes=changes)
         draw.bounded = draw.bounded if bounded is None else bounded
         spec = draw.job(f"seed-{seed}")
         result = expected(spec)
@@ -186,6 +190,7 @@ class _Draw:
         *,
         rows_max: int,
         splits_max: int,
+        changes: bool,
     ) -> None:
         self.rng = rng
         kinds = [
@@ -197,7 +202,7 @@ class _Draw:
         flink_only = self.time.kind in ("nested", "computed")
         self.form = form or ("flink" if flink_only else rng.choice(FORMS))
         self.dialect = "flink" if self.form == "flink" else "risingwave"
-        self._queries = QueryDraw(rng, self.time, self.dialect)
+        self._queries = QueryDraw(rng, self.time, self.dialect, changes)
         self.bounded = rng.random() < 0.6
         self.delay_s = rng.choice([0, 1, 2, 5, 10])
         self.figures = random_figures(rng)
@@ -292,7 +297,10 @@ class _Draw:
         return f" WITH ({items}) FORMAT PLAIN ENCODE JSON"
 
     def _sink(self, sink: str, query: Query, text: str) -> str:
-        options = self._with({"connector": "filesystem", "path": f"{DIRECTORY}/out/{sink}"})
+        to = {"connector": "filesystem", "path": f"{DIRECTORY}/out/{sink}"}
+        if isinstance(query, WindowAggregate) and query.updates:
+            to = {"connector": "print"}
+        options = self._with(to)
         if self.dialect == "flink":
             columns = ", ".join(
                 f"{column.name} {sql_type(column, 'flink')}" for column in output_columns(query)

@@ -189,7 +189,7 @@ class WindowAggregate:
     """
 
     time: str
-    windows: Windows
+    windows: Windows | None
     keys: Select
     aggregates: tuple[Aggregate, ...]
     select: Select
@@ -197,17 +197,19 @@ class WindowAggregate:
     having: Where | None = None
     grouped: tuple[str, ...] = ("window_start", "window_end")
     """Which columns of the window are group keys."""
+    updates: bool = False
+    """Without EMIT: results change, and end in those over all rows. ``windows`` may be missing."""
 
     @property
     def filter(self) -> Where | None:
         """As of `WindowPass`."""
-        return None if self.windows.kind == "session" else self.where
+        return None if self.windows and self.windows.kind == "session" else self.where
 
     def run(self, rows: Sequence[Row], watermark: int | None, bounded: bool) -> Output:
         """The output for accepted ``rows`` once the merged watermark is ``watermark``."""
         groups: dict[tuple[Any, ...], list[Row]] = {}
         ordered = _in_time_order(rows, self.time)
-        for row, start, end in self.windows.of_rows(ordered, self.time, self.where):
+        for row, start, end in self._placed(ordered):
             keys = tuple(expression(row.values) for _, expression in self.keys)
             window = (start if "window_start" in self.grouped else None, end)
             groups.setdefault((*window, *keys), []).append(row)
@@ -215,7 +217,8 @@ class WindowAggregate:
             members[:] = _in_time_order(members, self.time)
         output = []
         for (start, end, *group), members in groups.items():
-            if not bounded and (watermark is None or watermark < end):
+            is_over = bounded or (watermark is not None and end <= watermark)
+            if not is_over and not self.updates:
                 continue
             result: Values = {"window_start": start, "window_end": end}
             for (column, _), key in zip(self.keys, group, strict=True):
@@ -225,6 +228,12 @@ class WindowAggregate:
             if self.having is None or self.having(result) is True:
                 output.append(_project(self.select, result))
         return Output(_columns(self.select), output)
+
+    def _placed(self, rows: Sequence[Row]) -> list[tuple[Row, int, int]]:
+        """The rows with their windows; with one that has all, if there are none."""
+        if self.windows is None:
+            return [(row, 0, 0) for row in _where(rows, self.where)]
+        return self.windows.of_rows(rows, self.time, self.where)
 
 
 def _where(rows: Sequence[Row], where: Where | None) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, TypeAlias
 
@@ -20,11 +20,12 @@ BEFORE = "the watermark before the row"
 
 @dataclass(frozen=True)
 class QueryDraw:
-    """Draws queries over ``time`` in the words of ``dialect``."""
+    """Draws queries over ``time`` in the words of ``dialect``; with ``changes`` such as change."""
 
     rng: Random
     time: TimeColumn
     dialect: str
+    changes: bool = False
 
     def query(self, strategy: str) -> tuple[Query, str]:
         """A query and its text; ``strategy`` is given where the query declares the watermark."""
@@ -179,6 +180,13 @@ class QueryDraw:
             having,
             windows,
         )
+        how = Random(source + window + where_sql)  # of its own: other draws stay as they are
+        if self.changes and sliding.kind != "session" and how.random() < 0.4:
+            if how.random() < 0.5:
+                query = replace(query, updates=True)
+                return self._of_all_time(query, calls, source, where_sql, having_sql)
+            # Flink's windows are emitted when they close, without a word about it.
+            query = replace(query, updates=self.dialect != "flink")
         key_names = [*windows, *(column.name for column, _ in keys)]
         items = [
             *key_names,
@@ -186,9 +194,21 @@ class QueryDraw:
         ]
         text = (
             f"SELECT {', '.join(items)}\nFROM {window}{where_sql}"
-            f"\nGROUP BY {', '.join(key_names)}{having_sql}\nEMIT ON WINDOW CLOSE"
+            f"\nGROUP BY {', '.join(key_names)}{having_sql}"
         )
-        return query, text
+        return query, text + ("" if query.updates else "\nEMIT ON WINDOW CLOSE")
+
+    def _of_all_time(
+        self, query: WindowAggregate, calls: list[Any], source: str, where: str, having: str
+    ) -> tuple[WindowAggregate, str]:
+        """``query`` without windows: groups that stay."""
+        names = [column.name for column, _ in query.keys]
+        items = [f"{sql.format(time=self.time.path)} AS {call.output.name}" for sql, call in calls]
+        by = f"\nGROUP BY {', '.join(names)}" if names else ""
+        text = f"SELECT {', '.join([*names, *items])}\nFROM {source}{where}{by}{having}"
+        select = query.select[len(query.grouped) :]
+        query = replace(query, windows=None, grouped=(), select=select)
+        return query, f"{text}\nALLOW UNBOUNDED"
 
 
 def output_columns(query: Query) -> tuple[Column, ...]:

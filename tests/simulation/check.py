@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+from oracle.changes import ends_in
 from oracle.compare import diff_output
 from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
 from oracle.pair_jobs import PairSpec, random_pair_job
@@ -108,7 +109,7 @@ def _drawn(seed: int, shape: Shape) -> tuple[JobSpec | PairSpec, Expected]:
     if seed % PAIRS_EVERY == PAIRS_EVERY - 1:
         pairs = random_pair_job(seed, rows_max=min(shape.rows_max, 25))
         return pairs, pairs.expected()
-    spec = random_job(seed, rows_max=shape.rows_max)
+    spec = random_job(seed, rows_max=shape.rows_max, changes=True)
     return spec, expected(spec)
 
 
@@ -132,6 +133,7 @@ def _run(job: Job, shape: Shape, seed: int, choices: list[str]) -> SimulatedRun:
     plan = cut(job, vnodes=shape.vnodes, pushdown=shape.pushdown)
     choices.append(f"{shape} in the world of {seed}")
     run = simulate(plan, seed, engine())
+    run = replace(run, outputs={sink: ends_in(rows) for sink, rows in run.outputs.items()})
     choices[-1] += f": {run.choices}, {run.epochs} epochs, {run.crashes} crashes"
     return run
 

@@ -1,5 +1,7 @@
 """The `print` sink: rows as JSON lines on standard output, ``identifier> {…}``.
 
+Rows of a changing result have their `Op.sign` before them: ``identifier> U+ {…}``.
+
 Writers stage lines as files, the driver prints them when the epoch commits, in order. What has been
 printed cannot be taken back: a driver that dies between printing and removing a staged file prints
 it again (at least once; every other sink is exactly once).
@@ -12,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidegate.connectors.base import StagedFile
 from tidegate.connectors.files import open_location
-from tidegate.connectors.json_encode import encode
+from tidegate.connectors.json_encode import encode, encode_lines, joined
 from tidegate.connectors.staging import (
     delete_staged,
     is_file,
@@ -27,6 +30,7 @@ from tidegate.connectors.staging import (
 )
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.types import OP, Op
 
 
 class PrintWriter:
@@ -50,7 +54,12 @@ class PrintWriter:
         self._rows = 0
 
     def write(self, data: pa.Table) -> None:
-        self._pieces.append(encode(data, self._table.columns, self._engine))
+        if OP in data.column_names:
+            lines = encode_lines(data, self._table.columns, self._engine, "\n")
+            signs = pa.array([f"{op.sign} " for op in Op]).take(data.column(OP))
+            self._pieces.append(joined(pc.binary_join_element_wise(signs, lines, "")))
+        else:
+            self._pieces.append(encode(data, self._table.columns, self._engine))
         self._rows += data.num_rows
 
     def close(self) -> list[StagedFile]:

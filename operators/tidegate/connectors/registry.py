@@ -117,6 +117,22 @@ def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
         check_sink(table, parsed(KafkaSinkOptions, table.connector, table.options))
 
 
+def takes_changes(table: Table) -> bool:
+    """Whether a sink can take back what it was given (S5)."""
+    if table.connector == "kafka":
+        options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
+        return options.type == "upsert"
+    return table.connector in ("print", "blackhole")
+
+
+def upsert_key(table: Table) -> tuple[str, ...] | None:
+    """The columns by which a sink tells rows apart; None where it keeps all that comes."""
+    if table.connector != "kafka" or not takes_changes(table):
+        return None
+    options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
+    return tuple(options.key_fields)
+
+
 def is_bounded(table: Table) -> bool:
     """Whether a source ends by itself."""
     if table.connector in ("datagen", "nexmark"):

@@ -32,7 +32,7 @@ def partial_input(node: Aggregate) -> tuple[str, ...]:
         names |= dict.fromkeys(call.columns)
         if call.by_source:
             names |= dict.fromkeys((SPLIT, OFFSET))
-    return tuple(names)
+    return tuple(names) or (node.input.schema[0].name,)  # rows without a column are not counted
 
 
 def partial_sql(node: Aggregate, table: str) -> str:
@@ -56,9 +56,9 @@ def final_sql(node: Aggregate, table: str) -> str:
         f"CAST({phase.final} AS {call.output.type}) AS {quoted(call.output.name)}"
         for call, phase in zip(node.calls, _all_phases(node), strict=True)
     ]
-    others = [key for key in node.keys if key != node.closing_key]
-    order = ", ".join(f"{quoted(key)} NULLS LAST" for key in (node.closing_key, *others))
-    return f"SELECT {', '.join(keys + results)} FROM ({merge_sql(node, table)}) ORDER BY {order}"
+    order = ", ".join(f"{quoted(key)} NULLS LAST" for key in node.ordered_keys)
+    ordered = f" ORDER BY {order}" if order else ""
+    return f"SELECT {', '.join(keys + results)} FROM ({merge_sql(node, table)}){ordered}"
 
 
 def _one_zero(key: Column) -> str:
@@ -72,7 +72,8 @@ def _one_zero(key: Column) -> str:
 
 def _grouped(node: Aggregate, keys: list[str], outputs: list[tuple[str, str]], table: str) -> str:
     selected = keys + [f"{sql} AS {quoted(name)}" for sql, name in outputs]
-    grouping = ", ".join(quoted(key) for key in node.keys)
+    # Without keys SQL makes a group of no rows too.
+    grouping = ", ".join(quoted(key) for key in node.keys) or "() HAVING count(*) > 0"
     return f"SELECT {', '.join(selected)} FROM {table} GROUP BY {grouping}"
 
 

@@ -25,6 +25,7 @@ from tidegate.executor.tally import Tally
 from tidegate.executor.temporal_join import TemporalJoin
 from tidegate.executor.tumble import Tumble
 from tidegate.executor.union import Union
+from tidegate.executor.updating_aggregate import UpdatingAggregate
 from tidegate.executor.watermark_filter import WatermarkFilter
 from tidegate.executor.window_join import WindowJoin
 from tidegate.executor.window_partials import WindowPartials
@@ -81,7 +82,8 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case physical.WindowPartials():
             return WindowPartials(node, _windows(node.window))
         case physical.FinalAggregate():
-            return FinalAggregate(node.aggregate, node.derived, engine, context.state(name))
+            final = UpdatingAggregate if node.aggregate.updates else FinalAggregate
+            return final(node.aggregate, node.derived, engine, context.state(name))
         case physical.SessionRows():
             return SessionRows(node, engine, context.state(name))
         case physical.SortRuns():

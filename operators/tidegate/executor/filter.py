@@ -3,19 +3,24 @@
 Contract. Rows out are a subsequence of the rows in, all columns untouched, ``split`` kept. When all
 rows pass, the chunk passes as it is; when none does, nothing is emitted. It stands behind the
 watermark filter (S2): a row that it removes has moved the watermark and counts as ``filtered``
-(S7), which the tally finds out. Watermarks pass: fewer rows keep every promise.
+(S7), which the tally finds out. Watermarks pass: fewer rows keep every promise. Of results that
+change, an update of which one half is kept becomes what it is for those above: a row more, or one
+less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+import pyarrow as pa
+
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import single_array
 from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import evaluate
 from tidegate.plan.nodes import Filter as FilterNode
-from tidegate.types import Chunk, Message
+from tidegate.types import OP, Chunk, Message, Op
 
 
 class Filter(Executor):
@@ -33,4 +38,17 @@ class Filter(Executor):
         if kept == chunk.data.num_rows:
             yield chunk
         elif kept:
-            yield Chunk(chunk.data.filter(mask), chunk.split)
+            data = _with_halves(chunk.data, mask) if OP in chunk.data.column_names else chunk.data
+            yield Chunk(data.filter(mask), chunk.split)
+
+
+def _with_halves(data: pa.Table, mask: pa.Array) -> pa.Table:
+    """``data``, its updates of which one half goes being inserts and deletions."""
+    ops = single_array(data.column(OP)).to_numpy(zero_copy_only=False).copy()
+    kept = mask.fill_null(False).to_numpy(zero_copy_only=False)
+    (before,) = np.nonzero(ops == Op.UPDATE_BEFORE)
+    after = before + 1
+    half = kept[before] != kept[after]
+    ops[before[half]] = Op.DELETE
+    ops[after[half]] = Op.INSERT
+    return data.set_column(data.column_names.index(OP), OP, pa.array(ops))

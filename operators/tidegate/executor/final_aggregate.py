@@ -7,9 +7,8 @@ At `END` all leave, groups with a NULL closing key last. Then the watermark, the
 from it: (column, delta) gives ``Watermark(column, w + delta)`` (window_end is window_start plus the
 size). Other columns' watermarks end here. NULL is a key like any other.
 
-State. The buckets are the closing key's event times (a NULL key's is `END` - 1). Partials of the
-epoch are held in memory; at the barrier they are merged, if many, and appended, one run per bucket;
-buckets with many runs are compacted. A bucket is read once, when it closes, and on compaction.
+State. See `group_state`. Partials of the epoch are held in memory; at the barrier they are merged,
+if many, and appended. A bucket is read once, when it closes, and on compaction.
 
 A watermark that changes nothing is not passed on: the barrier repeats the current one anyway.
 """
@@ -17,20 +16,18 @@ A watermark that changes nothing is not passed on: the barrier repeats the curre
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
-import numpy as np
 import pyarrow as pa
 
 from tidegate.executor.aggregates import final_sql, merge_sql
 from tidegate.executor.base import Executor
-from tidegate.executor.columns import Int64s, event_times
+from tidegate.executor.columns import Int64s
 from tidegate.executor.engine import Engine
+from tidegate.executor.group_state import GroupState, with_derived
 from tidegate.plan.nodes import Aggregate
-from tidegate.state import StateTable, compact, scan_until
-from tidegate.types import END, Barrier, Chunk, Message, Watermark
+from tidegate.state import StateTable, scan_until
+from tidegate.types import Barrier, Chunk, Message, Watermark
 
-NULL_BUCKET = END - 1
 MERGE_ROWS_MIN = 4_096
 """Fewer partials are appended as they came: merging them takes longer than the bytes are worth,
 and compaction merges them in time."""
@@ -52,7 +49,7 @@ class FinalAggregate(Executor):
         self._key = node.closing_key
         self._derived = derived
         self._engine = engine
-        self._state = state
+        self._groups = GroupState(state, self._key, self._merged)
         self._merge = merge_sql(node, "rows_")
         self._final = final_sql(node, "rows_")
         self._held: list[_Held] = []
@@ -60,7 +57,7 @@ class FinalAggregate(Executor):
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
-            self._held.append(_Held(chunk.data, self._buckets(chunk.data)))
+            self._held.append(_Held(chunk.data, self._groups.buckets(chunk.data)))
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
@@ -77,24 +74,20 @@ class FinalAggregate(Executor):
         yield barrier
 
     def _watermarks(self) -> Iterator[Watermark]:
-        value, status = self._watermark.value, self._watermark.status
-        yield self._watermark
-        for column, delta in self._derived:
-            shown = value if value is None or value == END else min(value + delta, END - 1)
-            yield Watermark(column, shown, status)
+        yield from with_derived(self._watermark, self._derived)
 
     def _close(self, bound: int) -> Iterator[Chunk]:
         """Results of all groups below ``bound``, in order."""
         pending: list[pa.Table] = []
         rows = 0
-        for bucket, runs in scan_until(self._state, bound):
+        for bucket, runs in scan_until(self._groups.table, bound):
             pending += runs
             rows += sum(run.num_rows for run in runs)
             if rows >= CLOSE_ROWS_MAX:
                 yield from self._results(pending + self._take_held(bucket + 1))
                 pending, rows = [], 0
         yield from self._results(pending + self._take_held(bound))
-        self._state.delete_until(bound)
+        self._groups.table.delete_until(bound)
 
     def _take_held(self, bound: int) -> list[pa.Table]:
         """Removes what is held of buckets below ``bound``."""
@@ -123,23 +116,10 @@ class FinalAggregate(Executor):
         many = len(parts) > 1 and sum(part.num_rows for part in parts) >= MERGE_ROWS_MIN
         data = self._merged(parts) if many else pa.concat_tables(parts)
         self._held = []
-        buckets = self._buckets(data)
-        if (buckets[1:] < buckets[:-1]).any():
-            order = np.argsort(buckets, kind="stable")
-            data, buckets = data.take(pa.array(order)), buckets[order]
-        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-        bounds = [0, *steps.tolist(), len(buckets)]
-        for start, stop in pairwise(bounds):
-            bucket = int(buckets[start])
-            self._state.append(bucket, data.slice(start, stop - start))
-            compact(self._state, bucket, self._merged)
+        self._groups.add(data)
 
     def _merged(self, partials: list[pa.Table]) -> pa.Table:
         return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
-
-    def _buckets(self, data: pa.Table) -> Int64s:
-        times, valid = event_times(data.column(self._key))
-        return np.minimum(np.where(valid, times, NULL_BUCKET), NULL_BUCKET)
 
 
 class _Held:

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tidegate.errors import BindError
 from tidegate.frontend.aggregate_calls import Call, CallReader
-from tidegate.frontend.closing import closing_key_of
+from tidegate.frontend.closing import closing_key_of, key_of_changes
 from tidegate.frontend.functions import AGGREGATES, GROUPING, cast, number
 from tidegate.frontend.scalar import (
     Binder,
@@ -135,8 +135,12 @@ class Aggregation:
                 )
         self._trees[id(scalar)] = tree
 
-    def build(self) -> Node:
-        """The `Aggregate` over its projection. Raises BindError when no group ever closes."""
+    def build(self, updates: bool, unbounded: bool) -> Node:
+        """The `Aggregate` over its projection. Raises BindError when no group ever closes.
+
+        One that ``updates`` may have groups that stay, if nothing in them grows, or else with
+        ``unbounded`` (ALLOW UNBOUNDED).
+        """
         below = self._projection()
         taken = list(self.key_names)
         calls = []
@@ -151,8 +155,13 @@ class Aggregation:
             *(call.output for call in calls),
         )
         span = self._query.group_span or self._query.head
-        closing = closing_key_of(below, keys, self._binder.source.position(span))
-        return Aggregate(schema, below, keys, tuple(calls), closing)
+        place = self._binder.source.position(span)
+        if updates:
+            grows = next((call.text for call in self._calls if call.plan.grows), "")
+            closing = key_of_changes(below, keys, place, unbounded=unbounded, grows=grows)
+        else:
+            closing = closing_key_of(below, keys, place)
+        return Aggregate(schema, below, keys, tuple(calls), closing, updates)
 
     def bind(self, scalar: Scalar, node: Node) -> Expr:
         """``scalar`` (registered before) over ``node``, which has the aggregate's columns."""

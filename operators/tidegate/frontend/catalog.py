@@ -18,7 +18,7 @@ from tidegate.connectors.options import (
     validate_options,
 )
 from tidegate.connectors.registry import check_columns, resolved
-from tidegate.errors import BindError, Position
+from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.alter import altered
 from tidegate.frontend.scope import matches, unknown
 from tidegate.frontend.source import Source
@@ -139,6 +139,10 @@ class Catalog:
         return entry
 
 
+UPSERT_KAFKA: Final = "upsert-kafka"
+"""Flink's name for a kafka sink of ``type = 'upsert'``, as RisingWave has it."""
+
+
 def connect(
     source: Source,
     what: str,
@@ -146,10 +150,12 @@ def connect(
     hints: tuple[Option, ...],
     role: Role,
     defaults: Mapping[str, str] | None = None,
+    key: tuple[Name, ...] = (),
 ) -> Connection:
     """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret.
 
     ``defaults`` are what the job's settings give to kafka tables that do not say it themselves.
+    ``key`` is the primary key: that of an upsert topic's messages.
     """
     given = {option.key.value: option for option in options.items}
     for option in hints:
@@ -165,6 +171,11 @@ def connect(
             source.position(options.span),
             hint="add connector = 'filesystem' (or another) to WITH (…)",
         )
+    if name.strip().lower() == UPSERT_KAFKA:
+        _check_role(source, what, options, role)
+        name, raw["type"] = "kafka", "upsert"
+        if key and not raw.keys() & {"key.fields", "primary_key"}:
+            raw["key.fields"] = ";".join(column.text for column in key)
     try:
         connector = connector_name(name)
         encoded = not spans.keys().isdisjoint(_FORMATS)
@@ -185,6 +196,15 @@ def connect(
     form = dict(pairs).get("format", "")
     places = {canonical(connector, key): source.position(span) for key, span in spans.items()}
     return Connection(connector, form, pairs, source.position(place), places)
+
+
+def _check_role(source: Source, what: str, options: Options, role: Role) -> None:
+    if role == "source":
+        raise UnsupportedError(
+            f"{what} is an upsert topic, whose rows change: it cannot be read yet",
+            source.position(options.span),
+            hint="read it with connector = 'kafka', each message as a row of its own",
+        )
 
 
 def _without(given: dict[str, Option], hint: str) -> dict[str, Option]:

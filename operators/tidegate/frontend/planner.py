@@ -11,7 +11,8 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.aliases import with_aliases
 from tidegate.frontend.catalog import Catalog, refuse_hidden
-from tidegate.frontend.closing import closing_key_of
+from tidegate.frontend.changes import refuse_changing
+from tidegate.frontend.closing import closing_key_of, key_of_changes
 from tidegate.frontend.current_watermark import with_watermarks_before
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.outputs import Bind, Output, projected, with_unique_columns
@@ -60,7 +61,7 @@ class QueryPlanner:
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
         """The result as a relation; its node may have more columns than the visible fields."""
-        env = replace(env, emit=env.emit or query.emit)
+        env = env.of(query)
         self._check_clauses(query, env, top)
         for cte in query.ctes:
             env = env.with_cte(cte)
@@ -139,19 +140,17 @@ class QueryPlanner:
     def _distinct(self, relation: Relation, query: Query, env: Environment) -> Relation:
         """Each row of ``relation`` once, when no other one like it can come."""
         place = self._source.position(query.head)
-        if not env.emit and not relation.final:
-            raise UnsupportedError(
-                "results that change are not there yet",
-                place,
-                hint="add EMIT ON WINDOW CLOSE at the end of the query:"
-                " each row is emitted once, when no other one like it can come",
-            )
+        refuse_changing(self._source, relation, query.head, "DISTINCT over")
         fields = tuple(relation.visible)
         schema = tuple(Column(known.column, known.type) for known in fields)
         below = narrowed(relation.node, schema)
         keys = tuple(column.name for column in schema)
-        closing = closing_key_of(below, keys, place, "SELECT DISTINCT")
-        node = Aggregate(schema, below, keys, (), closing)
+        updates = not (env.emit or relation.final)
+        if updates:
+            closing = key_of_changes(below, keys, place, "SELECT DISTINCT", unbounded=env.unbounded)
+        else:
+            closing = closing_key_of(below, keys, place, "SELECT DISTINCT")
+        node = Aggregate(schema, below, keys, (), closing, updates)
         return Relation(node, fields, final=relation.final)
 
     def _united(self, query: Query, env: Environment) -> Relation:
@@ -246,6 +245,8 @@ class QueryPlanner:
             )
         names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
         over, columns = (relation, {}) if is_grouped else planner.planned(relation, scalars, names)
+        if columns:
+            refuse_changing(self._source, relation, query.head, "OVER on")
         for condition in conditions:
             over = replace(over, node=self._filter(self._binder(over, columns), condition))
         return over, self._binder(over, columns)
@@ -265,21 +266,16 @@ class QueryPlanner:
         window: GroupWindow | None,
         absent: Sequence[Scalar],
     ) -> tuple[Node, Bind, tuple[str, ...]]:
-        if not env.emit and not binder.scope.relation.final:
-            span = query.group_span or query.head
-            raise UnsupportedError(
-                "results that change are not there yet",
-                self._source.position(span),
-                hint="add EMIT ON WINDOW CLOSE at the end of the query:"
-                " each group is emitted once, when it is final",
-            )
+        relation = binder.scope.relation
+        refuse_changing(self._source, relation, query.group_span or query.head, "GROUP BY over")
+        updates = not (env.emit or relation.final)
         aggregation = Aggregation(binder, query, window, absent)
         scalars = [self._value(item) for item in query.items]
         scalars += [query.having] if query.having else []
         scalars += [order_target(item, query) for item in query.order_by]
         for scalar in scalars:
             aggregation.register(scalar)
-        node = aggregation.build()
+        node = aggregation.build(updates, env.unbounded)
 
         def bind(scalar: Scalar) -> Expr:
             return aggregation.bind(scalar, node)

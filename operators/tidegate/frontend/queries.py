@@ -77,11 +77,12 @@ def parse_query(cursor: Cursor) -> Query:
         further.append(_part(cursor))
     order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
     emit = take_emit(cursor)
+    unbounded = cursor.accept("ALLOW", "UNBOUNDED")
     _refuse_later_clauses(cursor)
     span = start.to(cursor.previous_span)
     return replace(
         query, order_by=order_by, emit=emit, span=span, further=tuple(further),
-        united_distinct=bool(distinct),
+        united_distinct=bool(distinct), unbounded=unbounded,
     )  # fmt: skip
 
 
@@ -143,11 +144,11 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
 
 
 def take_emit(cursor: Cursor) -> bool:
-    """EMIT ON WINDOW CLOSE, where it may stand."""
+    """Whether there is EMIT ON WINDOW CLOSE, where it may stand; EMIT ON UPDATE is the default."""
     if not cursor.at("EMIT"):
         return False
-    if cursor.at("EMIT", "ON", "UPDATE") or cursor.at("EMIT", "CHANGES"):
-        raise _later(cursor, "results that change are not there yet", "write EMIT ON WINDOW CLOSE")
+    if cursor.accept("EMIT", "ON", "UPDATE") or cursor.accept("EMIT", "CHANGES"):
+        return False
     cursor.expect(*_EMIT)
     return True
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.catalog import Catalog
+from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.joins import JoinPlanner
 from tidegate.frontend.scope import Relation, matches
@@ -41,10 +42,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The WITH queries that can be seen, innermost first, and whether results are final ones."""
+    """The WITH queries that can be seen, innermost first, and what the statement says of results.
+
+    ``emit``: they are emitted once, when they are final. ``unbounded``: state may grow for ever.
+    """
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
     emit: bool = False
+    unbounded: bool = False
+
+    def of(self, query: Query) -> Environment:
+        """What holds inside ``query``."""
+        return replace(
+            self, emit=self.emit or query.emit, unbounded=self.unbounded or query.unbounded
+        )
 
     def with_cte(self, cte: Cte) -> Environment:
         return replace(self, ctes=((cte, self), *self.ctes))
@@ -80,6 +91,7 @@ class RelationPlanner:
             case WindowRef():
                 self._check_emit(syntax, env)
                 below = self.plan(syntax.input, env)
+                refuse_changing(self._source, below, syntax.span, "windows of")
                 return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
@@ -101,6 +113,8 @@ class RelationPlanner:
         else:
             left = self.plan(syntax.left, env)
         right = self.plan(syntax.right, env)
+        for side in (left, right):
+            refuse_changing(self._source, side, syntax.span, "a join of")
         return self._joins.joined(left, right, syntax, conditions)
 
     def _check_emit(self, syntax: WindowRef, env: Environment) -> None:
@@ -116,7 +130,7 @@ class RelationPlanner:
     def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
         for cte, outer in env.ctes:
             if matches(syntax.name, cte.name.text):
-                inner = replace(outer, emit=env.emit)
+                inner = replace(outer, emit=env.emit, unbounded=env.unbounded)
                 if isinstance(cte.body, Query):
                     return self._queries.plan(cte.body, inner).called(cte.name.text)
                 return self.plan(cte.body, inner).called(cte.name.text)
@@ -127,7 +141,7 @@ class RelationPlanner:
 
     def view(self, view: CreateView, env: Environment) -> Relation:
         """The query of a view, with its names."""
-        relation = self._queries.plan(view.query, Environment(emit=env.emit))
+        relation = self._queries.plan(view.query, replace(env, ctes=()))
         if view.columns:
             visible = relation.visible
             if len(view.columns) != len(visible):

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tidegate.connectors.registry import feeds
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, Connection, connect
+from tidegate.frontend.changes import check_changes
 from tidegate.frontend.layout import sink_layout
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.relations import Environment
@@ -82,7 +83,7 @@ class SinkPlanner:
     ) -> None:
         entry = self._catalog.find_table(name)
         what = f"table '{entry.name.text}'"
-        connection = connect(self._source, what, entry.options, hints, "sink")
+        connection = connect(self._source, what, entry.options, hints, "sink", key=entry.keys)
         layout = sink_layout(self._source, entry, self._checker, connection.connector)
         schema = layout.columns
         targets = self._targets(entry, layout.declared, columns)
@@ -100,8 +101,7 @@ class SinkPlanner:
             if column.name not in values
         }
         pairs = tuple((column.name, values[column.name]) for column in schema)
-        self.planned.append(Sink(schema, _projected(relation.node, pairs), table))
-        self.places.append(connection.place)
+        self._planned(Sink(schema, _projected(relation.node, pairs), table), connection, query)
 
     def _create(self, statement: CreateSink) -> None:
         options = statement.options
@@ -111,13 +111,13 @@ class SinkPlanner:
             return
         relation = self._queries.plan(statement.query, Environment(), top=True)
         connection = connect(self._source, f"sink '{name}'", options, (), "sink")
-        self._add(relation, name, connection)
+        self._add(relation, name, connection, statement.query)
 
     def _print(self, query: Query, name: str) -> None:
         relation = self._queries.plan(query, Environment(), top=True)
-        self._add(relation, name, Connection("print", "", (), None))
+        self._add(relation, name, Connection("print", "", (), None), query)
 
-    def _add(self, relation: Relation, name: str, connection: Connection) -> None:
+    def _add(self, relation: Relation, name: str, connection: Connection, query: Query) -> None:
         taken = [sink.table.name for sink in self.planned] + self._catalog.names
         names: list[str] = []
         columns = []
@@ -127,7 +127,13 @@ class SinkPlanner:
             columns.append((column.name, column_expr(Column(field.column, field.type))))
         schema = tuple(Column(column, expr.type) for column, expr in columns)
         table = connection.table(unused(name, taken), schema, "sink")
-        self.planned.append(Sink(schema, _projected(relation.node, tuple(columns)), table))
+        self._planned(
+            Sink(schema, _projected(relation.node, tuple(columns)), table), connection, query
+        )
+
+    def _planned(self, sink: Sink, connection: Connection, query: Query) -> None:
+        check_changes(self._source, sink, query)
+        self.planned.append(sink)
         self.places.append(connection.place)
 
     def _scans(self) -> Iterator[Scan]:

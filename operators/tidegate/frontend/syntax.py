@@ -172,6 +172,7 @@ class Query:
     ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole;
     ``united_distinct`` where it is a UNION, which gives each row once.
     ``group_by`` are all keys; ``sets`` the keys of each grouping, where there are several.
+    ``unbounded``: ALLOW UNBOUNDED, state may grow as long as the job runs.
     ``qualify`` is a condition on what OVER computes, ``windows`` are those of the WINDOW clause.
     """
 
@@ -191,6 +192,7 @@ class Query:
     sets: tuple[tuple[Scalar, ...], ...] = ()
     distinct: bool = False
     united_distinct: bool = False
+    unbounded: bool = False
 
     @property
     def head(self) -> Span:

@@ -179,4 +179,6 @@ def parse_alias(cursor: Cursor) -> Name | None:
     """``AS name``, or a name, where there is one."""
     if cursor.accept("AS"):
         return cursor.name("an alias")
+    if cursor.at("ALLOW", "UNBOUNDED"):
+        return None
     return cursor.name("an alias") if cursor.at_name() else None

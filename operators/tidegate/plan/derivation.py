@@ -325,12 +325,15 @@ def _of_aggregate(
     kept = {node.closing_key, *(key for key, _ in derived)}
     for key in node.keys:
         if key not in kept and result[key].has_watermark:
-            result[key] = Derived(lost=f"groups leave in the order of {node.closing_key}")
+            order = f"groups leave in the order of {node.closing_key}"
+            result[key] = Derived(lost=order if node.closing_key else "its groups stay open")
     return result
 
 
 def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], ...]:
     """The other ends of the closing key's window among the keys: (column, distance from it)."""
+    if not node.closing_key:
+        return ()
     closing = below[node.closing_key].window
     found = []
     for key in node.keys:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tidegate.plan import joins, nodes, physical
-from tidegate.plan.aggregate_types import LISTS, SORTED
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
 from tidegate.plan.over import OverWindow, Reach
@@ -112,11 +111,12 @@ class _Part:
                 yield f"state: the merged watermark of {', '.join(node.watermarks)}"
             case physical.FinalAggregate():
                 key = node.aggregate.closing_key
-                yield f"state: one row per group whose {key} the watermark has not reached"
+                until = f" whose {key} the watermark has not reached" if key else ", for ever"
+                yield f"state: one row per group{until}"
                 for call in node.aggregate.calls:
                     if call.distinct:
                         yield f"state: in each, the distinct values of {call.argument}"
-                    elif call.function in LISTS | SORTED:
+                    elif call.grows:
                         yield f"state: in each, all values of {call.argument}"
             case physical.SessionRows():
                 yield "state: the rows of sessions that are not over"

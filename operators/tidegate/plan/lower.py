@@ -47,6 +47,7 @@ from tidegate.plan.physical import (
     SessionRows,
     SortRuns,
     Tally,
+    UpdatingAggregate,
     WindowPartials,
 )
 from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
@@ -102,9 +103,11 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     for branch in parts:
         partial = _lower_partial(replace(node, input=branch), pushdown)
         if not together:
-            partial = Exchange(node.schema, partial, Distribution.HASH, keys=node.keys)
+            how = Distribution.HASH if node.keys else Distribution.GATHER
+            partial = Exchange(node.schema, partial, how, keys=node.keys)
         partials.append(partial)
-    return FinalAggregate(node.schema, united(partials), node, derived)
+    final = UpdatingAggregate if node.updates else FinalAggregate
+    return final(node.schema, united(partials), node, derived)
 
 
 def _lower_partial(node: Aggregate, pushdown: bool) -> Node:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tidegate.errors import Position
+from tidegate.plan.aggregate_types import LISTS, SORTED
 from tidegate.types import Column, Schema, column_named
 
 PROC_TIME_SQL = "getvariable('epoch_time')"
@@ -295,6 +296,11 @@ class AggregateCall:
     parameter: str | None = None
 
     @property
+    def grows(self) -> bool:
+        """Whether a group's state grows with its rows."""
+        return self.distinct or self.function in LISTS | SORTED
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the input that are read."""
         named = (self.argument, self.where, *(key.column for key in self.order))
@@ -306,12 +312,20 @@ class Aggregate(Unary):
     """Groups by the input columns ``keys``; output is the keys, then the calls' outputs.
 
     ``closing_key`` is the key whose watermark closes groups (EMIT ON WINDOW CLOSE): a group is
-    final once its value is below that watermark.
+    final once its value is below that watermark. One that ``updates`` emits every change at once,
+    and may do without a closing key (empty): then its groups stay.
     """
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     closing_key: str
+    updates: bool = False
+
+    @property
+    def ordered_keys(self) -> tuple[str, ...]:
+        """The keys in the order of results: the closing key first."""
+        closing = (self.closing_key,) if self.closing_key else ()
+        return (*closing, *(key for key in self.keys if key != self.closing_key))
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,11 @@ class FinalAggregate(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class UpdatingAggregate(FinalAggregate):
+    """Second phase of an aggregation whose results change with every epoch."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRows(Unary):
     """Keeps rows until their session is over. ``hidden`` are the hidden columns that ride."""
 

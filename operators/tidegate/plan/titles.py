@@ -55,8 +55,10 @@ def _stateful(node: nodes.Node) -> str:
             return f"Session {session.time_column}{by}, gap {gap}"
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
-            by = f"by {', '.join(node.aggregate.keys)}"
-            return f"Aggregate {calls} {by}, on window close" if calls else f"Aggregate {by}"
+            keys = node.aggregate.keys
+            by = f"by {', '.join(keys)}" if keys else "of all rows"
+            when = "on update" if node.aggregate.updates else "on window close"
+            return f"Aggregate {calls} {by}, {when}" if calls else f"Aggregate {by}, {when}"
         case physical.SortRuns():
             return f"Sort by {_order(node.sort)}, on window close"
         case physical.MergeRuns():

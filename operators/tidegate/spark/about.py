@@ -66,7 +66,7 @@ def about(plan: Plan) -> dict[str, Any]:
 
 def closing_type(node: Node) -> str | None:
     """The type of the key by which an operator's groups close; None for other operators."""
-    if not isinstance(node, FinalAggregate):
+    if not isinstance(node, FinalAggregate) or not node.aggregate.closing_key:
         return None
     return column_named(node.aggregate.schema, node.aggregate.closing_key).type
 

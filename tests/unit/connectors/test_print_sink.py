@@ -10,6 +10,7 @@ import pytest
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
+from tidegate.types import OP, Op
 from unit.connectors.files_kit import COLUMNS, ids
 
 TABLE = Table("out", COLUMNS, "print", "json")
@@ -59,3 +60,16 @@ def test_a_staging_directory_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(SinkError, match="cannot write to"):
         PrintCommitter(TABLE, str(tmp_path / "file" / "x")).prepare(fresh=True)
+
+
+def test_changes_have_their_sign(tmp_path: Path) -> None:
+    printed: list[str] = []
+    committer = PrintCommitter(TABLE, str(tmp_path), printed.append)
+    made = PrintWriter(TABLE, str(tmp_path), 0, "0")
+    ops = pa.array([int(op) for op in Op], pa.int8())
+    made.write(pa.Table.from_pylist(ids(0, len(Op))).append_column(OP, ops))
+    committer.publish(0, made.close())
+    assert "".join(printed).splitlines() == [
+        f'out> {sign} {{"id":{number},"name":"n{number}"}}'
+        for number, sign in enumerate(["+", "-", "U-", "U+"])
+    ]

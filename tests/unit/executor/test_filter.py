@@ -6,6 +6,7 @@ from executor_kit import ENGINE, Text, expr, leaf
 from tidegate.executor.filter import Filter
 from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import Filter as FilterNode
+from tidegate.types import Op
 
 TEXT = Text("v BIGINT, s VARCHAR, b BOOLEAN, __offset BIGINT")
 BIG = expr('"v" > 1', "BOOLEAN", "v")
@@ -44,3 +45,15 @@ def test_all_rows_the_same_chunk() -> None:
 def test_all_else_passes() -> None:
     lines = ["watermark v 100", "status idle s0", "barrier 1"]
     assert TEXT.run(a_filter(BIG), *lines) == lines
+
+
+def test_half_an_update_is_a_row_more_or_less() -> None:
+    text = Text("v BIGINT, __op TINYINT")
+    below = leaf("v BIGINT")
+    executor = Filter(FilterNode(below.schema, below, BIG), ENGINE)
+    new, gone, old, now = (int(op) for op in Op)
+    halves = [(0, 3), (5, 1), (4, 6), (1, ".")]
+    updates = "; ".join(f"{before} {old}; {after} {now}" for before, after in halves)
+    assert text.run(executor, f"chunk: 1 {new}; 2 {new}; {updates}") == [
+        f"chunk: 2 {new}; 3 {new}; 5 {gone}; 4 {old}; 6 {now}"
+    ]

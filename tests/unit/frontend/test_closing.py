@@ -54,3 +54,31 @@ def test_keys_that_never_close(keys: str, hint: str) -> None:
             " EMIT ON WINDOW CLOSE"
         )
     assert hint in caught.value.hint
+
+
+_IDS = "CREATE TABLE y (id BIGINT, at TIMESTAMP) WITH (connector = 'datagen'); "
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT at, count(*) FROM y GROUP BY at", "no key of GROUP BY has a watermark"),
+        (
+            "SELECT window_end, count(*) FROM TUMBLE(y, at, INTERVAL '1' HOUR) GROUP BY window_end",
+            "no key of GROUP BY has a watermark",
+        ),
+        ("SELECT id, count(DISTINCT at) FROM y GROUP BY id", "no key of GROUP BY has a watermark"),
+        ("SELECT median(id) FROM y", "median(id) keeps all values"),
+    ],
+)
+def test_state_that_grows_for_ever_must_be_allowed(query: str, says: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        plan(_IDS + query)
+    assert says in caught.value.message
+    assert "ALLOW UNBOUNDED" in caught.value.hint
+    assert "on update" in plan(f"{_IDS}{query} ALLOW UNBOUNDED")
+
+
+@pytest.mark.parametrize("query", ["SELECT count(*) FROM y", "SELECT DISTINCT id FROM y"])
+def test_a_row_for_each_key_needs_no_leave(query: str) -> None:
+    assert "on update" in plan(_IDS + query)

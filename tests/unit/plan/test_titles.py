@@ -69,7 +69,7 @@ AGGREGATE = nodes.Aggregate(
         ),
         (
             FinalAggregate(AGGREGATE.schema, NUMBERS, replace(AGGREGATE, calls=()), ()),
-            "Aggregate by v",
+            "Aggregate by v, on window close",
         ),
         (Union(BELOW.schema, (BELOW, BELOW)), "Union"),
         (BELOW, "Node"),

@@ -17,7 +17,7 @@ from tidegate.connectors.options import csv_options
 from tidegate.connectors.schema_registry import Registry
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.types import Schema
+from tidegate.types import OP, Op, Schema
 
 _NOW: Final = 0
 _FIRST_MS: Final = 1
@@ -58,9 +58,18 @@ class Encoder:
         self._key_format = options.key_format or "json"
 
     def encode(self, data: pa.Table) -> Messages:
-        """The rows of ``data``, whose columns are the table's, as messages."""
+        """The rows of ``data``, whose columns are the table's, as messages.
+
+        Of a changing result, what a row was is left out, and what is deleted has no value.
+        """
+        deleted = None
+        if OP in data.column_names:
+            data = data.filter(pc.not_equal(data.column(OP), int(Op.UPDATE_BEFORE)))
+            deleted = pc.equal(data.column(OP), int(Op.DELETE))
         subject = self._options.registry_subject or f"{self._options.topic}-value"
         values = self._encoded(data, self._value, self._options.format, subject)
+        if deleted is not None:
+            values = pc.if_else(deleted, pa.scalar(None, pa.binary()), values)
         keys = times = headers = None
         if self._key:
             picked = data.select(list(self._options.key_fields))

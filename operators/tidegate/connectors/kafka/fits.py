@@ -27,6 +27,8 @@ def check_source(table: Table, options: KafkaSourceOptions) -> None:
 def check_sink(table: Table, options: KafkaSinkOptions) -> None:
     """Raises OptionProblem."""
     _check_key_fields(table, options)
+    if options.type == "upsert":
+        _check_upsert(table, options)
     metadata = {key: name for name, key in table.metadata}
     if options.key_fields and "key" in metadata:
         raise OptionProblem(
@@ -41,6 +43,21 @@ def check_sink(table: Table, options: KafkaSinkOptions) -> None:
     if options.key_fields:
         key = tuple(column for column in stored if column.name in options.key_fields)
         _check_format("key.format", options.key_format or "json", key)
+
+
+def _check_upsert(table: Table, options: KafkaSinkOptions) -> None:
+    if not options.key_fields:
+        raise OptionProblem(
+            "connector",
+            f"'{table.name}' is an upsert topic, and nothing says what its key is",
+            hint="declare PRIMARY KEY (…) NOT ENFORCED, or give 'key.fields'",
+        )
+    if options.partitioner != "default":
+        raise OptionProblem(
+            "sink.partitioner",
+            f"rows of an upsert topic go by their key, not '{options.partitioner}'",
+            hint="leave it out",
+        )
 
 
 def columns_of_key_alone(table: Table, options: KafkaSourceOptions) -> tuple[str, ...]:

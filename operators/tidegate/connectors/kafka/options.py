@@ -288,7 +288,11 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
 
 
 class KafkaSinkOptions(KafkaOptions):
-    """Where rows go and what is promised about them."""
+    """Where rows go and what is promised about them.
+
+    ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value
+    says that there is nothing more.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -303,7 +307,7 @@ class KafkaSinkOptions(KafkaOptions):
     transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         60_000_000, alias="sink.transaction-timeout"
     )
-    type: Literal["append-only"] = "append-only"
+    type: Annotated[Literal["append-only", "upsert"], BeforeValidator(_lower)] = "append-only"
     force_append_only: bool = False
     timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(
         "SQL", alias="json.timestamp-format.standard"

@@ -9,6 +9,7 @@ from executor_kit import ENGINE
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import parsed
+from tidegate.types import OP, Op
 from unit.connectors.kafka.kafka_kit import table
 
 COLUMNS = (("id", "BIGINT"), ("k_name", "VARCHAR"))
@@ -57,3 +58,17 @@ def test_metadata_is_written_as_it_is() -> None:
     assert found.values == [b'{"id":1}']
     assert found.times_ms == [1_500]
     assert found.headers == [[("a", b"b")]]
+
+
+def test_an_upsert_topic_gets_what_a_key_has_now() -> None:
+    data = pa.table(
+        {
+            "id": [1, 2, 2, 3],
+            "k_name": ["a", "b", "c", "d"],
+            OP: pa.array([Op.INSERT, Op.UPDATE_BEFORE, Op.UPDATE_AFTER, Op.DELETE], pa.int8()),
+        }
+    )
+    found = encode(data, *COLUMNS, key_fields="id", type="upsert")
+    assert found.keys == [b'{"id":1}', b'{"id":2}', b'{"id":3}']
+    assert found.values == [b'{"id":1,"k_name":"a"}', b'{"id":2,"k_name":"c"}', None]
+    assert found.size == 2 * len(b'{"id":1,"k_name":"a"}')

@@ -1,0 +1,62 @@
+"""The state of an aggregation: partials of groups by the time that closes them.
+
+A bucket is one value of the closing key (a NULL key's is `NULL_BUCKET`), or 0 where nothing closes
+groups. An epoch appends one run to each bucket that it touches; buckets with many runs are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.executor.columns import Int64s, event_times
+from tidegate.state import StateTable, compact
+from tidegate.types import END, Watermark
+
+NULL_BUCKET: Final = END - 1
+
+
+class GroupState:
+    """Partials in ``state``; ``merged`` makes one partial a group of several.
+
+    ``key`` is the closing key; empty: groups stay.
+    """
+
+    def __init__(
+        self, state: StateTable, key: str, merged: Callable[[list[pa.Table]], pa.Table]
+    ) -> None:
+        self.table = state
+        self._key = key
+        self._merged = merged
+
+    def buckets(self, data: pa.Table) -> Int64s:
+        """The bucket of each row."""
+        if not self._key:
+            return np.zeros(data.num_rows, dtype=np.int64)
+        times, valid = event_times(data.column(self._key))
+        return np.minimum(np.where(valid, times, NULL_BUCKET), NULL_BUCKET)
+
+    def add(self, data: pa.Table) -> None:
+        """Appends partials, one run per bucket."""
+        buckets = self.buckets(data)
+        if (buckets[1:] < buckets[:-1]).any():
+            order = np.argsort(buckets, kind="stable")
+            data, buckets = data.take(pa.array(order)), buckets[order]
+        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
+        for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
+            bucket = int(buckets[start])
+            self.table.append(bucket, data.slice(start, stop - start))
+            compact(self.table, bucket, self._merged)
+
+
+def with_derived(watermark: Watermark, derived: tuple[tuple[str, int], ...]) -> Iterator[Watermark]:
+    """The closing key's watermark, then those derived from it: (column, distance)."""
+    value, status = watermark.value, watermark.status
+    yield watermark
+    for column, delta in derived:
+        shown = value if value is None or value == END else min(value + delta, END - 1)
+        yield Watermark(column, shown, status)

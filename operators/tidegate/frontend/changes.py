@@ -1,0 +1,52 @@
+"""What can be done with results that change (S5), and by whom they can be taken."""
+
+from __future__ import annotations
+
+from tidegate.connectors.registry import takes_changes, upsert_key
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.scope import Relation
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax import Query
+from tidegate.plan.changes import changing_key, is_changing
+from tidegate.plan.nodes import Sink
+
+_ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
+
+
+def refuse_changing(source: Source, relation: Relation, span: Span, what: str) -> None:
+    """Raises UnsupportedError at ``span`` where rows of ``relation`` may be taken back."""
+    if is_changing(relation.node):
+        raise UnsupportedError(
+            f"{what} results that change is not there yet", source.position(span), hint=_ONCE
+        )
+
+
+def check_changes(source: Source, sink: Sink, query: Query) -> None:
+    """Raises BindError where ``sink`` cannot take what ``query`` does to its results."""
+    table = sink.table
+    if not is_changing(sink.input):
+        return
+    place = source.position(query.group_span or query.head)
+    if not takes_changes(table):
+        raise BindError(
+            f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
+            place,
+            hint=f"{_ONCE}; or write to a sink that takes changes: upsert-kafka, print",
+        )
+    key = upsert_key(table)
+    if key is None:
+        return
+    told_apart = changing_key(sink.input)
+    if told_apart is None:
+        raise BindError(
+            f"nothing in '{table.name}' tells the results apart that change",
+            place,
+            hint="write all columns of GROUP BY, of one query",
+        )
+    if set(told_apart) != set(key):
+        raise BindError(
+            f"the key of '{table.name}' is {', '.join(key)}, the results are told apart by"
+            f" {', '.join(told_apart) or 'nothing, there is one'}",
+            place,
+            hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED",
+        )
