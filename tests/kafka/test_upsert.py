@@ -36,6 +36,12 @@ _MOST = 56
 """Groups that reach it leave the topic."""
 
 
+def job_text(topic: str, servers: str) -> str:
+    """The job, which writes into ``topic``."""
+    names = {"rows": _ROWS, "splits": _SPLITS, "topic": topic, "servers": servers}
+    return _JOB.format(**names, most=_MOST)
+
+
 def accepted() -> list[dict[str, object]]:
     """The orders that are on time (S2), row by row."""
     orders = Orders(ORDERS, seed=7, disorder_us=20_000_000, customers=40, splits=_SPLITS)
@@ -57,8 +63,7 @@ def test_keys_have_what_is_right_in_the_end(
 ) -> None:
     topic = kafka.topic("spent", partitions=2, settings={"cleanup.policy": "compact"})
     file = tmp_path / "job.sql"
-    names = {"rows": _ROWS, "splits": _SPLITS, "topic": topic, "servers": kafka.bootstrap}
-    file.write_text(_JOB.format(**names, most=_MOST), encoding="utf-8")
+    file.write_text(job_text(topic, kafka.bootstrap), encoding="utf-8")
     command = ["run", file, "--checkpoint", tmp_path / "checkpoint"]
     command += ["--set", f"tidegate.epoch.rows.max={_EPOCH}"]
     killed = tidegate.run(*command, TIDEGATE_FAILPOINTS=f"{kill}:4")

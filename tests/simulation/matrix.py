@@ -63,7 +63,7 @@ def _name(node: Node) -> str:
         case Tumble() | Hop() | Cumulate() | Session():
             return type(node).__name__.upper()
         case Aggregate():
-            return "GROUP BY"
+            return "GROUP BY, on update" if node.updates else "GROUP BY"
         case Sort():
             return "ORDER BY"
         case TemporalJoin():
@@ -126,8 +126,8 @@ the operator there too, through a kill.
 
 {table}
 
-All of them emit on window close, or rows that are final at once: results that change are not there
-yet. Written by `PYTHONPATH=operators:tests python -m simulation.matrix`.
+All but `GROUP BY, on update` emit on window close, or rows that are final at once; of results that
+change, the table in which they end is compared. Written by `PYTHONPATH=operators:tests python -m simulation.matrix`.
 """
 
 

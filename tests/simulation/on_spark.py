@@ -1,10 +1,11 @@
-"""The operators of the random jobs that `tests/spark/test_language.py` runs on Spark."""
+"""The operators of the jobs that `tests/spark/test_language.py` and `tests/kafka` run on Spark."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
+from kafka.test_upsert import job_text as upserts
 from oracle.jobs import JobSpec, write
 from simulation.matrix import operators
 from spark.test_language import SPECS
@@ -19,4 +20,4 @@ def operators_on_spark() -> set[str]:
             folder = Path(directory)
             file = write(spec, folder) if isinstance(spec, JobSpec) else spec.write(folder)
             found |= operators(compile_sql(file.read_text("utf-8"), str(file), {}))
-    return found
+    return found | operators(compile_sql(upserts("topic", "broker:9092"), "upserts.sql", {}))
