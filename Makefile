@@ -10,6 +10,8 @@ PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
+# Tests that run at a time: most wait for Spark or Kafka to start most of the time.
+AT_A_TIME ?= 2
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation nexmark kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
@@ -93,7 +95,7 @@ test: $(STAMP) ## Run all tests that need no more than Python and Java
 	if [ -z "$(GO)" ]; then echo "make: no Go to build MinIO with, so tests/s3 is left out"; fi; \
 	if [ -z "$(HELM)" ]; then echo "make: no helm, so tests/charts is left out"; fi; \
 	if [ -z "$(PROMETHEUS)" ]; then echo "make: no Prometheus, so tests/prometheus is left out"; fi; \
-	$(PYTHON) -m pytest $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) || { \
+	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) || { \
 	    code=$$?; \
 	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
 	    exit $$code; \
@@ -158,7 +160,7 @@ e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the
 	@$(PYTHON) -m pytest -v -s $(PYTEST_ARGS) tests/e2e
 
 .PHONY: kit
-kit: $(STAMP) ## Where there is no Docker: boot ../shared's cluster, judge a release on it, break it KILLS=4 times
+kit: $(STAMP) ## Where there is no Docker: boot ../shared's cluster, judge a release on it, break it KILLS=3 times
 	@tests/e2e/kit.sh
 
 .PHONY: chaos

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 KIT=${KIT:-../shared/cluster}
 FAULTS=${FAULTS:-mix}
 SEED=${SEED:-20261122}
-KILLS=${KILLS:-4}
+KILLS=${KILLS:-3}
 
 "$KIT/prepare.sh"
 if [ ! -f "${KF_HOME:-$HOME/.cache/kf}/run/admin.conf" ]; then

@@ -18,6 +18,8 @@ from prometheus.panels import queries
 from tidegate.metrics import METRICS, Kind
 
 _LIVE_S = 40.0
+_BACK_S = 300.0
+"""On two slow cores a driver and its executors take minutes to start."""
 _ENDED_S = 150.0
 """An executor that finds its driver gone ends by itself; Kubernetes then collects its pod."""
 _NOT_OF_THESE_JOBS = {"tidegate_alignment_drift_seconds"}  # they align nothing
@@ -40,7 +42,7 @@ def test_the_output_is_the_oracles(job: DeployedJob) -> None:
         time.sleep(5)
         workload.finish()
         workload.put_last()
-    wait_until_read(job, 120)
+    wait_until_read(job, _BACK_S)
     verdict = judge(job)
     assert not verdict.problems
     assert verdict.written > 50
@@ -89,60 +91,53 @@ def test_every_panel_has_data(deployed: Namespace, job: DeployedJob) -> None:
     assert not empty
 
 
-def test_an_upgrade_and_its_rollback_lose_nothing(job: DeployedJob) -> None:
-    namespace = job.namespace
-
-    def uid() -> str:
-        return str(namespace.get("pod", job.driver)["metadata"]["uid"])
-
-    def ready(old: str) -> bool:
-        pod = namespace.get("pod", job.driver)
-        (container,) = pod["status"]["containerStatuses"]
-        return bool(pod["metadata"]["uid"] != old and container["ready"])
-
-    before = judge(job).written
-    # Behind the last row of the test before, which is a day ahead: else all of them are late.
-    with Workload(job.kit, IN, seed=2, begin=BEGIN + timedelta(days=3)) as workload:
-        for command in (
-            ("upgrade", RELEASE, "charts/tidegate", "--reuse-values", "--set",
-             f"jobs.{NAME}.settings.tidegate\\.epoch\\.rows\\.max=500"),
-            ("rollback", RELEASE),
-        ):  # fmt: skip
-            replaced = partial(ready, uid())
-            namespace.helm(*command)
-            namespace.wait(replaced, "another driver", 240)
-        workload.finish()
-        workload.put_last()
-    wait_until_read(job, 180)
-    verdict = judge(job)
-    assert not verdict.problems
-    assert verdict.written > before
-
-
-def test_faults_are_seen(deployed: Namespace, job: DeployedJob) -> None:
+def test_faults_an_upgrade_and_its_rollback_are_seen_and_lose_nothing(
+    deployed: Namespace, job: DeployedJob
+) -> None:
     """What the dashboard shows of executors, restarts and epochs changes when they are lost."""
     of_job = f'pod="{job.driver}"'
-    executors = f"min_over_time(tidegate_executors{{{of_job}}}[1m])"
-    starts = f"changes(tidegate_start_time_seconds{{{of_job}}}[1m])"
+    executors = f"min_over_time(tidegate_executors{{{of_job}}}[30s])"
+    starts = f"changes(tidegate_start_time_seconds{{{of_job}}}[5m])"
     epochs = f"rate(tidegate_epoch_duration_seconds_count{{{of_job}}}[15s])"
+
+    def uid() -> str:
+        return str(deployed.get("pod", job.driver)["metadata"]["uid"])
+
+    def ready(old: str) -> bool:
+        pod = deployed.get("pod", job.driver)
+        (container,) = pod["status"]["containerStatuses"]
+        return bool(pod["metadata"]["uid"] != old and container["ready"])
 
     def is_calm() -> bool:
         return _asked(deployed, executors) == [2.0] and _asked(deployed, starts) == [0.0]
 
-    with Workload(job.kit, IN, seed=3, begin=BEGIN + timedelta(days=6)) as workload:
-        deployed.wait(is_calm, "no fault is in sight", 180)
+    before = judge(job).written
+    # Behind the last row of the test before, which is a day ahead: else all of them are late.
+    with Workload(job.kit, IN, seed=2, begin=BEGIN + timedelta(days=3)) as workload:
+        deployed.wait(is_calm, "no fault is in sight")
         for pod in names(deployed.executors(NAME)):
             deployed.delete_pod(pod, force=True)
         deployed.wait(lambda: _asked(deployed, executors)[0] < 2, "lost executors are seen", 60)
-        deployed.wait(lambda: _asked(deployed, epochs)[0] > 0, "epochs go on", 120)
-        deployed.delete_pod(job.driver, force=True)
-        deployed.wait(lambda: not any(_asked(deployed, epochs)), "no epochs are seen", 60)
-        deployed.wait(lambda: _asked(deployed, starts)[0] >= 1, "the restart is seen", 240)
-        deployed.wait(lambda: _asked(deployed, epochs)[0] > 0, "epochs go on", 120)
+        deployed.wait(lambda: _asked(deployed, epochs)[0] > 0, "epochs go on", _BACK_S)
+
+        replaced = partial(ready, uid())
+        deployed.helm(
+            *("upgrade", RELEASE, "charts/tidegate", "--reuse-values", "--set"),
+            f"jobs.{NAME}.settings.tidegate\\.epoch\\.rows\\.max=500",
+        )
+        deployed.wait(lambda: not any(_asked(deployed, epochs)), "no epochs are seen", _BACK_S)
+        deployed.wait(replaced, "another driver", _BACK_S)
+        deployed.wait(lambda: _asked(deployed, starts)[0] >= 1, "the restart is seen", _BACK_S)
+
+        replaced = partial(ready, uid())
+        deployed.helm("rollback", RELEASE)
+        deployed.wait(replaced, "another driver", _BACK_S)
         workload.finish()
         workload.put_last()
-    wait_until_read(job, 180)
-    assert not judge(job).problems
+    wait_until_read(job, _BACK_S)
+    verdict = judge(job)
+    assert not verdict.problems
+    assert verdict.written > before
 
 
 def test_uninstalling_leaves_nothing(deployed: Namespace, job: DeployedJob) -> None:

@@ -93,14 +93,24 @@ def test_keys_have_what_is_right_in_the_end(
     assert tombstones == len(groups) - len(right)
 
     if kill.startswith("sink"):  # a killed driver may print an epoch twice
-        signs = {op.sign: int(op) for op in Op}
-        changes = []
-        for line in (killed.out + ended.out).splitlines():
-            if line.startswith("minutes> "):
-                sign, _, row = line.removeprefix("minutes> ").partition(" ")
-                changes.append({**json.loads(row, parse_float=Decimal), "__op": signs[sign]})
-        dearest: dict[str, Decimal] = {}
-        for row in accepted():
-            minute = str(row["order_time"])[:16] + ":00"
-            dearest[minute] = max(dearest.get(minute, Decimal(0)), Decimal(str(row["price"])))
-        assert {row["window_start"]: row["dearest"] for row in ends_in(changes)} == dearest
+        assert ends_in(printed(killed.out + ended.out)) == dearest()
+
+
+def printed(text: str) -> list[dict[str, object]]:
+    """The changes that the job has printed."""
+    signs = {op.sign: int(op) for op in Op}
+    changes = []
+    for line in text.splitlines():
+        if line.startswith("minutes> "):
+            sign, _, row = line.removeprefix("minutes> ").partition(" ")
+            changes.append({**json.loads(row, parse_float=Decimal), "__op": signs[sign]})
+    return sorted(changes, key=lambda change: str(change["window_start"]))  # of one actor each
+
+
+def dearest() -> list[dict[str, object]]:
+    """What must be there in the end."""
+    found: dict[str, Decimal] = {}
+    for row in accepted():
+        minute = str(row["order_time"])[:16] + ":00"
+        found[minute] = max(found.get(minute, Decimal(0)), Decimal(str(row["price"])))
+    return [{"window_start": minute, "dearest": found[minute]} for minute in sorted(found)]

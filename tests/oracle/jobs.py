@@ -164,16 +164,18 @@ def random_job(
     rows_max: int = 60,
     splits_max: int = 4,
     changes: bool = False,
+    queries: int | None = None,
 ) -> JobSpec:
     """The job of ``seed``; ``form``, ``kind`` (of time column), ``bounded`` narrow the choice.
 
-    With ``changes`` some of its results are emitted as they change.
+    With ``changes`` some of its results are emitted as they change. It has so many ``queries``;
+    None: a few.
     """
     rng = Random(seed)
     while True:
         draw = _Draw(rng, form, kind, rows_max=rows_max, splits_max=splits_max, changes=changes)
         draw.bounded = draw.bounded if bounded is None else bounded
-        spec = draw.job(f"seed-{seed}")
+        spec = draw.job(f"seed-{seed}", queries)
         result = expected(spec)
         if result.ledger and all(output.rows for output in result.outputs.values()):
             return spec
@@ -217,14 +219,14 @@ class _Draw:
             FUTURES_US if self.skew_us else FUTURES_US[:1],
         )
 
-    def job(self, name: str) -> JobSpec:
+    def job(self, name: str, count: int | None) -> JobSpec:
         """Draws the rest."""
         splits = random_splits(self.rng, self.plan)
         accounts, statements = [], []
         if self.form == "function":
             declared: dict[str, list[tuple[str, tuple[Query, str]]]] = {}
             strategies: dict[str, StrategyWords] = {}
-            for number in range(self.rng.choice([1, 1, 2])):
+            for number in range(count or self.rng.choice([1, 1, 2])):
                 strategy = self._strategy()
                 strategies[strategy.sql] = strategy
                 sink = (f"sink_{number}", self._queries.query(strategy.sql))
@@ -238,7 +240,7 @@ class _Draw:
             strategy = self._strategy()
             sinks = [
                 (f"sink_{number}", self._queries.query(""))
-                for number in range(self.rng.randint(1, 3))
+                for number in range(count or self.rng.randint(1, 3))
             ]
             accounts.append(self._account("orders", strategy, sinks))
             statements += [self._sink(sink, query, text) for sink, (query, text) in sinks]

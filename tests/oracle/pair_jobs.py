@@ -122,11 +122,16 @@ class PairSpec:
         return int(value_at(row, self.time.path)) - self.time.units(self.delay_s)
 
 
-def random_pair_job(seed: int, *, rows_max: int = 25, splits_max: int = 3) -> PairSpec:
-    """The job of ``seed``, whose outputs and ledger are never empty."""
+def random_pair_job(
+    seed: int, *, rows_max: int = 25, splits_max: int = 3, queries: int | None = None
+) -> PairSpec:
+    """The job of ``seed``, whose outputs and ledger are never empty.
+
+    It has so many ``queries``; None: a few.
+    """
     rng = Random(seed)
     while True:
-        spec = _Draw(rng, rows_max, splits_max).job(f"pair-{seed}")
+        spec = _Draw(rng, rows_max, splits_max).job(f"pair-{seed}", queries)
         result = spec.expected()
         if result.ledger and all(output.rows for output in result.outputs.values()):
             return spec
@@ -143,14 +148,14 @@ class _Draw:
         base_us = micros("2024-03-01 10:00:00")
         self.plan = DataPlan(self.time, self.delay_s, base_us, rows_max, splits_max, FUTURES_US[:1])
 
-    def job(self, name: str) -> PairSpec:
+    def job(self, name: str, count: int | None) -> PairSpec:
         tables = {}
         for table in self.names:
             splits = random_splits(self.rng, self.plan)
             tables[table] = {f"{table[0]}-{split}": files for split, files in splits.items()}
         statements = [self._source(table) for table in self.names]
         queries = []
-        for number in range(self.rng.choice([1, 1, 2, 3])):
+        for number in range(count or self.rng.choice([1, 1, 2, 3])):
             sides = (self.names[0], self.names[-1])
             if self.rng.random() < 0.2:
                 sides = (sides[1], sides[0])

@@ -127,7 +127,8 @@ the operator there too, through a kill.
 {table}
 
 All but `GROUP BY, on update` emit on window close, or rows that are final at once; of results that
-change, the table in which they end is compared. Written by `PYTHONPATH=operators:tests python -m simulation.matrix`.
+change, the table in which they end is compared. Written by
+`PYTHONPATH=operators:tests python -m simulation.matrix`.
 """
 
 
