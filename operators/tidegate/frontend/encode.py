@@ -1,4 +1,4 @@
-"""Reads ``FORMAT PLAIN ENCODE JSON (key = 'value', …)``."""
+"""Reads ``FORMAT PLAIN ENCODE JSON (key = 'value', …)``, and a sink's ``FORMAT UPSERT …``."""
 
 from __future__ import annotations
 
@@ -29,24 +29,33 @@ _REGISTRY_USER: Final = ("schema.registry.username", "schema.registry.password")
 _CHOICE: Final = "JSON, CSV, AVRO, BYTES or PARQUET"
 
 
-def take_encode(cursor: Cursor) -> tuple[Text | None, tuple[Option, ...]]:
-    """The encoding as a format, and its options as those of WITH; None where there is none."""
+def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, tuple[Option, ...]]:
+    """The encoding as a format, and its options as those of WITH; None where there is none.
+
+    A sink may have FORMAT UPSERT: its option ``type``.
+    """
     if not cursor.accept("FORMAT"):
         return None, ()
-    if cursor.at_any(*_LATER_FORMATS):
+    kind = []
+    if of_sink and cursor.at("UPSERT"):
+        cursor.take()
+        span = cursor.previous_span
+        kind = [Option(Text("type", span), Text("upsert", span))]
+    elif cursor.at_any(*_LATER_FORMATS):
         raise UnsupportedError(
             f"FORMAT {cursor.word()} is not there yet",
             cursor.source.position(cursor.span),
             hint="write FORMAT PLAIN",
         )
-    cursor.expect("PLAIN", why="after FORMAT")
+    else:
+        cursor.expect("PLAIN", why="after FORMAT")
     cursor.expect("ENCODE", why=f"and {_CHOICE}")
     if not cursor.at_any(*_FORMATS):
         raise cursor.expected(f"{_CHOICE} after ENCODE")
     word = cursor.take().text.upper()
     encode = Text(_FORMATS[word], cursor.previous_span)
     options = list(parse_options(cursor)) if cursor.at("(") else []
-    result = _registry_user(cursor, options) if word == "AVRO" else []
+    result = kind + (_registry_user(cursor, options) if word == "AVRO" else [])
     for option in options:
         read = _option(cursor, word, option)
         result += [read] if read is not None else []

@@ -216,7 +216,7 @@ def _sink_options(cursor: Cursor) -> Options | None:
     items: tuple[Option, ...] = ()
     if cursor.accept("WITH"):
         items = parse_options(cursor)
-    encode, encoded = take_encode(cursor)
+    encode, encoded = take_encode(cursor, of_sink=True)
     if cursor.span == start:
         return None
     return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)

@@ -48,9 +48,10 @@ def test_an_upsert_topic_has_the_primary_key_of_its_table() -> None:
 
 def test_risingwave_says_it_with_options() -> None:
     options = "connector = 'kafka', topic = 'u', properties.bootstrap.server = 'b:1'"
-    text = f"CREATE SINK u AS {_BY_ID} WITH ({options}, type = 'upsert', primary_key = 'id')"
-    (sink,) = job(f"{text} FORMAT PLAIN ENCODE JSON").sinks
-    assert sink.table.option("key.fields") == "id"
+    head = f"CREATE SINK u AS {_BY_ID} WITH ({options}, primary_key = 'id'"
+    for rest in (", type = 'upsert') FORMAT PLAIN ENCODE JSON", ") FORMAT UPSERT ENCODE JSON"):
+        (sink,) = job(head + rest).sinks
+        assert (sink.table.option("type"), sink.table.option("key.fields")) == ("upsert", "id")
 
 
 @pytest.mark.parametrize(
