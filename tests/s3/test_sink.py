@@ -7,12 +7,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 from pyarrow import fs
 
+from tidegate.connectors.delta_sink import DeltaCommitter, DeltaWriter, store_options
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.types import Column
+from tidegate.types import OP, Column, Op
 
 
 @pytest.fixture
@@ -67,3 +69,25 @@ def test_generations_are_claimed_by_one_each(table: Table) -> None:
     again.bind(first)
     again.publish(1, write(table, 1, 1))
     assert FilesystemCommitter(table, "three").prepare(True) == {"generation": "3"}
+
+
+def test_a_delta_table_in_a_bucket(bucket: str) -> None:
+    options = (("key.fields", "a"), ("path", f"{bucket}/delta"))
+    view = Table("v", (Column("a", "BIGINT"), Column("n", "BIGINT")), "delta", "parquet", options)
+    staging = f"{bucket}/checkpoint/staging/1"
+    committer = DeltaCommitter(view, staging)
+    committer.bind(committer.prepare(True))
+
+    def staged(epoch: int, *changes: tuple[int, int, Op]) -> Any:
+        writer = DeltaWriter(view, staging, epoch, "0")
+        a, n, ops = zip(*changes, strict=True)
+        writer.write(pa.table({"a": a, "n": n, OP: pa.array(map(int, ops), pa.int8())}))
+        return writer.close()
+
+    committer.publish(1, staged(1, (1, 1, Op.INSERT), (2, 1, Op.INSERT)))
+    update = staged(2, (1, 1, Op.UPDATE_BEFORE), (1, 2, Op.UPDATE_AFTER), (2, 1, Op.DELETE))
+    committer.publish(2, update)
+    committer.publish(2, update)
+    found = DeltaTable(f"{bucket}/delta", storage_options=store_options())
+    assert found.to_pyarrow_table().to_pylist() == [{"a": 1, "n": 2}]
+    assert committer.prepare(False) == {}

@@ -111,6 +111,21 @@ class PrintOptions(Options):
     format: Literal["json"] = "json"
 
 
+def _listed(value: object) -> object:
+    return tuple(name for name in value.split(";") if name) if isinstance(value, str) else value
+
+
+class DeltaOptions(Options):
+    """A Delta table; without a ``path`` one of the checkpoint's own.
+
+    ``key_fields`` tell the rows of a changing result apart.
+    """
+
+    path: str = ""
+    key_fields: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field((), alias="key.fields")
+    format: Literal["parquet"] = "parquet"
+
+
 class BlackholeOptions(Options):
     """Takes rows and forgets them."""
 
@@ -127,6 +142,7 @@ _SINKS: Final[Mapping[str, type[Options]]] = {
     "kafka": KafkaSinkOptions,
     "filesystem": FilesystemOptions,
     "print": PrintOptions,
+    "delta": DeltaOptions,
     "blackhole": BlackholeOptions,
 }
 CONNECTORS: Final = frozenset(_SOURCES) | frozenset(_SINKS)
@@ -146,6 +162,7 @@ _ALIASES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "nexmark": {"rows": "number-of-rows", "nexmark.split.num": "splits"},
     "print": {},
+    "delta": {"primary_key": "key.fields", "location": "path"},
     "blackhole": {},
     "kafka": kafka.ALIASES,
 }

@@ -15,6 +15,8 @@ from tidegate.connectors.base import (
 )
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
 from tidegate.connectors.datagen import DatagenPlanner, DatagenReader
+from tidegate.connectors.delta_sink import DeltaCommitter, DeltaWriter
+from tidegate.connectors.delta_types import check_delta
 from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
@@ -29,7 +31,7 @@ from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
-from tidegate.connectors.options import connector_name, parsed
+from tidegate.connectors.options import DeltaOptions, connector_name, parsed
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import OptionsError
@@ -72,6 +74,7 @@ _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
 _WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
     "filesystem": lambda table, at: FilesystemWriter(table, at.epoch, at.writer, at.staging),
     "print": lambda table, at: PrintWriter(table, at.staging, at.epoch, at.writer),
+    "delta": lambda table, at: DeltaWriter(table, at.staging, at.epoch, at.writer),
     "blackhole": lambda _table, _at: BlackholeWriter(),
     "kafka": lambda table, at: KafkaWriter(
         table, at.epoch, at.writer, dict(at.remembered), at.known
@@ -80,6 +83,7 @@ _WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
 _COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
     "filesystem": FilesystemCommitter,
     "print": PrintCommitter,
+    "delta": DeltaCommitter,
     "blackhole": lambda _table, _staging: BlackholeCommitter(),
     "kafka": KafkaCommitter,
 }
@@ -109,6 +113,8 @@ def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
     """Raises OptionProblem when the columns of ``table`` don't fit its options."""
     if table.connector == "nexmark":
         check_nexmark(table)
+    if table.connector == "delta":
+        check_delta(table)
     if table.connector != "kafka":
         return
     if role == "source":
@@ -122,15 +128,25 @@ def takes_changes(table: Table) -> bool:
     if table.connector == "kafka":
         options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
         return options.type == "upsert"
-    return table.connector in ("print", "blackhole")
+    return table.connector in ("print", "blackhole", "delta")
 
 
 def upsert_key(table: Table) -> tuple[str, ...] | None:
-    """The columns by which a sink tells rows apart; None where it keeps all that comes."""
-    if table.connector != "kafka" or not takes_changes(table):
+    """The columns by which a sink tells rows apart; None where it keeps all that comes.
+
+    Empty where it was not told: `with_key` does.
+    """
+    if not takes_changes(table) or table.connector not in ("kafka", "delta"):
         return None
-    options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
-    return tuple(options.key_fields)
+    model = KafkaSinkOptions if table.connector == "kafka" else DeltaOptions
+    fields: tuple[str, ...] = parsed(model, table.connector, table.options).key_fields
+    return fields
+
+
+def with_key(table: Table, key: tuple[str, ...]) -> Table:
+    """``table``, whose rows ``key`` tells apart."""
+    options = {**dict(table.options), "key.fields": ";".join(key)}
+    return replace(table, options=tuple(sorted(options.items())))
 
 
 def is_bounded(table: Table) -> bool:
@@ -227,7 +243,7 @@ def feeds(sink: Table, source: Table) -> bool:
 
 def resolved(table: Table) -> Table:
     """``table`` with a relative ``path`` made absolute: executors have other directories."""
-    if table.connector != "filesystem":
+    if table.connector not in ("filesystem", "delta") or not table.option("path"):
         return table
     options = {**dict(table.options), "path": absolute(table.option("path"))}
     return replace(table, options=tuple(sorted(options.items())))

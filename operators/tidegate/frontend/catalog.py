@@ -174,8 +174,9 @@ def connect(
     if name.strip().lower() == UPSERT_KAFKA:
         _check_role(source, what, options, role)
         name, raw["type"] = "kafka", "upsert"
-        if key and not raw.keys() & {"key.fields", "primary_key"}:
-            raw["key.fields"] = ";".join(column.text for column in key)
+    keeps_last = role == "sink" and (raw.get("type") == "upsert" or name.lower() == "delta")
+    if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
+        raw["key.fields"] = ";".join(column.text for column in key)
     try:
         connector = connector_name(name)
         encoded = not spans.keys().isdisjoint(_FORMATS)

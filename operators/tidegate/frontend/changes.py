@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tidegate.connectors.registry import takes_changes, upsert_key
+from dataclasses import replace
+
+from tidegate.connectors.registry import takes_changes, upsert_key, with_key
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.scope import Relation
 from tidegate.frontend.source import Source, Span
@@ -21,21 +23,24 @@ def refuse_changing(source: Source, relation: Relation, span: Span, what: str) -
         )
 
 
-def check_changes(source: Source, sink: Sink, query: Query) -> None:
-    """Raises BindError where ``sink`` cannot take what ``query`` does to its results."""
+def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
+    """``sink``, which knows by what rows are told apart.
+
+    Raises BindError where it cannot take what ``query`` does to its results.
+    """
     table = sink.table
     if not is_changing(sink.input):
-        return
+        return sink
     place = source.position(query.group_span or query.head)
     if not takes_changes(table):
         raise BindError(
             f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
             place,
-            hint=f"{_ONCE}; or write to a sink that takes changes: upsert-kafka, print",
+            hint=f"{_ONCE}; or write to a sink that takes changes: upsert-kafka, delta, print",
         )
     key = upsert_key(table)
     if key is None:
-        return
+        return sink
     told_apart = changing_key(sink.input)
     if told_apart is None:
         raise BindError(
@@ -43,6 +48,8 @@ def check_changes(source: Source, sink: Sink, query: Query) -> None:
             place,
             hint="write all columns of GROUP BY, of one query",
         )
+    if table.connector == "delta" and not key:
+        return replace(sink, table=with_key(table, told_apart))
     if set(told_apart) != set(key):
         raise BindError(
             f"the key of '{table.name}' is {', '.join(key)}, the results are told apart by"
@@ -50,3 +57,4 @@ def check_changes(source: Source, sink: Sink, query: Query) -> None:
             place,
             hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED",
         )
+    return sink

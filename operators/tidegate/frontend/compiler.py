@@ -116,8 +116,11 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
             case AlterTable():
                 sinks.alter(statement)
             case CreateView():
-                queries.check_view(statement)
+                if not statement.materialized:
+                    queries.check_view(statement)
                 catalog.declare(statement)
+                if statement.materialized:
+                    sinks.materialize(statement)
             case Describe():
                 descriptions.append(_described(source, catalog, queries, statement))
             case Insert() | CreateSink() | Select():

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, UnsupportedError
+from tidegate.errors import BindError, SqlError, UnsupportedError
 from tidegate.frontend.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.aliases import with_aliases
 from tidegate.frontend.catalog import Catalog, refuse_hidden
@@ -184,7 +184,14 @@ class QueryPlanner:
 
     def check_view(self, view: CreateView) -> Relation:
         """Plans a view on its own, so that its errors show where it is declared."""
-        return self._relations.view(view, Environment(emit=True))
+        try:
+            return self._relations.view(view, Environment(emit=True))
+        except SqlError:  # it may be one whose results change
+            return self._relations.view(view, Environment())
+
+    def check_materialized(self, view: CreateView) -> Relation:
+        """Plans a materialized view as what it is by itself: its results may change."""
+        return self._relations.view(view, Environment())
 
     def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
         place = self._source.position(query.head)

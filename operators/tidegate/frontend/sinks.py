@@ -8,7 +8,7 @@ from dataclasses import replace
 from tidegate.connectors.registry import feeds
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.catalog import Catalog, Connection, connect
-from tidegate.frontend.changes import check_changes
+from tidegate.frontend.changes import taking_changes
 from tidegate.frontend.layout import sink_layout
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.relations import Environment
@@ -18,6 +18,7 @@ from tidegate.frontend.syntax import (
     AlterTable,
     CreateSink,
     CreateTable,
+    CreateView,
     Insert,
     Name,
     Option,
@@ -113,12 +114,18 @@ class SinkPlanner:
         connection = connect(self._source, f"sink '{name}'", options, (), "sink")
         self._add(relation, name, connection, statement.query)
 
+    def materialize(self, view: CreateView) -> None:
+        """Adds the sink of a materialized view: a Delta table in the checkpoint."""
+        relation = self._queries.check_materialized(view)
+        self._add(relation, view.name.text, Connection("delta", "parquet", (), None), view.query)
+
     def _print(self, query: Query, name: str) -> None:
         relation = self._queries.plan(query, Environment(), top=True)
         self._add(relation, name, Connection("print", "", (), None), query)
 
     def _add(self, relation: Relation, name: str, connection: Connection, query: Query) -> None:
-        taken = [sink.table.name for sink in self.planned] + self._catalog.names
+        taken = [sink.table.name for sink in self.planned]
+        taken += [other for other in self._catalog.names if other != name]
         names: list[str] = []
         columns = []
         for field in relation.visible:
@@ -132,8 +139,7 @@ class SinkPlanner:
         )
 
     def _planned(self, sink: Sink, connection: Connection, query: Query) -> None:
-        check_changes(self._source, sink, query)
-        self.planned.append(sink)
+        self.planned.append(taking_changes(self._source, sink, query))
         self.places.append(connection.place)
 
     def _scans(self) -> Iterator[Scan]:

@@ -149,12 +149,9 @@ def _create(cursor: Cursor) -> Statement:
     if cursor.accept("OR", "REPLACE"):
         pass  # a file declares every name once, so there is nothing to replace
     temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
-    if cursor.at("MATERIALIZED"):
-        raise UnsupportedError(
-            "CREATE MATERIALIZED VIEW is not there yet",
-            cursor.source.position(cursor.span),
-            hint="use CREATE VIEW, or CREATE SINK … AS SELECT … EMIT ON WINDOW CLOSE",
-        )
+    if cursor.accept("MATERIALIZED"):
+        cursor.expect("VIEW", why="after MATERIALIZED")
+        return replace(_create_view(cursor, start), materialized=True)
     parsers: dict[str, Callable[[Cursor, Span], Statement]] = {
         "TABLE": parse_create_table,
         "SOURCE": parse_create_table,

@@ -270,6 +270,7 @@ class CreateView:
     query: Query
     if_not_exists: bool
     span: Span
+    materialized: bool = False
 
 
 @dataclass(frozen=True, slots=True)

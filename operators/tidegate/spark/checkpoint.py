@@ -5,6 +5,7 @@
     epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
     ledger/           late and quarantined rows, Parquet
     staging/          rows on their way to sinks that have no place of their own
+    views/            materialized views, Delta tables (see `connectors.delta_sink`)
     replays/          what was written where by ``tidegate replay`` (see `replay`)
     metrics.prom      the metrics of the newest epoch (see `metrics_file`)
     log/              what the JVM prints (of a checkpoint on S3: in a temporary directory)

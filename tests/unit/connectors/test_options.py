@@ -140,7 +140,15 @@ def test_harmless_kafka_options_are_taken() -> None:
 
 
 def test_connectors() -> None:
-    assert sorted(CONNECTORS) == ["blackhole", "datagen", "filesystem", "kafka", "nexmark", "print"]
+    assert sorted(CONNECTORS) == [
+        "blackhole",
+        "datagen",
+        "delta",
+        "filesystem",
+        "kafka",
+        "nexmark",
+        "print",
+    ]
     assert connector_name(" FileSystem ") == "filesystem"
 
 

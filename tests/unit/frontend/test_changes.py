@@ -4,6 +4,7 @@ import pytest
 
 from frontend_kit import job, plan
 from tidegate.errors import BindError, SqlError, UnsupportedError
+from tidegate.plan.changes import is_changing
 
 _GROUPS = "(SELECT id, max(order_time) AS t, count(*) AS n FROM orders GROUP BY id)"
 _TOPIC = (
@@ -72,6 +73,35 @@ def test_risingwave_says_it_with_options() -> None:
 def test_a_key_that_does_not_fit(key: str, more: str, query: str, says: str) -> None:
     with pytest.raises(BindError) as caught:
         job(_TOPIC.format(key=key, more=more) + query)
+    assert says in caught.value.message
+
+
+def test_a_materialized_view_is_a_delta_table_and_can_be_read() -> None:
+    view = f"CREATE MATERIALIZED VIEW v (k, n) AS {_BY_ID}"
+    final = f"{view.replace(' v ', ' w ')}, order_time EMIT ON WINDOW CLOSE".replace("(k, n)", "")
+    sinks = job(f"{view}; {final}; SELECT k FROM v WHERE n > 1").sinks
+    assert [(s.table.name, s.table.connector) for s in sinks] == [
+        ("v", "delta"), ("w", "delta"), ("print", "print"),
+    ]  # fmt: skip
+    assert [s.table.option("key.fields") for s in sinks] == ["k", "", ""]
+    assert is_changing(sinks[2])
+    (declared,) = job(
+        "CREATE TABLE d (id BIGINT, n BIGINT, PRIMARY KEY (id) NOT ENFORCED)"
+        f" WITH (connector = 'delta', path = '/d'); INSERT INTO d {_BY_ID}"
+    ).sinks
+    assert (declared.table.option("path"), declared.table.option("key.fields")) == ("/d", "id")
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT count(*) AS n FROM orders GROUP BY id", "nothing in 'v' tells the results apart"),
+        ("SELECT id, max(order_time::TIME) AS s FROM orders GROUP BY id", "Delta has not"),
+    ],
+)
+def test_a_materialized_view_that_cannot_be(query: str, says: str) -> None:
+    with pytest.raises(BindError) as caught:
+        job(f"CREATE MATERIALIZED VIEW v AS {query}")
     assert says in caught.value.message
 
 
