@@ -82,7 +82,8 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case physical.WindowPartials():
             return WindowPartials(node, _windows(node.window))
         case physical.FinalAggregate():
-            final = UpdatingAggregate if node.aggregate.updates else FinalAggregate
+            updates = isinstance(node, physical.UpdatingAggregate)
+            final = UpdatingAggregate if updates else FinalAggregate
             return final(node.aggregate, node.derived, engine, context.state(name))
         case physical.SessionRows():
             return SessionRows(node, engine, context.state(name))

@@ -41,7 +41,7 @@ _PATHS: Final = (
     *("topic", "topic-pattern", "topics", "kafka.topic"),
 )
 _FORMATS: Final = ("format", "value.format")
-_UNENCODED: Final = frozenset({"datagen", "nexmark", "print", "blackhole"})
+_UNENCODED: Final = frozenset({"datagen", "nexmark", "print", "delta", "blackhole"})
 
 
 @dataclass(frozen=True, slots=True)
