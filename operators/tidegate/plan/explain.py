@@ -110,9 +110,7 @@ class _Part:
             ):
                 yield f"state: the merged watermark of {', '.join(node.watermarks)}"
             case physical.FinalAggregate():
-                key = node.aggregate.closing_key
-                until = f" whose {key} the watermark has not reached" if key else ", for ever"
-                yield f"state: one row per group{until}"
+                yield f"state: {_groups(node.aggregate)}"
                 for call in node.aggregate.calls:
                     if call.distinct:
                         yield f"state: in each, the distinct values of {call.argument}"
@@ -189,6 +187,15 @@ def _over_state(node: OverWindow) -> Iterator[str]:
         yield f"state: the rows of the last {length}"
     if any(call.is_running for call in node.calls):
         yield f"state: one row {of}"
+
+
+def _groups(node: nodes.Aggregate) -> str:
+    """How many groups there are at a time."""
+    if node.closing_key:
+        return f"one row per group whose {node.closing_key} the watermark has not reached"
+    if not node.keys:
+        return "one row"
+    return f"unbounded: one row per group, no watermark on {', '.join(node.keys)}"
 
 
 def _join_state(node: joins.Join) -> Iterator[str]:

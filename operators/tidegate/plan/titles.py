@@ -35,7 +35,7 @@ def _stateless(node: nodes.Node) -> str:
         case physical.Tally():
             return f"Tally rows used of account {node.account}"
         case physical.PartialAggregate():
-            return f"PartialAggregate by {', '.join(node.aggregate.keys)}"
+            return f"PartialAggregate {_by(node.aggregate)}"
         case physical.WindowPartials():
             window = f"{type(node.window).__name__} by {_bounds(node.window)}"
             return f"WindowPartials {window}, from panes"
@@ -55,8 +55,7 @@ def _stateful(node: nodes.Node) -> str:
             return f"Session {session.time_column}{by}, gap {gap}"
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
-            keys = node.aggregate.keys
-            by = f"by {', '.join(keys)}" if keys else "of all rows"
+            by = _by(node.aggregate)
             when = "on update" if node.aggregate.updates else "on window close"
             return f"Aggregate {calls} {by}, {when}" if calls else f"Aggregate {by}, {when}"
         case physical.SortRuns():
@@ -64,6 +63,10 @@ def _stateful(node: nodes.Node) -> str:
         case physical.MergeRuns():
             return f"MergeSort by {_order(node.sort)}"
     return ""
+
+
+def _by(node: nodes.Aggregate) -> str:
+    return f"by {', '.join(node.keys)}" if node.keys else "of all rows"
 
 
 def _over(node: OverWindow) -> str:
