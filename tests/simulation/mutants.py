@@ -25,6 +25,7 @@ from tidegate.executor import (
     temporal_join,
     time_queue,
     union,
+    updating_aggregate,
     watermark_filter,
     window_join,
 )
@@ -263,6 +264,34 @@ def temporal_join_keeps_last_versions_only() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def updates_come_after_what_the_watermark_ends() -> Iterator[None]:
+    """An updating aggregate forgets closed groups before it says what became of them."""
+    honest = updating_aggregate.UpdatingAggregate.on_barrier
+
+    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
+        if self._word is not None and self._word.value is not None:
+            self._groups.table.delete_until(self._word.value)
+        yield from honest(self, barrier)
+
+    with patch.object(updating_aggregate.UpdatingAggregate, "on_barrier", on_barrier):
+        yield
+
+
+@contextmanager
+def updates_keep_what_was_first() -> Iterator[None]:
+    """Of what an updating aggregate has written of a group, the first counts."""
+    honest = updating_aggregate._Sql.__init__
+
+    def init(self: Any, node: Any) -> None:
+        honest(self, node)
+        self.latest = self.latest.replace("DESC", "ASC")
+        self.touched = self.touched.replace("DESC", "ASC")
+
+    with patch.object(updating_aggregate._Sql, "__init__", init):
+        yield
+
+
 def _slices_with_the_bound(queues: Any, bound: int) -> Any:
     return time_queue.slices(queues, bound if bound == END else bound + 1)
 
@@ -310,10 +339,12 @@ def tally_counts_late_rows() -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """What is broken, and within how many seeds from 0 that must show."""
+    """What is broken, and within which seeds that must show: from ``first`` to ``seeds_max``."""
 
     breaks: Breaks
     seeds_max: int
+    first: int = 0
+    """Seeds before it that do not show it take too long to try each time."""
 
 
 MUTANTS = (
@@ -328,7 +359,7 @@ MUTANTS = (
     Mutant(one_key_to_the_wrong_vnode, 50),
     Mutant(ledger_row_lost, 30),
     Mutant(sort_emits_at_the_watermark, 100),
-    Mutant(window_join_emits_at_the_watermark, 150),
+    Mutant(window_join_emits_at_the_watermark, 150, first=100),
     Mutant(interval_join_forgets_too_early, 80),
     Mutant(interval_join_looks_at_one_watermark, 110),
     Mutant(union_takes_the_greater_watermark, 60),
@@ -338,5 +369,7 @@ MUTANTS = (
     Mutant(running_calls_begin_anew, 60),
     Mutant(temporal_join_does_not_wait, 80),
     Mutant(temporal_join_keeps_last_versions_only, 60),
+    Mutant(updates_come_after_what_the_watermark_ends, 60),
+    Mutant(updates_keep_what_was_first, 60),
     Mutant(tally_counts_late_rows, 20),
 )
