@@ -10,7 +10,20 @@ SEED=${SEED:-20261122}
 KILLS=${KILLS:-3}
 
 "$KIT/prepare.sh"
-if [ ! -f "${KF_HOME:-$HOME/.cache/kf}/run/admin.conf" ]; then
+home=${KF_HOME:-$HOME/.cache/kf}
+# Numbers in stale files may be other processes' by now.
+forget_stale() {
+    local file
+    for file in "$home"/run/pid/*; do
+        tr '\0' ' ' <"/proc/$(cat "$file" 2>/dev/null)/cmdline" 2>/dev/null | grep -qe "$home" -e cluster.sh || rm -f "$file"
+    done
+}
+is_up() { "$home/bin/kubectl" --kubeconfig "$home/run/admin.conf" --request-timeout 3s get --raw /readyz >/dev/null 2>&1; }
+if ! is_up; then
+    if [ -d "$home/run" ]; then # left by a run that was killed: nodes would start with its pods
+        forget_stale
+        "$KIT/cluster.sh" down
+    fi
     trap '"$KIT/cluster.sh" down' EXIT
 fi
 "$KIT/cluster.sh" up 3

@@ -242,7 +242,7 @@ def test_sinks() -> None:
     ("given", "told"),
     [
         ({"topic": "a;b"}, "a sink writes into one topic"),
-        ({"type": "upsert"}, "'upsert' is wrong"),
+        ({"type": "retract"}, "'retract' is wrong"),
         ({"sink_transaction__timeout": "10 ms"}, "sink.transaction-timeout"),
         ({"sink_delivery__guarantee": "perhaps"}, "'perhaps' is wrong"),
     ],
