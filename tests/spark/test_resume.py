@@ -40,13 +40,7 @@ ROWS_MAX = {"100": 52, "5_000": 2, "unlimited": 1}
 KILLED = ("100", 2)
 """The pair of settings of the run that is killed; all others run through."""
 
-KILLS = [
-    "after-staging:1",
-    "after-entry:9",
-    "after-publish:19",
-    "after-entry:29",
-    "after-staging:40",
-]
+KILLS = ["after-staging:1", "after-entry:19", "after-publish:40"]
 """Each ends the driver in one epoch, which Spark has not committed then."""
 
 
@@ -84,7 +78,7 @@ def test_any_epochs_and_any_parallelism(
     assert len(ran.out.splitlines()) - 1 >= ROWS_MAX[rows_max]
 
 
-def test_killed_five_times(tidegate: Commands, job: Job, tmp_path: Path) -> None:
+def test_killed_three_times(tidegate: Commands, job: Job, tmp_path: Path) -> None:
     file, checkpoint = write(job.spec, tmp_path), tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--json"]
     rows_max, parallelism = KILLED
@@ -101,7 +95,7 @@ def test_killed_five_times(tidegate: Commands, job: Job, tmp_path: Path) -> None
         killed.append(epoch)
         # The JVM, and what it started, dies with its driver: nothing writes on in its name.
         command.wait_for_family(30)
-    assert len(set(killed)) == 5
+    assert len(set(killed)) == len(KILLS)
 
     ended = tidegate.run(*args)
     assert ended.code == 0, ended.err
