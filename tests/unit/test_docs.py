@@ -94,6 +94,7 @@ SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]
     "datagen": (options.DatagenOptions, (SOURCE,)),
     "nexmark": (options.NexmarkOptions, (SOURCE,)),
     "print": (options.PrintOptions, ()),
+    "delta": (options.DeltaOptions, ()),
     "blackhole": (options.BlackholeOptions, ()),
 }
 """Section of connectors.md, or of `PAGE_OF`: its model, less what other sections describe."""
@@ -164,6 +165,7 @@ def test_every_connector_has_its_section() -> None:
     ("Source only", "filesystem"),
     ("datagen", "datagen"),
     ("nexmark", "nexmark"),
+    ("delta", "delta"),
     ("Connection", "kafka"),
     ("Source", "kafka"),
     ("Sink", "kafka"),
