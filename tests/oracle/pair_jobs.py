@@ -5,121 +5,25 @@ Used like `oracle.jobs`; `Expected` and the comparison are its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 from typing import Any
 
-from oracle.account import Counts, Judgement, LedgerRow, WatermarkOn, Where, judge
-from oracle.decode import Column, Table, Values, ended_lines, micros, value_at
-from oracle.jobs import DIRECTORY, NOW_US, Expected, write_splits
+from oracle import lookup_jobs
+from oracle.account import Where
+from oracle.decode import Column, Table, Values, micros, value_at
+from oracle.pair_spec import CONDITIONS, WORDS, PairSpec, dearer, holds, shown, with_options
 from oracle.pairs import (
     JoinQuery,
-    Marks,
-    On,
-    Pair,
     PairQuery,
-    PairSelect,
     UnionCount,
     UnionQuery,
     VersionQuery,
 )
-from oracle.query import Output, Windows
+from oracle.query import Windows
 from oracle.splitdata import FUTURES_US, DataPlan, random_splits
-from oracle.vocabulary import PAYLOAD, PREDICATES, TIME_COLUMNS, TimeColumn, sql_type
+from oracle.vocabulary import PAYLOAD, PREDICATES, TIME_COLUMNS, sql_type
 
 _KINDS = ("INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI")
-_WORDS = {"SEMI": "LEFT SEMI", "ANTI": "LEFT ANTI"}
-
-
-def _same(name: str) -> On:
-    def same(left: Values, right: Values) -> bool | None:
-        if left[name] is None or right[name] is None:
-            return None
-        return bool(left[name] == right[name])
-
-    return same
-
-
-def _holds(left: Values, right: Values) -> bool | None:
-    del left, right
-    return True
-
-
-def _dearer(left: Values, right: Values) -> bool | None:
-    if left["price"] is None or right["price"] is None:
-        return None
-    return bool(left["price"] > right["price"])
-
-
-CONDITIONS: tuple[tuple[str, On], ...] = (
-    ("l.customer = r.customer", _same("customer")),
-    ("l.region = r.region", _same("region")),
-    ("l.price > r.price", _dearer),
-)
-
-
-@dataclass(frozen=True)
-class PairSpec:
-    """A job over ``tables``, one or two; each query says which of them are its sides."""
-
-    name: str
-    text: str
-    tables: Mapping[str, Mapping[str, Sequence[bytes]]]
-    columns: Table
-    time: TimeColumn
-    delay_s: int
-    queries: tuple[tuple[str, PairQuery, tuple[str, str]], ...]
-    bounded: bool
-
-    @property
-    def sinks(self) -> tuple[str, ...]:
-        return tuple(sink for sink, _, _ in self.queries)
-
-    def sql(self, directory: Path) -> str:
-        """The job's text for files in ``directory``."""
-        return self.text.replace(DIRECTORY, directory.resolve().as_posix())
-
-    def write(self, directory: Path) -> Path:
-        """Writes the split files and ``job.sql``; gives the latter's path."""
-        for name, splits in self.tables.items():
-            write_splits(splits, directory / "in" / name)
-        file = directory / "job.sql"
-        file.write_text(self.sql(directory), encoding="utf-8")
-        return file
-
-    def expected(self, *, now_us: int = NOW_US) -> Expected:
-        """Runs the oracle over the whole input."""
-        ledger: list[LedgerRow] = []
-        counts = Counts()
-        splits: dict[str, Counts] = {}
-        judged: dict[str, Judgement] = {}
-        for name, files in self.tables.items():
-            data = files
-            if not self.bounded:
-                data = {split: ended_lines(parts) for split, parts in files.items()}
-            wheres = [
-                where
-                for _, query, sides in self.queries
-                for side, where in zip(sides, query.wheres, strict=True)
-                if side == name
-            ]
-            on = WatermarkOn(self.time.path, self._candidate, unit_us=self.time.unit_us)
-            table = Table(name, self.columns.columns)
-            judged[name] = judge(table, data, (on,), now_us=now_us, wheres=wheres)
-            ledger += judged[name].ledger
-            counts.add(judged[name].counts)
-            splits |= judged[name].splits
-        outputs: dict[str, Output] = {}
-        for sink, query, (left, right) in self.queries:
-            marks = [judged[side].merged_watermark(self.time.path) for side in (left, right)]
-            rows = [judged[side].rows for side in (left, right)]
-            outputs[sink] = query.run(rows[0], rows[1], Marks(marks[0], marks[1], self.bounded))
-        return Expected(outputs, ledger, counts, splits, judged, self.time.type)
-
-    def _candidate(self, row: Values) -> int:
-        return int(value_at(row, self.time.path)) - self.time.units(self.delay_s)
 
 
 def random_pair_job(
@@ -127,14 +31,26 @@ def random_pair_job(
 ) -> PairSpec:
     """The job of ``seed``, whose outputs and ledger are never empty.
 
-    It has so many ``queries``; None: a few.
+    It has so many ``queries``, and lookups of all kinds; None: a few.
     """
     rng = Random(seed)
     while True:
-        spec = _Draw(rng, rows_max, splits_max).job(f"pair-{seed}", queries)
-        result = spec.expected()
-        if result.ledger and all(output.rows for output in result.outputs.values()):
-            return spec
+        draw = _Draw(rng, rows_max, splits_max)
+        spec = draw.job(f"pair-{seed}", queries)
+        if _says_something(spec):
+            break
+    further = Random(f"lookup {seed}")  # of its own: the other draws stay what they were
+    if queries is None and further.random() > 0.3:
+        return spec
+    kinds = [further.choice(lookup_jobs.KINDS)] if queries is None else lookup_jobs.KINDS
+    while not _says_something(more := lookup_jobs.with_lookups(spec, further, draw.plan, kinds)):
+        pass
+    return more
+
+
+def _says_something(spec: PairSpec) -> bool:
+    result = spec.expected()
+    return bool(result.ledger) and all(output.rows for output in result.outputs.values())
 
 
 class _Draw:
@@ -161,7 +77,7 @@ class _Draw:
                 sides = (sides[1], sides[0])
             query, text = self._query(sides)
             sink = f"sink_{number}"
-            statements.append(f"CREATE SINK {sink} AS\n{text}\n{self._with(f'out/{sink}')};\n")
+            statements.append(f"CREATE SINK {sink} AS\n{text}\n{with_options(f'out/{sink}')};\n")
             queries.append((sink, query, sides))
         return PairSpec(
             name, "\n".join(statements), tables, self.table, self.time, self.delay_s,
@@ -174,11 +90,7 @@ class _Draw:
         columns.append(f"WATERMARK FOR {self.time.path} AS {delay}")
         body = ",\n".join(f"  {column}" for column in columns)
         more = "" if self.bounded else ", 'source.monitor-interval' = '1 s'"
-        return f"CREATE SOURCE {table} (\n{body}\n){self._with(f'in/{table}', more)};\n"
-
-    def _with(self, path: str, more: str = "") -> str:
-        options = f"connector = 'filesystem', path = '{DIRECTORY}/{path}'{more}"
-        return f" WITH ({options}) FORMAT PLAIN ENCODE JSON"
+        return f"CREATE SOURCE {table} (\n{body}\n){with_options(f'in/{table}', more)};\n"
 
     def _query(self, sides: tuple[str, str]) -> tuple[PairQuery, str]:
         kind = self.rng.choice(
@@ -226,11 +138,11 @@ class _Draw:
         if kind == "INNER" and rng.random() < 0.3:
             source = f"{texts[0]}, {texts[1]}\nWHERE {' AND '.join(on)}"
         else:
-            source = f"{texts[0]}\n{_WORDS.get(kind, kind)} JOIN {texts[1]}\nON {' AND '.join(on)}"
+            source = f"{texts[0]}\n{WORDS.get(kind, kind)} JOIN {texts[1]}\nON {' AND '.join(on)}"
         names = [("id", "BIGINT"), ("customer", "VARCHAR"), (time, self.time.type)]
         if windows:
             names += [("window_start", self.time.type), ("window_end", self.time.type)]
-        items, select = _shown("l" if kind in ("SEMI", "ANTI") else "lr", names)
+        items, select = shown("l" if kind in ("SEMI", "ANTI") else "lr", names)
         emit = "\nEMIT ON WINDOW CLOSE" if rng.random() < 0.5 else ""
 
         def is_on(left: Values, right: Values) -> bool:
@@ -248,12 +160,12 @@ class _Draw:
             f"(SELECT * FROM {side}{where})" if where else side
             for side, (where, _) in zip(sides, wheres, strict=True)
         )
-        on, is_on = f"r.{key} = l.{key}", _holds
+        on, is_on = f"r.{key} = l.{key}", holds
         if rng.random() < 0.3:
-            on, is_on = f"{on} AND l.price > r.price", _dearer
+            on, is_on = f"{on} AND l.price > r.price", dearer
         type_of_key = next(column.type for column in PAYLOAD if column.name == key)
         names = [("id", "BIGINT"), (key, type_of_key), (time, self.time.type)]
-        items, select = _shown("lr", names)
+        items, select = shown("lr", names)
         filters = (wheres[0][1], wheres[1][1])
         query = VersionQuery(kind, time, key, is_on, select, filters)
         joined = f"{kind} JOIN {right} FOR SYSTEM_TIME AS OF l.{time} AS r ON {on}"
@@ -319,25 +231,6 @@ class _Draw:
             f"SELECT window_start, window_end, {aggregates} AS first_id\nFROM {window}\n"
             "GROUP BY window_start, window_end\nEMIT ON WINDOW CLOSE"
         )
-
-
-def _shown(sides: str, names: Sequence[tuple[str, str]]) -> tuple[str, PairSelect]:
-    """The columns ``names`` of each side: the text of SELECT, and what it gives."""
-    shown = [(side, name, type_) for side in sides for name, type_ in names]
-    items = ", ".join(f"{side}.{name} AS {side}_{name}" for side, name, _ in shown)
-    select = tuple(
-        (Column(f"{side}_{name}", type_), _of_side("lr".index(side), name))
-        for side, name, type_ in shown
-    )
-    return items, select
-
-
-def _of_side(side: int, name: str) -> Any:
-    def value(pair: Pair) -> Any:
-        row = pair[side]
-        return None if row is None else value_at(row, name)
-
-    return value
 
 
 def _value(name: str) -> Any:

@@ -230,4 +230,35 @@ class VersionQuery:
         return time
 
 
-PairQuery: TypeAlias = JoinQuery | UnionQuery | UnionCount | VersionQuery
+@dataclass(frozen=True)
+class LookupQuery:
+    """``SELECT select FROM left kind JOIN right ON …``, the right side a table that ends.
+
+    So every left row leaves, whatever the watermarks.
+    """
+
+    kind: str
+    on: On
+    select: PairSelect
+    wheres: tuple[Where | None, Where | None] = (None, None)
+
+    def run(self, lefts: Sequence[Row], rights: Sequence[Row], marks: Marks) -> Output:
+        """What the sink must hold."""
+        del marks
+        pairs: list[Pair] = []
+        for left in self._side(lefts, 0):
+            found = [right for right in self._side(rights, 1) if self.on(left, right) is True]
+            if self.kind in ("SEMI", "ANTI"):
+                pairs += [(left, None)] if bool(found) is (self.kind == "SEMI") else []
+            else:
+                pairs += [(left, right) for right in found]
+                pairs += [(left, None)] if self.kind == "LEFT" and not found else []
+        rows = [{column.name: value(pair) for column, value in self.select} for pair in pairs]
+        return Output(tuple(column for column, _ in self.select), rows)
+
+    def _side(self, rows: Sequence[Row], side: int) -> list[Values]:
+        where = self.wheres[side]
+        return [dict(row.values) for row in rows if where is None or where(row.values) is True]
+
+
+PairQuery: TypeAlias = JoinQuery | UnionQuery | UnionCount | VersionQuery | LookupQuery

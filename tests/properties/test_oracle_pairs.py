@@ -11,7 +11,8 @@ import pytest
 
 from oracle.decode import Column, Row, Values
 from oracle.jobs import diff_job
-from oracle.pair_jobs import PairSpec, random_pair_job
+from oracle.pair_jobs import random_pair_job
+from oracle.pair_spec import PairSpec
 from oracle.pairs import JoinQuery, Marks, UnionCount, UnionQuery
 from oracle.query import Windows
 

@@ -19,7 +19,8 @@ from typing import Any, Final
 from oracle.changes import ends_in
 from oracle.compare import diff_output
 from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
-from oracle.pair_jobs import PairSpec, random_pair_job
+from oracle.pair_jobs import random_pair_job
+from oracle.pair_spec import PairSpec
 from tidegate.executor.engine import Engine
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from simulation.check import Ran, judged
-from tidegate.plan.joins import Join, TemporalJoin, Union
+from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -68,6 +68,8 @@ def _name(node: Node) -> str:
             return "ORDER BY"
         case TemporalJoin():
             return f"temporal {node.kind} JOIN"
+        case LookupJoin():
+            return f"lookup {node.kind} JOIN"
         case Join():
             return f"{'window' if node.at_one_time else 'interval'} {node.kind} JOIN"
         case Union():

@@ -33,6 +33,7 @@ from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.dispatch import Dispatch
 from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.interval_join import IntervalJoin
+from tidegate.executor.lookup_join import LookupJoin
 from tidegate.executor.over_rows import OverRows
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
@@ -194,6 +195,18 @@ def sort_emits_at_the_watermark() -> AbstractContextManager[Any]:
 def window_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
     """The window join joins what is at the lesser watermark too, though rows of it may come."""
     return patch.object(window_join, "slices", _slices_with_the_bound)
+
+
+def lookup_join_does_not_wait() -> AbstractContextManager[Any]:
+    """Rows are looked up in what the table has so far."""
+    honest = LookupJoin.on_word
+
+    def told(self: LookupJoin, port: int, watermark: Watermark) -> Iterator[Message]:
+        answer = honest(self, port, watermark)
+        self._has_ended = True
+        return answer
+
+    return patch.object(LookupJoin, "on_word", told)
 
 
 def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
@@ -369,6 +382,7 @@ MUTANTS = (
     Mutant(running_calls_begin_anew, 60),
     Mutant(temporal_join_does_not_wait, 80),
     Mutant(temporal_join_keeps_last_versions_only, 60),
+    Mutant(lookup_join_does_not_wait, 60),
     Mutant(updates_come_after_what_the_watermark_ends, 60),
     Mutant(updates_keep_what_was_first, 60),
     Mutant(tally_counts_late_rows, 20),

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from oracle.account import Counts, WatermarkOn
 from oracle.decode import Column, Table, Values, micros
 from oracle.jobs import DIRECTORY, AccountSpec, Expected, JobSpec, diff_job
-from oracle.pair_jobs import PairSpec
+from oracle.pair_spec import PairSpec
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.cli import app
 

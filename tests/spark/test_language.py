@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from oracle.jobs import JobSpec, diff_job, expected, random_job, write
-from oracle.pair_jobs import PairSpec, random_pair_job
+from oracle.pair_jobs import random_pair_job
+from oracle.pair_spec import PairSpec
 from spark.orders import ledger_of, outputs_of
 from spark.processes import Commands
 

@@ -23,7 +23,8 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "plan": (*_VALUES, "plan"),
     "store": (*_VALUES, "store"),
     # The engine and the ports of connectors lie below both executor and connectors.
-    "executor.engine": _VALUES,
+    "executor.engine": (*_VALUES, "executor.user_functions", "plan.user_functions"),
+    "executor.user_functions": (*_VALUES, "plan.user_functions"),
     "connectors.base": _VALUES,
     "executor": (*_GROUND, "plan", "connectors.base", "executor"),
     "connectors": (*_GROUND, "plan.nodes", "executor.engine", "store", "connectors"),

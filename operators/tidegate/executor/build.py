@@ -14,6 +14,7 @@ from tidegate.executor.filter import Filter
 from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.hop import Hop
 from tidegate.executor.interval_join import IntervalJoin
+from tidegate.executor.lookup_join import LookupJoin
 from tidegate.executor.merge_sort import MergeSort
 from tidegate.executor.over_partitions import OverPartitions
 from tidegate.executor.over_rows import OverRows
@@ -103,6 +104,8 @@ def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Ex
 
     if isinstance(node, joins.TemporalJoin):
         return TemporalJoin(node, context.engine, state)
+    if isinstance(node, joins.LookupJoin):
+        return LookupJoin(node, context.engine, state)
     join = WindowJoin if node.at_one_time else IntervalJoin
     return join(node, context.engine, state)
 

@@ -6,11 +6,13 @@ that it runs has expressions of users in it. The session time zone is UTC unless
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import duckdb
 import pyarrow as pa
 
+from tidegate.executor.user_functions import declare, install
+from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Schema
 
 _LOCKED_DOWN = (
@@ -27,14 +29,19 @@ _LOCKED_DOWN = (
 class Engine:
     """A private DuckDB. Not thread-safe; results are Arrow tables that own their memory."""
 
-    def __init__(self, time_zone: str = "UTC") -> None:
+    def __init__(self, time_zone: str = "UTC", functions: Iterable[UserFunction] = ()) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
         for setting in _LOCKED_DOWN:
             self._connection.execute(setting)
         self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
         self._epoch_us: int | None = None
         self.set_epoch_time(0)
+        install(self._connection, functions)
         self._connection.execute("SET lock_configuration = true")
+
+    def declare(self, function: UserFunction) -> None:
+        """Makes the types of a user's function known; this engine cannot call it."""
+        declare(self._connection, function)
 
     def set_epoch_time(self, time_us: int) -> None:
         """What ``getvariable('epoch_time')`` gives from now on: the epoch's recorded time (S6)."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
 from tidegate.executor.engine import Engine
-from tidegate.plan.joins import Join, JoinKind
+from tidegate.plan.joins import Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import quoted
 from tidegate.types import END, Chunk
 
@@ -42,7 +42,10 @@ class Pairing:
             for index, side in enumerate(join.inputs)
         )
         conditions = [f"l.{quoted(a)} = r.{quoted(b)}" for a, b in join.keys]
-        self._on = " AND ".join([*conditions, "r.__time BETWEEN l.__low AND l.__high"])
+        self._is_timed = not isinstance(join, LookupJoin)
+        if self._is_timed:
+            conditions.append("r.__time BETWEEN l.__low AND l.__high")
+        self._on = " AND ".join(conditions) or "true"
 
     def pairs(self, left: pa.Table, right: pa.Table) -> tuple[Int64s, Int64s]:
         """The row numbers of all pairs, left and right."""
@@ -81,6 +84,8 @@ class Pairing:
         return self._engine.query(sql, tables)
 
     def _left(self, data: pa.Table) -> pa.Table:
+        if not self._is_timed:
+            return data.select(self._names[0]).append_column(_LEFT[0], _numbers(data))
         times, valid = event_times(data.column(self._join.times[0]))
         mask = ~valid
         low = pa.array(moved(times, self._join.lower), mask=mask)
@@ -91,6 +96,8 @@ class Pairing:
         return columns
 
     def _right(self, data: pa.Table) -> pa.Table:
+        if not self._is_timed:
+            return data.select(self._names[1]).append_column(_RIGHT[0], _numbers(data))
         times, valid = event_times(data.column(self._join.times[1]))
         columns = data.select(self._names[1])
         columns = columns.append_column(_RIGHT[0], _numbers(data))

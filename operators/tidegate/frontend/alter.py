@@ -26,7 +26,7 @@ def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
         )
     cursor.expect("TABLE")
     cursor.accept("IF", "EXISTS")
-    name = cursor.name("the name of the table")
+    name = cursor.table_name("the name of the table")
     if cursor.accept("DROP", "WATERMARK"):
         return AlterTable(name, "DROP", None, start.to(cursor.previous_span))
     if not cursor.at_any("ADD", "MODIFY"):

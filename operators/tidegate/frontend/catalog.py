@@ -20,10 +20,13 @@ from tidegate.connectors.options import (
 from tidegate.connectors.registry import check_columns, resolved
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.alter import altered
+from tidegate.frontend.buckets import bucket_options
+from tidegate.frontend.like import made_like, refuse_view
 from tidegate.frontend.scope import matches, unknown
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import (
     AlterTable,
+    Buckets,
     CreateTable,
     CreateView,
     Name,
@@ -107,6 +110,15 @@ class Catalog:
         else:
             self.views.append(entry)
 
+    def resolved(self, entry: CreateTable) -> CreateTable:
+        """``entry`` with what it takes over from the table that it is like. Raises BindError."""
+        if entry.like is None:
+            return entry
+        base = self.find(entry.like.base)
+        if isinstance(base, CreateView):
+            raise refuse_view(self.source, entry.like, base.name.text)
+        return made_like(self.source, base, entry)
+
     def alter(self, statement: AlterTable) -> CreateTable:
         """Declares a table anew; gives the new declaration. Raises BindError."""
         table = self.find(statement.name)
@@ -143,6 +155,11 @@ UPSERT_KAFKA: Final = "upsert-kafka"
 """Flink's name for a kafka sink of ``type = 'upsert'``, as RisingWave has it."""
 
 
+_MODE: Final = "changelog.mode"
+_MODES: Final = ("", "append", "upsert")
+"""What may be said of a topic's messages (seed 004): they are rows, or what a key has now."""
+
+
 def connect(
     source: Source,
     what: str,
@@ -151,11 +168,12 @@ def connect(
     role: Role,
     defaults: Mapping[str, str] | None = None,
     key: tuple[Name, ...] = (),
+    buckets: Buckets | None = None,
 ) -> Connection:
     """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret.
 
     ``defaults`` are what the job's settings give to kafka tables that do not say it themselves.
-    ``key`` is the primary key: that of an upsert topic's messages.
+    ``key`` is the primary key: that of an upsert topic's messages. ``buckets`` are about a sink.
     """
     given = {option.key.value: option for option in options.items}
     for option in hints:
@@ -171,7 +189,14 @@ def connect(
             source.position(options.span),
             hint="add connector = 'filesystem' (or another) to WITH (…)",
         )
-    if name.strip().lower() == UPSERT_KAFKA:
+    mode = raw.pop(_MODE, "").strip().lower()
+    if mode not in _MODES:
+        raise BindError(
+            f"{what}: '{_MODE}' = '{mode}' is not there yet",
+            source.position(spans[_MODE]),
+            hint="write 'append', or 'upsert' with a PRIMARY KEY",
+        )
+    if name.strip().lower() == UPSERT_KAFKA or mode == "upsert":
         _check_role(source, what, options, role)
         name, raw["type"] = "kafka", "upsert"
     keeps_last = role == "sink" and (raw.get("type") == "upsert" or name.lower() == "delta")
@@ -179,6 +204,8 @@ def connect(
         raw["key.fields"] = ";".join(column.text for column in key)
     try:
         connector = connector_name(name)
+        if buckets is not None and role == "sink":
+            raw |= bucket_options(source, what, buckets, connector, raw)
         encoded = not spans.keys().isdisjoint(_FORMATS)
         if options.encode and not encoded and connector not in _UNENCODED:
             raw["format"] = options.encode.value

@@ -10,17 +10,20 @@ from typing import Final
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
+from tidegate.frontend.answers import Answer
 from tidegate.frontend.catalog import Catalog, first_hints
 from tidegate.frontend.current_watermark import share_watermarks_before
 from tidegate.frontend.defaults import check_aligned, without_idle_defaults
-from tidegate.frontend.describe import Description, describe_table, describe_view
+from tidegate.frontend.describe import describe_table, describe_view
 from tidegate.frontend.ledger import SETTING, declared, ledger_copy, sink_of
 from tidegate.frontend.planner import QueryPlanner
+from tidegate.frontend.show import shown
 from tidegate.frontend.sinks import SinkPlanner
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import (
     AlterTable,
+    CreateFunction,
     CreateSink,
     CreateTable,
     CreateView,
@@ -28,9 +31,11 @@ from tidegate.frontend.syntax import (
     Insert,
     Select,
     SetOption,
+    Show,
     Statement,
 )
 from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.user_functions import declare_function
 from tidegate.plan.nodes import Job, Sink, Table
 
 _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
@@ -42,10 +47,10 @@ _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A SQL file: its job, which may have no sink, and the answers to its DESCRIBE statements."""
+    """A SQL file: its job, which may have no sink, and what its DESCRIBE and SHOW answer."""
 
     job: Job
-    descriptions: tuple[Description, ...]
+    descriptions: tuple[Answer, ...]
 
 
 def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) -> Job:
@@ -80,8 +85,13 @@ def declared_sink(text: str, file: str, table: str) -> Table:
     catalog = Catalog(source)
     for statement in statements:
         if isinstance(statement, CreateTable):
-            catalog.declare(statement)
+            catalog.declare(catalog.resolved(statement))
     entry = declared(source, catalog, table, None)
+    if entry.query is not None:
+        raise OptionsError(
+            f"table '{entry.name.text}' has the columns of its query",
+            hint="to write into it from elsewhere, declare the columns in CREATE TABLE",
+        )
     return sink_of(source, checker, entry, entry.name.text)
 
 
@@ -107,12 +117,11 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
     catalog = Catalog(source)
     queries = QueryPlanner(source, catalog, checker, first_hints(statements), chosen)
     sinks = SinkPlanner(source, catalog, checker, queries)
-    descriptions: list[Description] = []
+    descriptions: list[Answer] = []
     for statement in statements:
         match statement:
             case CreateTable():
-                sinks.check_columns(statement)
-                catalog.declare(statement)
+                sinks.declare(catalog.resolved(statement))
             case AlterTable():
                 sinks.alter(statement)
             case CreateView():
@@ -121,8 +130,10 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
                 catalog.declare(statement)
                 if statement.materialized:
                     sinks.materialize(statement)
-            case Describe():
-                descriptions.append(_described(source, catalog, queries, statement))
+            case CreateFunction():
+                declare_function(source, checker, statement)
+            case Describe() | Show():
+                descriptions.append(_answered(source, catalog, queries, statement))
             case Insert() | CreateSink() | Select():
                 sinks.plan(statement)
             case SetOption():
@@ -138,13 +149,17 @@ def _compile(source: Source, overrides: Mapping[str, str]) -> File:
         options = [part for part in statements if isinstance(part, SetOption)]
         ledger = ledger_copy(source, catalog, checker, chosen[SETTING], options)
     sinks.check_paths(ledger.table if ledger else None, None)
-    job = Job(name, tuple(planned), tuple(sorted(chosen.items())), places, ledger)
+    job = Job(
+        name, tuple(planned), tuple(sorted(chosen.items())), places, ledger, tuple(checker.declared)
+    )
     return File(job, tuple(descriptions))
 
 
-def _described(
-    source: Source, catalog: Catalog, queries: QueryPlanner, statement: Describe
-) -> Description:
+def _answered(
+    source: Source, catalog: Catalog, queries: QueryPlanner, statement: Describe | Show
+) -> Answer:
+    if isinstance(statement, Show):
+        return shown(source, catalog, statement)
     entry = catalog.find(statement.name)
     if isinstance(entry, CreateView):
         return describe_view(entry.name.text, queries.check_view(entry))

@@ -136,6 +136,13 @@ class Cursor:
             names.append(self.name(f"a name after '{names[-1].text}.'"))
         return tuple(names)
 
+    def table_name(self, what: str) -> Name:
+        """The name of a table, whatever catalog and database stand in front of it.
+
+        A file is one namespace, of what it declares itself, so only the last part counts.
+        """
+        return self.path(what)[-1]
+
     def text(self, what: str) -> Text:
         """A text constant."""
         if self.kind() is not TokenType.STRING:

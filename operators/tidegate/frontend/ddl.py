@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.buckets import take_buckets
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.dialect import parse_scalar
@@ -14,6 +15,8 @@ from tidegate.frontend.functions import cast
 from tidegate.frontend.hints import parse_options
 from tidegate.frontend.include import take_includes
 from tidegate.frontend.legacy import without_legacy
+from tidegate.frontend.like import take_like
+from tidegate.frontend.queries import parse_query
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax import (
     ColumnDef,
@@ -27,24 +30,53 @@ from tidegate.frontend.syntax import (
 )
 
 _LATER: Final = {
-    "LIKE": ("CREATE TABLE … LIKE is not there yet", "repeat the columns"),
-    "AS": ("CREATE TABLE … AS SELECT is not there yet", "write CREATE TABLE, then INSERT INTO"),
-    "DISTRIBUTED": ("DISTRIBUTED BY is not there yet", "leave it out"),
     "PARTITIONED": ("PARTITIONED BY is not there yet", "leave it out"),
     "PARTITION BY": ("PARTITION BY is not there yet", "leave it out"),
 }
+_WITHOUT_COLUMNS: Final = ("AS", "LIKE", "DISTRIBUTED", "WITH", "COMMENT")
+"""What may follow the name of a table that declares no columns of its own."""
 
 
 def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     """What follows CREATE TABLE or CREATE SOURCE."""
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.name("the name of the table")
-    if not cursor.at("("):
-        _refuse_later(cursor)
-    cursor.expect("(", why=f"with the columns of {name.text}")
+    name = cursor.table_name("the name of the table")
     columns: list[ColumnDef] = []
     watermarks: list[WatermarkDef] = []
     keys: list[Name] = []
+    _refuse_later(cursor)
+    if not cursor.at_any(*_WITHOUT_COLUMNS):
+        cursor.expect("(", why=f"with the columns of {name.text}")
+        _elements(cursor, columns, watermarks, keys)
+    head = start.to(cursor.previous_span)
+    cursor.accept("APPEND", "ONLY")  # RisingWave asks for it beside a watermark; all tables are
+    columns += take_includes(cursor)
+    if cursor.accept("COMMENT"):
+        cursor.text("the comment")
+    buckets = take_buckets(cursor)
+    _refuse_later(cursor)
+    options = _options(cursor, Span(start.start, name.span.end))
+    _refuse_later(cursor)
+    options, declared = without_legacy(cursor.source, options)
+    watermarks += declared
+    like = take_like(cursor)
+    query = parse_query(cursor) if like is None and cursor.accept("AS") else None
+    if not (columns or like or query):
+        raise SqlSyntaxError(
+            f"table '{name.text}' has no columns",
+            cursor.source.position(head),
+            hint="declare them: name TYPE, …",
+        )
+    return CreateTable(
+        name, tuple(columns), tuple(watermarks), options, if_not_exists,
+        start.to(cursor.previous_span), tuple(keys), buckets, like, query,
+    )  # fmt: skip
+
+
+def _elements(
+    cursor: Cursor, columns: list[ColumnDef], watermarks: list[WatermarkDef], keys: list[Name]
+) -> None:
+    """What stands in the parentheses."""
     while not cursor.at(")"):
         if cursor.at("WATERMARK", "FOR") or _at_watermark_without_for(cursor):
             watermarks.append(parse_watermark(cursor))
@@ -55,26 +87,6 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
         if not cursor.accept(","):
             break
     cursor.expect(")", why="or ',' after a column")
-    head = start.to(cursor.previous_span)
-    cursor.accept("APPEND", "ONLY")  # RisingWave asks for it beside a watermark; all tables are
-    columns += take_includes(cursor)
-    if cursor.accept("COMMENT"):
-        cursor.text("the comment")
-    _refuse_later(cursor)
-    options = _options(cursor, Span(start.start, name.span.end))
-    _refuse_later(cursor)
-    options, declared = without_legacy(cursor.source, options)
-    watermarks += declared
-    if not columns:
-        raise SqlSyntaxError(
-            f"table '{name.text}' has no columns",
-            cursor.source.position(head),
-            hint="declare them: name TYPE, …",
-        )
-    span = start.to(cursor.previous_span)
-    return CreateTable(
-        name, tuple(columns), tuple(watermarks), options, if_not_exists, span, tuple(keys)
-    )
 
 
 def parse_watermark(cursor: Cursor) -> WatermarkDef:

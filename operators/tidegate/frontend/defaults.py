@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tidegate.errors import BindError, Position
 from tidegate.frontend.watermarks import is_default
-from tidegate.plan.joins import Join
+from tidegate.plan.joins import Join, LookupJoin
 from tidegate.plan.nodes import (
     Aggregate,
     Node,
@@ -78,6 +78,8 @@ def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
 
 def _waits(sink: Sink) -> bool:
     for node in sink.walk():
+        if isinstance(node, LookupJoin):
+            continue  # rows pass
         if isinstance(node, Aggregate | Session | Sort | Join | OverWindow):
             return True
         if isinstance(node, WatermarkFilter) and node.before:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
+from tidegate.frontend.answers import Answer
 from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.functions import SOURCE_WATERMARK
 from tidegate.frontend.layout import connector_of, has_rowtime
@@ -18,35 +19,13 @@ _HEADER: Final = ("Column Name", "Data Type", "Nullable", "Extras", "Comment")
 _DEFAULT: Final = "scan.watermark.default"
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What DESCRIBE says of ``name``; a row for each column."""
-
-    name: str
-    rows: tuple[tuple[str, str, str, str, str], ...]
-
-    def text(self) -> str:
-        """The table for people."""
-        lines = [_HEADER, *self.rows]
-        widths = [max(len(line[at]) for line in lines) for at in range(len(_HEADER))]
-        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
-
-        def line(cells: tuple[str, ...]) -> str:
-            padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
-            return "| " + " | ".join(padded) + " |"
-
-        return "\n".join([rule, line(_HEADER), rule, *map(line, self.rows), rule])
-
-    def document(self) -> dict[str, Any]:
-        """The same for programs."""
-        keys = [name.lower().replace(" ", "_") for name in _HEADER]
-        columns = [dict(zip(keys, row, strict=True)) for row in self.rows]
-        return {"table": self.name, "columns": columns}
+def _description(name: str, rows: Sequence[tuple[str, ...]]) -> Answer:
+    return Answer((("table", name),), "columns", _HEADER, tuple(rows))
 
 
 def describe_table(
     source: Source, entry: CreateTable, relation: Relation, extended: bool
-) -> Description:
+) -> Answer:
     """A declared table; ``relation`` is its plan, ``extended`` adds the system column."""
     fields = {field.column: field for field in relation.fields}
     clocks = _clocks(relation)
@@ -66,10 +45,10 @@ def describe_table(
         rows.append((name, type_, nullable, ", ".join(extras), column.comment))
     if extended and has_rowtime(connector_of(entry)):
         rows.append(_rowtime(source, entry))
-    return Description(entry.name.text, tuple(rows))
+    return _description(entry.name.text, rows)
 
 
-def describe_view(name: str, relation: Relation) -> Description:
+def describe_view(name: str, relation: Relation) -> Answer:
     """The columns of a view and which of them have a watermark."""
     derived = derive(relation.node)
     rows = tuple(
@@ -82,11 +61,12 @@ def describe_view(name: str, relation: Relation) -> Description:
         )
         for field in relation.visible
     )
-    return Description(name, rows)
+    return _description(name, rows)
 
 
 def _type(source: Source, column: ColumnDef, field: Field) -> str:
-    if not column.type:
+    is_written = column.span.end > column.name.span.end  # and not what a query gives
+    if not column.type or not is_written:
         return shown_type(field.type, 3 if column.metadata else 6)
     return source.snippet(Span(column.name.span.end, column.span.end))
 
@@ -111,14 +91,19 @@ def _rowtime(source: Source, entry: CreateTable) -> tuple[str, str, str, str, st
     """The system column, with the watermark that is declared on it or, by default, its own."""
     marks = [mark for mark in entry.watermarks if mark.path[0].text.lower() == ROWTIME]
     extras = ["METADATA VIRTUAL", *(_watermark(source, mark) for mark in marks)]
+    if has_default_watermark(entry):
+        extras.append(f"WATERMARK AS {SOURCE_WATERMARK.upper()}()")
+    kind = " *ROWTIME*" * (len(extras) > 1)
+    return (ROWTIME, f"TIMESTAMP_LTZ(3){kind}", "NOT NULL", ", ".join(extras), "SYSTEM")
+
+
+def has_default_watermark(entry: CreateTable) -> bool:
+    """Whether ``SOURCE_WATERMARK()`` on the system column is the table's watermark (seed 004)."""
     off = any(
         option.key.value.lower() == _DEFAULT and option.value.value.lower() == "none"
         for option in entry.options.items
     )
-    if not entry.watermarks and not off:
-        extras.append(f"WATERMARK AS {SOURCE_WATERMARK.upper()}()")
-    kind = " *ROWTIME*" * (len(extras) > 1)
-    return (ROWTIME, f"TIMESTAMP_LTZ(3){kind}", "NOT NULL", ", ".join(extras), "SYSTEM")
+    return has_rowtime(connector_of(entry)) and not entry.watermarks and not off
 
 
 def _clocks(relation: Relation) -> set[str]:

@@ -48,6 +48,11 @@ SYSTEM_ROWTIME: Final = "system_rowtime"
 CURRENT_WATERMARK: Final = "current_watermark"
 BEFORE_PREFIX: Final = f"{HIDDEN_PREFIX}watermark_of_"
 """How the columns are called, and the time column behind, that `CURRENT_WATERMARK` reads."""
+RESERVED: Final = (
+    AGGREGATES | GROUPING | OPERATORS | PROC_TIME
+    | {SOURCE_WATERMARK, SYSTEM_WATERMARK, SYSTEM_ROWTIME, CURRENT_WATERMARK}
+)  # fmt: skip
+"""Names that a user's function cannot have, besides DuckDB's."""
 LATER: Final = {
     "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
     "hop_proctime": "use HOP_ROWTIME over an event time",

@@ -18,14 +18,23 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
+from tidegate.frontend.lookups import with_end
 from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path, plan_column
 from tidegate.frontend.scope import Field, Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, Columns, derive
-from tidegate.plan.joins import Join, JoinKind, TemporalJoin
-from tidegate.plan.nodes import Expr, Node, column_expr
+from tidegate.plan.derivation import (
+    NONE,
+    PROCESSING_TIME,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Columns,
+    derive,
+)
+from tidegate.plan.joins import Join, JoinKind, LookupJoin, TemporalJoin
+from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node, column_expr
 from tidegate.plan.projections import widened
 from tidegate.types import Column
 
@@ -96,6 +105,22 @@ class JoinCondition:
         schema = (*left.schema, *right.schema) if kind.has_right else left.schema
         keys = tuple(self._keys)
         return Join(schema, left, right, kind, keys, times, lower, upper, condition)
+
+    def lookup_join(self, kind: JoinKind) -> LookupJoin:
+        """The plan's node of a join with a static table (`lookups.is_static`) on the right."""
+        left, right, condition = self._parts(None)
+        right, end = with_end(right, [column.name for column in left.schema])
+        keys = tuple(self._keys)
+        join = LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition)
+        return replace(join, schema=join.given(left.schema, right.schema))
+
+    def is_now(self, as_of: Scalar) -> bool:
+        """Whether ``as_of`` is the processing time."""
+        expr = self._binder.bind(as_of)
+        if not expr.columns:
+            return PROC_TIME_SQL in expr.sql
+        known = self._known[0].get(next(iter(expr.columns)), NONE)
+        return expr.is_column and known.lost == PROCESSING_TIME
 
     def temporal_join(
         self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.join_condition import JoinCondition
+from tidegate.frontend.lookups import is_static
 from tidegate.frontend.scope import Field, Relation, matches, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax import JoinRef, Name, Scalar
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.plan.joins import JoinKind
+from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import project
+
+_SWAPPED: Final = {JoinKind.INNER: JoinKind.INNER, JoinKind.RIGHT: JoinKind.LEFT}
+"""Joins with a table that ends on the left, and what they are with it on the right."""
 
 
 class JoinPlanner:
@@ -30,6 +35,16 @@ class JoinPlanner:
         Raises BindError or UnsupportedError.
         """
         self._check_names(left, right, syntax)
+        looked_up = is_static(right)
+        is_right = looked_up and syntax.kind is not JoinKind.RIGHT
+        if is_static(left) and not is_right and syntax.kind in _SWAPPED:
+            swapped = replace(
+                syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind]
+            )
+            relation, further = self.joined(right, left, swapped, further)
+            count = len(right.fields)
+            fields = (*relation.fields[count:], *relation.fields[:count])
+            return replace(relation, fields=fields), further
         right = _renamed(right, [column.name for column in left.node.schema])
         fields = tuple(
             replace(known, table=known.table or side.alias)
@@ -47,7 +62,9 @@ class JoinPlanner:
             if condition.is_of_both(part):
                 condition.take(part)
                 further = [other for other in further if other is not part]
-        if syntax.as_of is None:
+        if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
+            node: Join = condition.lookup_join(self._lookup_kind(syntax))
+        elif syntax.as_of is None:
             node = condition.join(syntax.kind, self._source.position(syntax.span))
         else:
             node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
@@ -55,6 +72,17 @@ class JoinPlanner:
             fields = fields[: len(left.fields)]
         fields = self._merged(fields, left, right, syntax)
         return Relation(node, fields, final=left.final or right.final), further
+
+    def _lookup_kind(self, syntax: JoinRef) -> JoinKind:
+        """The kind of a join with a table that ends: its own rows cannot leave alone."""
+        if syntax.kind.keeps_right:
+            raise UnsupportedError(
+                f"a {syntax.kind} JOIN with a table that has no watermark: which of its rows have"
+                " no partner would be known only when the other side has ended",
+                self._source.position(syntax.span),
+                hint="write JOIN or LEFT JOIN, the table on the right",
+            )
+        return syntax.kind
 
     def _merged(
         self, fields: tuple[Field, ...], left: Relation, right: Relation, syntax: JoinRef

@@ -183,13 +183,7 @@ def parse_relation(cursor: Cursor) -> Relation:
     cursor.accept("TABLE")
     if cursor.word(1) == "(" and cursor.kind() is not TokenType.IDENTIFIER:
         return parse_function(cursor, start, parse_relation)
-    name = cursor.name("a table")
-    if cursor.at("."):
-        raise UnsupportedError(
-            "tables have no schema or catalog in front of their name",
-            cursor.source.position(cursor.span),
-            hint="write the table's name alone",
-        )
+    name = cursor.table_name("a table")
     hints = take_hints(cursor)
     alias = parse_alias(cursor)
     hints = hints or take_hints(cursor)

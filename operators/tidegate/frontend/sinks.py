@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tidegate.connectors.registry import feeds
 from tidegate.errors import BindError, Position, did_you_mean
+from tidegate.frontend.buckets import check_buckets
 from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.changes import taking_changes
 from tidegate.frontend.layout import sink_layout
@@ -25,6 +26,7 @@ from tidegate.frontend.syntax import (
     Query,
     Select,
 )
+from tidegate.frontend.table_as import given_names, with_columns_of
 from tidegate.frontend.typecheck import TypeChecker, converted, is_numeric
 from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
 from tidegate.plan.projections import projected
@@ -49,8 +51,25 @@ class SinkPlanner:
         self.places: list[Position | None] = []
         """Of each planned sink: where the file says where it writes; None for what prints."""
 
-    def check_columns(self, entry: CreateTable) -> None:
-        """What is wrong with a declaration shows at once, even if nothing uses the table."""
+    def declare(self, entry: CreateTable) -> None:
+        """Adds a table to the catalog, and the sink that writes its query, if it has one.
+
+        What is wrong with a declaration shows at once, even if nothing uses the table.
+        """
+        query = entry.query
+        if query is None:
+            self._check(entry)
+            self._catalog.declare(entry)
+            return
+        relation = self._queries.plan(query, Environment(), top=True)
+        names = given_names(self._source, relation, query)
+        entry = with_columns_of(entry, relation, names)
+        self._check(entry)
+        self._catalog.declare(entry)
+        self._write(entry, names, relation, query, ())
+
+    def _check(self, entry: CreateTable) -> None:
+        check_buckets(self._source, entry.buckets, (column.name.text for column in entry.columns))
         self._queries.check_table(entry)
 
     def alter(self, statement: AlterTable) -> None:
@@ -83,12 +102,24 @@ class SinkPlanner:
         self, name: Name, columns: tuple[Name, ...], query: Query, hints: tuple[Option, ...]
     ) -> None:
         entry = self._catalog.find_table(name)
+        relation = self._queries.plan(query, Environment(), top=True)
+        self._write(entry, columns, relation, query, hints)
+
+    def _write(
+        self,
+        entry: CreateTable,
+        columns: tuple[Name, ...],
+        relation: Relation,
+        query: Query,
+        hints: tuple[Option, ...],
+    ) -> None:
         what = f"table '{entry.name.text}'"
-        connection = connect(self._source, what, entry.options, hints, "sink", key=entry.keys)
+        connection = connect(
+            self._source, what, entry.options, hints, "sink", key=entry.keys, buckets=entry.buckets
+        )
         layout = sink_layout(self._source, entry, self._checker, connection.connector)
         schema = layout.columns
         targets = self._targets(entry, layout.declared, columns)
-        relation = self._queries.plan(query, Environment(), top=True)
         name_of_sink = unused(entry.name.text, [sink.table.name for sink in self.planned])
         table = connection.table(name_of_sink, schema, "sink", layout.metadata)
         self._match_count(relation, targets, entry, query)

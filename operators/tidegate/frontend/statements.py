@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -29,23 +29,28 @@ from tidegate.frontend.syntax import (
     Query,
     Select,
     SetOption,
+    Show,
     Statement,
     TableRef,
     Text,
 )
+from tidegate.frontend.user_functions import parse_create_function
 
 _LATER: Final = {
     "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
     "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
     "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
     "DROP": ("DROP is not there yet", "leave the statement out of the file"),
-    "USE": ("catalogs and databases are not there yet", "leave the statement out"),
-    "SHOW": ("SHOW is not there yet", "run tidegate explain FILE.sql"),
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
 }
 _CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
-_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE")
+_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE", "SHOW")
+_SHOWN: Final[tuple[Literal["TABLES", "VIEWS", "WATERMARKS"], ...]] = (
+    "TABLES",
+    "VIEWS",
+    "WATERMARKS",
+)
 
 
 def parse_file(source: Source) -> list[Statement]:
@@ -66,7 +71,7 @@ def parse_file(source: Source) -> list[Statement]:
             _expect_end(cursor)
             set_ = None
             continue
-        if cursor.at_end:
+        if cursor.at_end or _is_use(cursor):
             continue
         if set_ is not None and not cursor.at("INSERT"):
             raise cursor.expected("INSERT INTO or END in a statement set")
@@ -87,6 +92,17 @@ def _begin_set(cursor: Cursor, open_: Span | None) -> Span:
     span = cursor.expect("BEGIN", "STATEMENT", "SET")
     _expect_end(cursor)
     return span
+
+
+def _is_use(cursor: Cursor) -> bool:
+    """``USE [CATALOG | DATABASE] name``: nothing to do, a file is one namespace."""
+    if not cursor.accept("USE"):
+        return False
+    if cursor.at_any("CATALOG", "DATABASE", "SCHEMA", "MODULE", "MODULES"):
+        cursor.take()
+    cursor.path("a catalog or database after USE")
+    _expect_end(cursor)
+    return True
 
 
 def _split(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -131,6 +147,8 @@ def _dispatch(cursor: Cursor) -> Statement:
         return parse_alter(cursor, start)
     if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
         return _describe(cursor, start)
+    if cursor.accept("SHOW"):
+        return _show(cursor, start)
     if at_query(cursor):
         query = parse_query(cursor)
         return Select(query, span=query.span)
@@ -139,7 +157,7 @@ def _dispatch(cursor: Cursor) -> Statement:
         message, instead = _LATER[word]
         raise UnsupportedError(message, cursor.source.position(start), hint=instead)
     raise cursor.expected(
-        "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE or DESCRIBE",
+        "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
         hint=did_you_mean(word, _STARTS) if word else "",
     )
 
@@ -149,6 +167,8 @@ def _create(cursor: Cursor) -> Statement:
     if cursor.accept("OR", "REPLACE"):
         pass  # a file declares every name once, so there is nothing to replace
     temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    if temporary:
+        cursor.accept("SYSTEM")  # Flink's: of all catalogs
     if cursor.accept("MATERIALIZED"):
         cursor.expect("VIEW", why="after MATERIALIZED")
         return replace(_create_view(cursor, start), materialized=True)
@@ -157,12 +177,13 @@ def _create(cursor: Cursor) -> Statement:
         "SOURCE": parse_create_table,
         "VIEW": _create_view,
         "SINK": _create_sink,
+        "FUNCTION": parse_create_function,
     }
     word = cursor.word()
     if word not in parsers:
         after = "CREATE TEMPORARY" if temporary else "CREATE"
         raise cursor.expected(
-            f"TABLE, SOURCE, VIEW or SINK after {after}",
+            f"TABLE, SOURCE, VIEW, SINK or FUNCTION after {after}",
             hint=did_you_mean(word, parsers) if word else "",
         )
     cursor.take()
@@ -171,7 +192,7 @@ def _create(cursor: Cursor) -> Statement:
 
 def _create_view(cursor: Cursor, start: Span) -> CreateView:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.name("the name of the view")
+    name = cursor.table_name("the name of the view")
     columns: list[Name] = []
     if cursor.accept("("):
         columns.append(cursor.name("a column"))
@@ -186,8 +207,10 @@ def _create_view(cursor: Cursor, start: Span) -> CreateView:
 
 def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
     cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.name("the name of the sink") if cursor.at_name() else None
-    into = cursor.name("the table that the sink writes into") if cursor.accept("INTO") else None
+    name = cursor.table_name("the name of the sink") if cursor.at_name() else None
+    into = None
+    if cursor.accept("INTO"):
+        into = cursor.table_name("the table that the sink writes into")
     emit = take_emit(cursor)
     options = _sink_options(cursor)
     if cursor.accept("FROM"):
@@ -222,7 +245,7 @@ def _sink_options(cursor: Cursor) -> Options | None:
 def _all_of(cursor: Cursor) -> Query:
     """``CREATE SINK … FROM v`` is ``SELECT * FROM v``."""
     start = cursor.span
-    table = TableRef(cursor.name("a table or view"), None, take_hints(cursor), start)
+    table = TableRef(cursor.table_name("a table or view"), None, take_hints(cursor), start)
     everything = Item(None, None, None, start)
     return Query((), (everything,), table, None, (), None, None, (), False, start)
 
@@ -239,7 +262,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
             hint="write INSERT INTO",
         )
     cursor.expect("INTO", why="after INSERT")
-    table = cursor.name("the table to insert into")
+    table = cursor.table_name("the table to insert into")
     hints = take_hints(cursor)
     columns: list[Name] = []
     if cursor.at("(") and not at_query(cursor):
@@ -264,14 +287,28 @@ def _describe(cursor: Cursor, start: Span) -> Describe:
     cursor.accept("TABLE")
     extended = cursor.at("EXTENDED") and cursor.kind(1) is not None and cursor.accept("EXTENDED")
     cursor.accept("TABLE")
-    name = cursor.name("the table or view to describe")
-    if cursor.at("."):
-        raise UnsupportedError(
-            "tables have no schema or catalog in front of their name",
-            cursor.source.position(cursor.span),
-            hint="write the table's name alone",
-        )
+    name = cursor.table_name("the table or view to describe")
     return Describe(name, extended, start.to(cursor.previous_span))
+
+
+def _show(cursor: Cursor, start: Span) -> Statement:
+    if cursor.accept("COLUMNS"):
+        if not cursor.accept("FROM") and not cursor.accept("IN"):
+            raise cursor.expected("FROM and a table after SHOW COLUMNS")
+        name = cursor.table_name("the table or view to describe")
+        return Describe(name, False, start.to(cursor.previous_span))
+    if cursor.accept("MATERIALIZED"):
+        cursor.expect("VIEWS", why="after SHOW MATERIALIZED")
+        return Show("VIEWS", start.to(cursor.previous_span))
+    word = "TABLES" if cursor.at("SOURCES") else cursor.word()
+    for what in _SHOWN:
+        if what == word:
+            cursor.take()
+            return Show(what, start.to(cursor.previous_span))
+    raise cursor.expected(
+        "TABLES, VIEWS, WATERMARKS or COLUMNS FROM a table after SHOW",
+        hint=did_you_mean(word, (*_SHOWN, "COLUMNS")) if word else "",
+    )
 
 
 def _set(cursor: Cursor, start: Span) -> SetOption:

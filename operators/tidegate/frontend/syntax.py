@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -234,7 +235,33 @@ class WatermarkDef:
 
 
 @dataclass(frozen=True, slots=True)
+class Buckets:
+    """``DISTRIBUTED BY HASH(keys) INTO count BUCKETS``; a ``count`` of 0 is not said."""
+
+    keys: tuple[Name, ...]
+    count: int
+    span: Span
+
+
+Feature: TypeAlias = Literal[
+    "CONSTRAINTS", "DISTRIBUTION", "GENERATED", "METADATA", "OPTIONS", "PARTITIONS", "WATERMARKS"
+]
+Merging: TypeAlias = Literal["INCLUDING", "EXCLUDING", "OVERWRITING"]
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """``LIKE base (INCLUDING …)``: ``rules`` say how each feature of ``base`` is taken over."""
+
+    base: Name
+    rules: Mapping[Feature, Merging]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
+    """``like`` and ``query`` (CREATE TABLE … AS) give it columns besides those it declares."""
+
     name: Name
     columns: tuple[ColumnDef, ...]
     watermarks: tuple[WatermarkDef, ...]
@@ -242,6 +269,9 @@ class CreateTable:
     if_not_exists: bool
     span: Span
     keys: tuple[Name, ...] = ()
+    buckets: Buckets | None = None
+    like: Like | None = None
+    query: Query | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +290,31 @@ class Describe:
 
     name: Name
     extended: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """``CREATE FUNCTION``: with its Python source, or with the name of a module that has it.
+
+    ``parameters`` and ``returns`` are types of DuckDB's, where the statement says them.
+    """
+
+    name: Name
+    parameters: tuple[str, ...] | None
+    returns: str
+    code: Text | None
+    module: Text | None
+    vectorized: bool
+    if_not_exists: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """``SHOW TABLES | VIEWS | WATERMARKS``: what the file has declared by then."""
+
+    what: Literal["TABLES", "VIEWS", "WATERMARKS"]
     span: Span
 
 
@@ -308,5 +363,14 @@ class Select:
 
 
 Statement: TypeAlias = (
-    CreateTable | AlterTable | Describe | CreateView | CreateSink | Insert | SetOption | Select
+    CreateTable
+    | AlterTable
+    | Describe
+    | CreateFunction
+    | Show
+    | CreateView
+    | CreateSink
+    | Insert
+    | SetOption
+    | Select
 )

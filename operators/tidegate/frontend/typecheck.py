@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Expr, quoted
+from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema
 
 NULL_TYPE: Final = '"NULL"'
@@ -46,6 +47,7 @@ class TypeChecker:
         self.time_zone = time_zone
         self._engine = Engine(time_zone)
         self._types: dict[tuple[str, Schema], str] = {}
+        self.declared: list[UserFunction] = []
 
     @property
     def zone_is_fixed(self) -> bool:
@@ -97,8 +99,14 @@ class TypeChecker:
         return {name: self.type_of(struct_field(quoted("c"), name), outer) for name in names}
 
     def functions(self, kind: str) -> frozenset[str]:
-        """Names of DuckDB's functions of a kind: scalar, aggregate, macro, volatile."""
-        return _function_names()[kind]
+        """Names of functions of a kind: scalar, aggregate, macro, volatile."""
+        own = frozenset(function.name for function in self.declared)
+        return _function_names()[kind] | own if kind == "scalar" else _function_names()[kind]
+
+    def declare(self, function: UserFunction) -> None:
+        """Adds a user's function."""
+        self._engine.declare(function)
+        self.declared.append(function)
 
     def _run(self, query: str) -> pa.Table:
         try:

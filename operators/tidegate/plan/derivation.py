@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from tidegate.plan.joins import Join, TemporalJoin, Union
+from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -126,6 +126,9 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
             return _behind(node, derive(node.input, ports))
         case Union():
             return _of_union(node, [derive(branch, ports) for branch in node.branches])
+        case LookupJoin():
+            sides = derive(node.left, ports), derive(node.right, ports)
+            return {c.name: (sides[0] | sides[1])[c.name] for c in node.schema}
         case Join():
             return _of_join(node, (derive(node.left, ports), derive(node.right, ports)))
     raise AssertionError(f"no derivation for {type(node).__name__}")

@@ -200,6 +200,9 @@ def _groups(node: nodes.Aggregate) -> str:
 
 def _join_state(node: joins.Join) -> Iterator[str]:
     left, right = node.times
+    if isinstance(node, joins.LookupJoin):
+        yield "state: all right rows, of a table that ends; the left rows until it has ended"
+        return
     if isinstance(node, joins.TemporalJoin):
         yield f"state: the left rows until the watermark of {right} is past {left}"
         keys = ", ".join(key for _, key in node.keys)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.plan.nodes import Aggregate, Expr, Node
+from tidegate.types import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,10 @@ class Join(Node):
         """Whether a pair's times are equal."""
         return self.lower == self.upper == 0
 
+    def given(self, left: Schema, right: Schema) -> Schema:
+        """The output's columns, if the sides have these."""
+        return (*left, *right) if self.kind.has_right else left
+
 
 @dataclass(frozen=True, slots=True)
 class TemporalJoin(Join):
@@ -104,6 +109,25 @@ class TemporalJoin(Join):
     @property
     def at_one_time(self) -> bool:
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class LookupJoin(Join):
+    """Each row of ``left`` with the rows of ``right``, a table that ends and then stays as it is.
+
+    ``kind`` keeps no row of ``right`` without a partner. No times are compared: the first of
+    ``times`` is empty, the second a column of ``right`` that is not in the output, and whose
+    watermark says nothing but that the table has ended.
+    """
+
+    @property
+    def at_one_time(self) -> bool:
+        return False
+
+    def given(self, left: Schema, right: Schema) -> Schema:
+        if not self.kind.has_right:
+            return left
+        return (*left, *(column for column in right if column.name != self.times[1]))
 
 
 def has_splits(node: Node) -> bool:

@@ -20,7 +20,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
-from tidegate.plan.joins import Join, TemporalJoin, Union, branches, has_splits, united
+from tidegate.plan.joins import (
+    Join,
+    LookupJoin,
+    TemporalJoin,
+    Union,
+    branches,
+    has_splits,
+    united,
+)
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -173,6 +181,8 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
         node = replace(node, ties=ties)
     left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
     right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
+    if isinstance(node, LookupJoin):
+        return replace(node, left=left, right=right)
     follow = following(node, (derive(node.left), derive(node.right)))
     return replace(node, left=left, right=right, follow=follow)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tidegate.errors import Position
 from tidegate.plan.aggregate_types import LISTS, SORTED
+from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema, column_named
 
 PROC_TIME_SQL = "getvariable('epoch_time')"
@@ -375,6 +376,7 @@ class Job:
     settings: tuple[tuple[str, str], ...] = ()
     places: tuple[tuple[str, Position], ...] = ()
     ledger: LedgerCopy | None = None
+    functions: tuple[UserFunction, ...] = ()
 
 
 def time_zone(job: Job) -> str:

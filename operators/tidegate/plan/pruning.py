@@ -107,7 +107,8 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
             schema = _of(node.schema, names) or node.schema[:1]
             return Union(schema, tuple(_only(part, _names(schema)) for part in inputs))
         case Join():
-            return _with_schema(node.on(inputs), inputs if node.kind.has_right else inputs[:1])
+            schema = node.given(inputs[0].schema, inputs[1].schema)
+            return replace(node, left=inputs[0], right=inputs[1], schema=schema)
         case Filter() | Sort():
             return _with_schema(node.on(inputs), inputs)
         case Window() | Session() | OverWindow():

@@ -80,7 +80,9 @@ def _over(node: OverWindow) -> str:
 def _join(node: joins.Join) -> str:
     parts = [f"{left} = {right}" for left, right in node.keys]
     left, right = node.times
-    if isinstance(node, joins.TemporalJoin):
+    if isinstance(node, joins.LookupJoin):
+        name = "LookupJoin"
+    elif isinstance(node, joins.TemporalJoin):
         name = "TemporalJoin"
         parts.append(f"the last {right} up to {left}")
     elif node.at_one_time:
@@ -91,7 +93,7 @@ def _join(node: joins.Join) -> str:
         parts.append(f"{right} - {left} between {between}")
     if node.condition is not None:
         parts.append(node.condition.text or node.condition.sql)
-    return f"{name} {node.kind.lower()} on {', '.join(parts)}"
+    return f"{name} {node.kind.lower()}" + (f" on {', '.join(parts)}" if parts else "")
 
 
 def _strategy(node: nodes.WatermarkFilter) -> str:

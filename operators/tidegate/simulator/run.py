@@ -46,7 +46,13 @@ def simulate(
     """Runs ``plan`` in the world of ``seed``."""
     rng = Random(seed)
     drawn = Choices.draw(rng)
-    world = World(plan, rng, choices or drawn, engine or Engine(time_zone(plan.job)), START_US)
+    world = World(
+        plan,
+        rng,
+        choices or drawn,
+        engine or Engine(time_zone(plan.job), plan.job.functions),
+        START_US,
+    )
     committed = world.run()
     outputs = {
         sink.table.name: _rows(tables)

@@ -345,7 +345,8 @@ def _pushed_down(plan: Plan) -> bool:
 def fingerprint(plan: Plan) -> str:
     """What a checkpoint's job is: its sinks' plans, whatever settings it is run with."""
     job = plan.job
-    written = [job.sinks, job.ledger] if job.ledger else job.sinks
+    further = [part for part in (job.ledger, job.functions) if part]
+    written = [job.sinks, *further] if further else job.sinks
     document = json.dumps(_canonical(written), sort_keys=True)
     return hashlib.sha256(document.encode()).hexdigest()
 

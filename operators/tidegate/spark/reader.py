@@ -26,7 +26,7 @@ def run_reader_task(job: WireJob, task: ReaderTask) -> Iterator[Row]:
     """Reads the task's splits through their fragments; gives all that goes on from there."""
     PHASES.start()
     HEAP.on_task()
-    engine = worker_engine(job.time_zone)
+    engine = worker_engine(job)
     engine.set_epoch_time(task.time_us)
     share = _ledger_share(job, task)
     try:

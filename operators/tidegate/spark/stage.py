@@ -62,7 +62,7 @@ def _run_actor(
 
     What it reports, but for the time, is added to ``reports``.
     """
-    engine = worker_engine(job.time_zone)
+    engine = worker_engine(job)
     barrier, peers = _barriers(fragment, received)
     engine.set_epoch_time(barrier.time_us)
     # The actor of a gathered fragment is one, whatever vnode its state is kept on.

@@ -9,6 +9,7 @@ from functools import cache
 
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
+from tidegate.plan.user_functions import UserFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,11 @@ def decode_job(text: str) -> WireJob:
     return job
 
 
-@cache
-def worker_engine(time_zone: str) -> Engine:
+def worker_engine(job: WireJob) -> Engine:
     """The one engine of this worker process."""
-    return Engine(time_zone)
+    return _engine(job.time_zone, job.plan.job.functions)
+
+
+@cache
+def _engine(time_zone: str, functions: tuple[UserFunction, ...]) -> Engine:
+    return Engine(time_zone, functions)

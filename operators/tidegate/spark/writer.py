@@ -100,7 +100,7 @@ def _write(
             if target == TO_LEDGER and copy is not None:
                 values = [f"{value} AS {quoted(column)}" for column, value in copy.columns]
                 sql = f"SELECT {', '.join(values)} FROM rejected"
-                engine = worker_engine(job.time_zone)
+                engine = worker_engine(job)
                 writer_of(to_copy).write(engine.query(sql, {"rejected": data}))
         for target, sink in sorted(writers.items()):
             with PHASES.phase("sink"):

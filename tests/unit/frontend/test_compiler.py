@@ -109,7 +109,7 @@ def test_a_file_without_query() -> None:
 
 def test_a_file_may_only_describe() -> None:
     compiled = compile_file("CREATE TABLE x (a INT); DESCRIBE x; DESC EXTENDED x", "f.sql", {})
-    assert [part.name for part in compiled.descriptions] == ["x", "x"]
+    assert [part.about for part in compiled.descriptions] == [(("table", "x"),)] * 2
     assert not compiled.job.sinks
     with pytest.raises(SqlError, match="nothing to run"):
         compile("CREATE TABLE x (a INT); DESCRIBE x", "f.sql", {})

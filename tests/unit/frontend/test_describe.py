@@ -4,7 +4,7 @@ import pytest
 
 from frontend_kit import BROKER, KAFKA_TABLES, TABLES
 from tidegate.frontend import compile_file
-from tidegate.frontend.describe import Description
+from tidegate.frontend.answers import Answer
 
 _SEED_004 = (
     "CREATE TABLE clicks (click_id STRING NOT NULL, user_id INT NOT NULL, url STRING NOT NULL,"
@@ -13,7 +13,7 @@ _SEED_004 = (
 )
 
 
-def _described(sql: str) -> Description:
+def _described(sql: str) -> Answer:
     (description,) = compile_file(sql, "f.sql", {}).descriptions
     return description
 

@@ -53,12 +53,17 @@ def test_emit_and_options_of_a_sink_in_any_order(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["EXPLAIN x", "ALTER x", "COMPILE x", "DELETE x", "USE x", "EXECUTE x"]
+    "word", ["EXPLAIN x", "ALTER x", "COMPILE x", "DELETE x", "DROP x", "EXECUTE x"]
 )
 def test_what_comes_later_says_what_to_do(word: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         parse_file(Source("f.sql", word))
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["USE x", "USE CATALOG x", "use database a.b", "USE MODULES m"])
+def test_a_file_is_one_namespace(text: str) -> None:
+    assert parse_file(Source("f.sql", f"{text}; {text};")) == []
 
 
 def test_an_empty_file_has_no_statements() -> None:

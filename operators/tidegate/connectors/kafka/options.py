@@ -291,7 +291,8 @@ class KafkaSinkOptions(KafkaOptions):
     """Where rows go and what is promised about them.
 
     ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value
-    says that there is nothing more.
+    says that there is nothing more. ``buckets``: how many partitions the topic has; where it is not
+    there, it is made.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -309,6 +310,7 @@ class KafkaSinkOptions(KafkaOptions):
     )
     type: Annotated[Literal["append-only", "upsert"], BeforeValidator(_lower)] = "append-only"
     force_append_only: bool = False
+    buckets: Annotated[int, Field(ge=1, le=100_000)] | None = Field(None, alias="sink.buckets")
     timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(
         "SQL", alias="json.timestamp-format.standard"
     )

@@ -40,7 +40,7 @@ from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.options import parsed
 from tidegate.connectors.staging import write_order, writer_of
-from tidegate.errors import TrustError
+from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 
@@ -169,9 +169,24 @@ class KafkaCommitter:
         check_sink(self._table, self._options)
         check_properties(self._table.name, self._options)
         topics = Topics(self._table.name, self._options)
-        if self._options.topic not in topics.described([self._options.topic]):
-            raise topics.require(self._options.topic)
+        self._require(topics)
         return {"identity": self._token()} if fresh else {}
+
+    def _require(self, topics: Topics) -> None:
+        """The topic is there, or is made, where it is said with how many partitions."""
+        name, wanted = self._options.topic, self._options.buckets
+        found = topics.described([name]).get(name)
+        if found is None and wanted is None:
+            raise topics.require(name)
+        if found is None:
+            assert wanted is not None
+            topics.create(name, wanted)
+        elif wanted is not None and found[1] != wanted:
+            raise OptionsError(
+                f"table '{self._table.name}': topic '{name}' has {found[1]} partitions,"
+                f" not {wanted}",
+                hint=f"write INTO {found[1]} BUCKETS, or name another topic",
+            )
 
     def bind(self, remembered: Mapping[str, str]) -> None:
         self._given = dict(remembered)

@@ -15,7 +15,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.client import (
@@ -39,6 +39,8 @@ _SHORT_S: Final = 3.0
 _PAUSE_S: Final = 0.2
 _NO_SUCH_TIME: Final = -1
 """The offset of a time behind the last message."""
+_NOTHING_THERE: Final = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.TOPIC_ALREADY_EXISTS})
+"""Answers that are no errors: nothing to say of a group, nothing to make of a topic."""
 _INTERNAL: Final = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 )
@@ -110,6 +112,20 @@ class Topics:
                 found[name] = (str(description.topic_id), len(description.partitions))
         self._settle()
         return found
+
+    def create(self, name: str, partitions: int) -> None:
+        """Makes a topic, with the brokers' replication; one that is there by now is as good."""
+        self._patiently(lambda seconds: self._create_now(name, partitions, seconds))
+
+    def _create_now(self, name: str, partitions: int, seconds: float) -> None:
+        what = f"it cannot make topic '{name}'"
+        topic = NewTopic(name, partitions)
+        futures = self._call(
+            what,
+            lambda admin: admin.create_topics([topic], request_timeout=seconds),
+        )
+        self._result(what, futures[name])
+        self._settle()
 
     def require(self, name: str) -> OptionsError:
         """The error for a topic that does not exist."""
@@ -231,7 +247,7 @@ class Topics:
                     raise self._explained(what, None) from None
             except KafkaException as error:
                 problem: KafkaError = error.args[0]
-                if is_unknown_topic(problem) or problem.code() == KafkaError.GROUP_ID_NOT_FOUND:
+                if is_unknown_topic(problem) or problem.code() in _NOTHING_THERE:
                     return None
                 raise self._explained(what, problem) from None
 

@@ -1,0 +1,34 @@
+"""What a statement that asks something answers: a table, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``rows`` under ``header``; in the document they are ``many``, beside ``about``."""
+
+    about: tuple[tuple[str, str], ...]
+    many: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def text(self) -> str:
+        """The table for people."""
+        lines = [self.header, *self.rows]
+        widths = [max(len(line[at]) for line in lines) for at in range(len(self.header))]
+        rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
+
+        def line(cells: tuple[str, ...]) -> str:
+            padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+            return "| " + " | ".join(padded) + " |"
+
+        return "\n".join([rule, line(self.header), rule, *map(line, self.rows), rule])
+
+    def document(self) -> dict[str, Any]:
+        """The same for programs."""
+        keys = [name.lower().replace(" ", "_") for name in self.header]
+        rows = [dict(zip(keys, row, strict=True)) for row in self.rows]
+        return {**dict(self.about), self.many: rows}
