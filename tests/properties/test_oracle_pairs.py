@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from oracle import lookup_jobs
 from oracle.decode import Column, Row, Values
 from oracle.jobs import diff_job
 from oracle.pair_jobs import random_pair_job
 from oracle.pair_spec import PairSpec
-from oracle.pairs import JoinQuery, Marks, UnionCount, UnionQuery
+from oracle.pairs import JoinQuery, LookupQuery, Marks, UnionCount, UnionQuery
 from oracle.query import Windows
 
 SEEDS = range(60)
@@ -154,6 +155,23 @@ def test_unions_that_are_counted() -> None:
     assert query.run(lefts, rights, ENDED).rows == [first, second]
 
 
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("INNER", [(1, 5), (1, 6)]),
+        ("LEFT", [(1, 5), (1, 6), (2, None)]),
+        ("SEMI", [(1, None)]),
+        ("ANTI", [(2, None)]),
+    ],
+)
+def test_lookups(kind: str, found: list[tuple[int | None, int | None]]) -> None:
+    join = a_join(kind)
+    query = LookupQuery(kind, join.on, join.select)
+    lefts, rights = rows(("a", 1, 1), ("b", 2, 2)), rows(("a", 5, 5), ("a", 6, 6), ("c", 7, 7))
+    got = query.run(lefts, rights, Marks(None, None, bounded=False)).rows
+    assert [(row["left"], row["right"]) for row in got] == found
+
+
 @pytest.fixture(scope="module")
 def jobs() -> list[PairSpec]:
     return [random_pair_job(seed) for seed in SEEDS]
@@ -173,7 +191,8 @@ def test_every_kind_of_query_comes_up(jobs: list[PairSpec]) -> None:
     assert any(isinstance(query, UnionCount) for query in queries)
     assert {q.ordered for q in queries if isinstance(q, UnionQuery)} == {True, False}
     assert {job.bounded for job in jobs} == {True, False}
-    assert {len(job.tables) for job in jobs} == {1, 2}
+    assert {len(job.tables) for job in jobs} == {1, 2, 3}
+    assert {q.kind for q in queries if isinstance(q, LookupQuery)} == {*lookup_jobs.KINDS}
     assert {job.time.kind for job in jobs} == {"timestamp", "timestamptz", "bigint"}
 
 
