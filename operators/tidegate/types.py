@@ -206,6 +206,8 @@ class FilterState:
     seen: int = 0
     seen_time_max: int | None = None
     disorder: str = ""
+    # no filter's, but that of rows that are looked at again below one (executor.recent_rows)
+    tail: str = ""
 
 
 @dataclass(slots=True)

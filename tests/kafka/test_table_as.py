@@ -44,7 +44,8 @@ _COUNT = 300
 def job(kafka: Kit, tmp_path: Path) -> tuple[Path, str]:
     """The job's file, and the topic, which is not there yet."""
     clicks, users = tmp_path / "clicks", tmp_path / "users"
-    clicks.mkdir(), users.mkdir()
+    for folder in (clicks, users):
+        folder.mkdir()
     rows = []
     for number in range(_COUNT):
         second = number % 60

@@ -20,6 +20,7 @@ from tidegate.executor.over_partitions import OverPartitions
 from tidegate.executor.over_rows import OverRows
 from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.project import Project
+from tidegate.executor.recent_rows import RecentRows
 from tidegate.executor.session_rows import SessionRows
 from tidegate.executor.sort import Sort
 from tidegate.executor.tally import Tally
@@ -32,6 +33,7 @@ from tidegate.executor.window_join import WindowJoin
 from tidegate.executor.window_partials import WindowPartials
 from tidegate.executor.windows import WindowExecutor
 from tidegate.plan import joins, nodes, physical
+from tidegate.plan.over import RecentRows as RecentRowsNode
 from tidegate.state import StateTable
 
 _SIDES: Final = ("left", "right")
@@ -125,6 +127,11 @@ def _windows(node: nodes.Window) -> WindowExecutor:
         case nodes.Cumulate():
             return Cumulate(node)
     raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def build_recent(node: RecentRowsNode, context: Context, split: str) -> RecentRows:
+    """The executor of one split; its state table is shared by the splits of the actor."""
+    return RecentRows(node, split, context.engine, context.state(node.id))
 
 
 def build_filter(

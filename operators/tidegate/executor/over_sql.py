@@ -18,7 +18,8 @@ import pyarrow as pa
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall, OverWindow
 
-_PICKS: Final = {"first_value": "arg_min", "last_value": "arg_max"}
+PICKS: Final = {"first_value": "arg_min", "last_value": "arg_max"}
+"""Calls that pick a row's value, and the aggregates that do it by the row's place."""
 
 
 def narrow(node: OverWindow, data: pa.Table, times: pa.Array) -> pa.Table:
@@ -102,7 +103,7 @@ def call_sql(node: OverWindow, number: int) -> str:
         return f"{call.function}({arguments}) OVER ({part} {order})"
     order = clauses.of_frame(call.frame)
     value = f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
-    return f"({value}).v" if call.function in _PICKS else value
+    return f"({value}).v" if call.function in PICKS else value
 
 
 def aggregate(call: OverCall, number: int, condition: str = "") -> str:
@@ -113,8 +114,8 @@ def aggregate(call: OverCall, number: int, condition: str = "") -> str:
     """
     argument = f"a{number}_0" if call.arguments else "*"
     function = call.function
-    if function in _PICKS:
-        function, argument = _PICKS[function], f"struct_pack(v := {argument}), idx"
+    if function in PICKS:
+        function, argument = PICKS[function], f"struct_pack(v := {argument}), idx"
     conditions = [condition] * bool(condition) + [f"w{number}"] * (call.where is not None)
     where = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
     return f"{function}({argument}){where}"

@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from tidegate.connectors.base import SourceChunk
 from tidegate.executor.base import Executor
-from tidegate.executor.build import Context, build, build_filter
+from tidegate.executor.build import Context, build, build_filter, build_recent
 from tidegate.executor.pipeline import Pipeline
+from tidegate.executor.recent_rows import RecentRows as RecentRowsExecutor
 from tidegate.executor.scan import Scan
 from tidegate.executor.watermark_filter import WatermarkFilter
 from tidegate.phases import PHASES
 from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment
+from tidegate.plan.over import RecentRows
 from tidegate.plan.physical import Input
 from tidegate.types import Counts, Message, SplitReport, Status
 
@@ -34,6 +36,7 @@ class SplitLevel:
         self.status = Status.ACTIVE
         self.scans: dict[int, Scan] = {}
         self.filters: dict[int, WatermarkFilter] = {}
+        self.recent: dict[int, RecentRowsExecutor] = {}
         executors: dict[int, Executor] = {}
         self._entries: list[int] = []
         stacked = fragment.below_filters
@@ -51,6 +54,8 @@ class SplitLevel:
                 self.filters[at] = executors[at] = build_filter(
                     node, context, name, split, keep_record=at in stacked
                 )
+            elif isinstance(node, RecentRows):
+                self.recent[at] = executors[at] = build_recent(node, context, split)
             else:
                 executors[at] = build(node, context, f"split.{at}.{split}")
         self.pipeline = Pipeline(executors, fragment.below, exits)
@@ -97,6 +102,10 @@ class SplitLevel:
             entry = report(node.account)
             entry.counts.add(executor.take_counts())
             entry.filters[node.id] = executor.snapshot()
+        for at, recent in self.recent.items():
+            node = self._nodes[at]
+            assert isinstance(node, RecentRows)
+            report(node.account).filters[node.id] = recent.snapshot()
         for entry in by_account.values():
             entry.status = self.status
             entry.counts.used = used.get(entry.account, 0)

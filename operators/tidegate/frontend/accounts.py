@@ -19,6 +19,7 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
 )
+from tidegate.plan.over import RecentRows
 
 
 def assign_accounts(sinks: list[Sink]) -> list[Sink]:
@@ -49,6 +50,10 @@ def _named(node: Node, account: str) -> Node:
     assert isinstance(node, Unary)
     assert not isinstance(node, Aggregate | Session | Sort)
     below = _named(node.input, account)
+    if isinstance(node, RecentRows):
+        lower = sum(isinstance(part, RecentRows) for part in below.walk())
+        id_ = f"{account}.recent" + f"#{lower + 1}" * (lower > 0)
+        return replace(node, input=below, account=account, id=id_)
     if not isinstance(node, WatermarkFilter):
         return replace(node, input=below)
     taken = {part.id for part in below.walk() if isinstance(part, WatermarkFilter)}

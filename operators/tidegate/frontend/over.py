@@ -25,7 +25,7 @@ from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.joins import Union, has_splits
 from tidegate.plan.nodes import Expr, Node, SortKey
-from tidegate.plan.over import CARRIED, OverCall, OverWindow
+from tidegate.plan.over import CARRIED, OverCall, OverWindow, RecentRows
 from tidegate.plan.projections import widened
 from tidegate.types import OFFSET, SPLIT, Column
 
@@ -56,8 +56,16 @@ class _Group:
 class OverPlanner:
     """Plans the over-windows of one query."""
 
-    def __init__(self, source: Source, checker: TypeChecker, named: Iterable[NamedWindow]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        checker: TypeChecker,
+        named: Iterable[NamedWindow],
+        *,
+        judged: bool = False,
+    ) -> None:
         self._source = source
+        self._judged = judged  # by a watermark filter above, below which splits have an order
         self._checker = checker
         self._names: Mapping[exp.Expr, str] = {}
         self._named = {window.name.text.lower(): window for window in named}
@@ -125,6 +133,18 @@ class OverPlanner:
             shown = argument_span(node, span)
             return below.column(binder.bind(Scalar(node, shown)))
 
+        if self._judged and not (group.spec.partition or group.spec.order):
+            calls = [
+                self._recent_call(binder, below, spec, window, call_place)
+                for window, spec, call_place in group.calls
+            ]
+            columns |= {
+                window: call.output.name
+                for (window, _, _), call in zip(group.calls, calls, strict=True)
+            }
+            node = below.build()
+            schema = (*node.schema, *(call.output for call in calls))
+            return replace(relation, node=RecentRows(schema, node, tuple(calls), "", ""))
         keys = tuple(dict.fromkeys(column(key) for key in group.spec.partition))
         order = tuple(
             SortKey(column(each.this), bool(each.args.get("desc")), bool(each.args["nulls_first"]))
@@ -150,6 +170,28 @@ class OverPlanner:
             schema, node, keys, time, order, _ties(relation.node), tuple(calls), by_partition
         )
         return replace(relation, node=over)
+
+    def _recent_call(
+        self,
+        binder: Binder,
+        below: _Below,
+        spec: exp.WindowSpec | None,
+        window: exp.Window,
+        span: Span,
+    ) -> OverCall:
+        """A call over the last rows in the order of the split."""
+        frames = FramePlanner(self._source, binder, Column("", ""), (), by_partition=False)
+        call = self._call(binder, below, frames, spec, window, span)
+        frame = call.frame
+        looks_back = frame is not None and frame.in_rows and frame.start is not None
+        looks_back = looks_back and frame is not None and frame.end is not None and frame.end <= 0
+        if not looks_back and call.function != "lag":
+            raise UnsupportedError(
+                "OVER in the order of a split looks at rows before the current one only",
+                self._source.position(span),
+                hint="write OVER (ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), or LAG",
+            )
+        return call
 
     def _check_order(
         self,

@@ -78,7 +78,7 @@ class QueryPlanner:
         early, late = self._conditions(relation, query, where)
         for condition in early:
             relation = replace(relation, node=self._filter(self._binder(relation), condition))
-        relation, binder = self._with_over(relation, query, late)
+        relation, binder = self._with_over(relation, query, late, env)
         if not (query.sets or query.distinct):
             return self._selected(query, relation, binder, env, top)
         unordered = replace(query, order_by=())
@@ -237,12 +237,12 @@ class QueryPlanner:
         return early, [*above, *late]
 
     def _with_over(
-        self, relation: Relation, query: Query, conditions: list[Scalar]
+        self, relation: Relation, query: Query, conditions: list[Scalar], env: Environment
     ) -> tuple[Relation, Binder]:
         """``relation`` with what OVER computes, of which ``conditions`` hold; and its binder."""
         scalars = [item.value for item in query.items if item.value is not None]
         scalars += [*conditions, *(item.value for item in query.order_by)]
-        planner = OverPlanner(self._source, self._checker, query.windows)
+        planner = OverPlanner(self._source, self._checker, query.windows, judged=env.judged)
         is_grouped = _is_grouped(query)
         if is_grouped and query.qualify is not None:
             raise UnsupportedError(

@@ -45,11 +45,13 @@ class Environment:
     """The WITH queries that can be seen, innermost first, and what the statement says of results.
 
     ``emit``: they are emitted once, when they are final. ``unbounded``: state may grow for ever.
+    ``judged``: a WATERMARK(…) around it will judge the rows.
     """
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
     emit: bool = False
     unbounded: bool = False
+    judged: bool = False
 
     def of(self, query: Query) -> Environment:
         """What holds inside ``query``."""
@@ -158,7 +160,7 @@ class RelationPlanner:
         return relation.called(view.name.text)
 
     def _watermark(self, syntax: WatermarkRef, env: Environment) -> Relation:
-        relation = self.plan(syntax.input, env)
+        relation = self.plan(syntax.input, replace(env, judged=True))
         nodes = list(relation.node.walk())
         scan = next((node for node in nodes if isinstance(node, Scan)), None)
         kept = Aggregate | Session | Sort | Join | Union | OverWindow

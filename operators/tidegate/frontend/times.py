@@ -34,7 +34,7 @@ from tidegate.plan.nodes import (
     Table,
     Window,
 )
-from tidegate.plan.over import OverCall, OverWindow
+from tidegate.plan.over import OverCall, OverWindow, RecentRows
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
@@ -76,7 +76,7 @@ def unit_us_in(node: Node, column: Column) -> int:
         case Window() | Session():
             if all(known.name != name for known in node.input.schema):
                 name = node.time_column
-        case OverWindow() | Aggregate():
+        case OverWindow() | RecentRows() | Aggregate():
             picked = _picked_from(node, name)
             if picked is None:
                 return 0
@@ -89,7 +89,7 @@ def unit_us_in(node: Node, column: Column) -> int:
     return units.pop() if len(units) == 1 else 0
 
 
-def _picked_from(node: OverWindow | Aggregate, name: str) -> str | None:
+def _picked_from(node: OverWindow | RecentRows | Aggregate, name: str) -> str | None:
     """The column of the input that ``name`` is a value of; None where it is computed."""
     for call in node.calls:
         if call.output.name == name:

@@ -28,7 +28,7 @@ from tidegate.plan.nodes import (
     WatermarkFilter,
     Window,
 )
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.physical import (
     Exchange,
     FinalAggregate,
@@ -158,10 +158,8 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
             return _of_keys(node.aggregate, below | keys)
         case FinalAggregate():
             return _of_aggregate(node.aggregate, below, node.derived)
-        case OverWindow():
-            return _of_over(node, below, behind_time(node.time, below))
-        case OverRows():
-            return _of_over(node.over, below, node.follow)
+        case OverWindow() | OverRows() | RecentRows():
+            return _of_over(node, below)
         case Sort() | SortRuns() | MergeRuns():
             return _of_sort(node if isinstance(node, Sort) else node.sort, below)
         case Filter() | Sink() | Tally() | Exchange():
@@ -276,14 +274,16 @@ def behind_time(time: str, columns: Columns) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _of_over(
-    node: OverWindow, below: Columns, follow: tuple[tuple[str, int], ...]
-) -> dict[str, Derived]:
-    kept = {name for name, _ in follow}
-    held = Derived(lost=f"rows leave in the order of {node.time}")
-    result = {n: d if d.lost or n in kept else held for n, d in below.items()}
-    over = Derived(lost="it is computed over several rows")
-    return result | {call.output.name: over for call in node.calls}
+def _of_over(node: OverWindow | OverRows | RecentRows, below: Columns) -> dict[str, Derived]:
+    over = node.over if isinstance(node, OverRows) else node
+    result = dict(below)
+    if isinstance(over, OverWindow):
+        follow = node.follow if isinstance(node, OverRows) else behind_time(over.time, below)
+        kept = {name for name, _ in follow}
+        held = Derived(lost=f"rows leave in the order of {over.time}")
+        result = {n: d if d.lost or n in kept else held for n, d in below.items()}
+    computed = Derived(lost="it is computed over several rows")
+    return result | {call.output.name: computed for call in over.calls}
 
 
 def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tidegate.plan import joins, nodes, physical
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
-from tidegate.plan.over import OverWindow, Reach
+from tidegate.plan.over import OverWindow, Reach, RecentRows
 from tidegate.plan.titles import span, time_span, title
 
 Ports: TypeAlias = Mapping[tuple[int, int], Columns]
@@ -120,6 +120,10 @@ class _Part:
                 yield "state: the rows of sessions that are not over"
             case joins.Join():
                 yield from _join_state(node)
+            case RecentRows():
+                where = "the epoch log (pushed down)" if self.fragment.table else "the state store"
+                rows = _count(Reach.of(node.calls).rows_back, "row")
+                yield f"state: the last {rows} of each split, in {where}"
             case physical.OverRows():
                 yield from _over_state(node.over)
             case physical.SortRuns():

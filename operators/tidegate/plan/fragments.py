@@ -14,6 +14,7 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
 from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, WatermarkFilter
+from tidegate.plan.over import RecentRows
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
 
@@ -95,8 +96,9 @@ class Plan:
         return tuple(fragment.table for fragment in self.fragments if fragment.table is not None)
 
     def filters(self) -> dict[str, str]:
-        """Watermark filter id to account."""
-        return {node.id: node.account for node in self.watermark_filters()}
+        """Account by the id of what keeps something of each split: filters, `RecentRows`."""
+        nodes = (node for fragment in self.fragments for node in fragment.nodes)
+        return {n.id: n.account for n in nodes if isinstance(n, WatermarkFilter | RecentRows)}
 
     def watermark_filters(self) -> Iterator[WatermarkFilter]:
         """All watermark filters, wherever they run."""

@@ -43,7 +43,7 @@ from tidegate.plan.nodes import (
     WatermarkFilter,
     Window,
 )
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     Distribution,
@@ -66,7 +66,7 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
     match node:
         case Scan():
             return node
-        case WatermarkFilter():
+        case WatermarkFilter() | RecentRows():
             below = lower(node.input, pushdown, keep)
             if not pushdown and not _has_filter(below):
                 hidden = (OFFSET, RECORD, BROKER_TIME)
@@ -213,7 +213,8 @@ def _region(node: Node) -> list[Node]:
 
 
 def _has_filter(node: Node) -> bool:
-    return any(isinstance(part, WatermarkFilter) for part in _region(node))
+    """Whether ``node`` needs the rows of each split by themselves."""
+    return any(isinstance(part, WatermarkFilter | RecentRows) for part in _region(node))
 
 
 def _tallied(node: Node, keep: tuple[str, ...]) -> Node:

@@ -101,6 +101,19 @@ class OverWindow(Unary):
     by_partition: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RecentRows(Unary):
+    """Adds the calls' outputs to each row of a split, in the split's order (seed 000).
+
+    Frames are in rows and end at the current one; LAG is the only other call. ``id`` is unique in
+    the job and names the state, ``account`` is that of the scan below.
+    """
+
+    calls: tuple[OverCall, ...]
+    id: str
+    account: str
+
+
 def _frame_of(call: OverCall) -> Frame:
     """What LAG and LEAD look at, as a frame."""
     if call.frame is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.plan import joins, nodes, physical
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import OverWindow, RecentRows
 
 
 def title(node: nodes.Node) -> str:
@@ -48,6 +48,9 @@ def _stateful(node: nodes.Node) -> str:
             return _join(node)
         case physical.OverRows():
             return _over(node.over)
+        case RecentRows():
+            calls = ", ".join(call.output.name for call in node.calls)
+            return f"Over {calls} in the order of the split"
         case physical.SessionRows():
             session = node.session
             by = f" by {', '.join(session.keys)}" if session.keys else ""

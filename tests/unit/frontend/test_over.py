@@ -5,7 +5,7 @@ import pytest
 from frontend_kit import job, lines, plan
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.derivation import derive
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import Frame, OverWindow, RecentRows
 
 _BY_ID = "PARTITION BY id ORDER BY order_time"
 _HOURS = "TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
@@ -269,3 +269,49 @@ def test_what_is_refused(call: str, error: type[Exception], message: str) -> Non
     """Most refusals are in errors.yaml."""
     with pytest.raises(error, match=message):
         job(f"SELECT {call} AS c FROM orders WINDOW w AS (ORDER BY order_time)")
+
+
+def _judged(call: str) -> RecentRows:
+    compiled = job(
+        f"WITH w AS (WATERMARK((SELECT *, {call} AS x FROM plain), t, CASE WHEN id = 0 THEN NULL"
+        " ELSE t - INTERVAL '1' MINUTE END)) SELECT * FROM w"
+    )
+    (found,) = (n for n in compiled.sinks[0].walk() if isinstance(n, RecentRows))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("call", "frame"),
+    [
+        ("max(t) OVER (ROWS BETWEEN 10 PRECEDING AND CURRENT ROW)", Frame(True, -10)),
+        ("count(*) OVER (ROWS 3 PRECEDING)", Frame(True, -3)),
+        ("sum(id) FILTER (WHERE id > 1) OVER (ROWS BETWEEN 4 PRECEDING AND 2 PRECEDING)",
+         Frame(True, -4, -2)),
+        ("lag(id, 2, 0) OVER ()", None),
+    ],
+)  # fmt: skip
+def test_below_a_watermark_a_split_has_an_order(call: str, frame: Frame | None) -> None:
+    node = _judged(call)
+    assert (node.id, node.account) == ("plain.recent", "plain")
+    assert [found.frame for found in node.calls] == [frame]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "max(t) OVER ()",
+        "max(t) OVER (ROWS UNBOUNDED PRECEDING)",
+        "max(t) OVER (ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+        "lead(id) OVER ()",
+        "row_number() OVER ()",
+        "max(t) OVER (RANGE BETWEEN INTERVAL '1' HOUR PRECEDING AND CURRENT ROW)",
+    ],
+)
+def test_what_cannot_be_seen_from_a_row(call: str) -> None:
+    with pytest.raises((UnsupportedError, BindError)):
+        _judged(call)
+
+
+def test_without_a_watermark_around_it_there_is_no_order() -> None:
+    with pytest.raises(UnsupportedError, match="would wait for all rows"):
+        job("SELECT max(t) OVER (ROWS 3 PRECEDING) FROM plain")
