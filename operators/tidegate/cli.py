@@ -57,7 +57,7 @@ def run(
 ) -> None:
     """Run a job until its tables end, or until it is stopped."""
     with _reported(debug):
-        plan, settings, spark = _compiled(file, set_, json_)
+        plan, settings, spark = _compiled(file, set_, json_, writes=True)
         if not plan.job.sinks:
             return
         from tidegate.spark.driver import RunOptions, run_job
@@ -254,9 +254,12 @@ def _text_of(file: Path) -> str:
 
 
 def _compiled(
-    file: Path, overrides: list[str] | None, json_: bool = False
+    file: Path, overrides: list[str] | None, json_: bool = False, *, writes: bool = False
 ) -> tuple[Plan, Settings, dict[str, str]]:
-    """The plan of a file; prints what its DESCRIBE statements ask. It may have nothing to run."""
+    """The plan of a file, which may have nothing to run; prints what its DESCRIBE statements ask.
+
+    ``writes``: what COMPILE PLAN asks for.
+    """
     text = _text_of(file)
     pairs: dict[str, str] = {}
     for item in overrides or []:
@@ -267,6 +270,8 @@ def _compiled(
     compiled = compile_file(text, str(file), pairs)
     for description in compiled.descriptions:
         typer.echo(json.dumps(description.document()) if json_ else description.text())
+    for kept in compiled.plans if writes else ():
+        typer.echo(kept.write(), err=True)
     job = compiled.job
     settings, spark = resolve(dict(job.settings), os.environ)
     return cut(job, settings.vnodes, settings.pushdown), settings, spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -12,6 +12,9 @@ from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
 from tidegate.frontend.answers import Answer
 from tidegate.frontend.catalog import Catalog, first_hints
+from tidegate.frontend.compiled_plans import CompiledPlan, Params, executed, with_params
+from tidegate.frontend.compiled_plans import compiled as compiled_plan
+from tidegate.frontend.compiled_plans import read as read_plan
 from tidegate.frontend.current_watermark import share_watermarks_before
 from tidegate.frontend.defaults import check_aligned, without_idle_defaults
 from tidegate.frontend.describe import describe_table, describe_view
@@ -23,6 +26,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import (
     AlterTable,
+    CompilePlan,
     CreateFunction,
     CreateSink,
     CreateTable,
@@ -45,12 +49,18 @@ _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
 )
 
 
+_DECLARATIONS: Final = (CreateTable, CreateView, AlterTable, CreateFunction, SetOption)
+"""What a plan takes along."""
+
+
 @dataclass(frozen=True, slots=True)
 class File:
-    """A SQL file: its job, which may have no sink, and what its DESCRIBE and SHOW answer."""
+    """A SQL file: its job, which may have no sink, what its DESCRIBE and SHOW answer, and the plans
+    that it wants to be written."""
 
     job: Job
     descriptions: tuple[Answer, ...]
+    plans: tuple[CompiledPlan, ...] = ()
 
 
 def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) -> Job:
@@ -69,7 +79,7 @@ def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = Non
     """Like `compile`, with what the file asks by DESCRIBE; a file may do nothing else."""
     source = _source(text, file)
     compiled = _guarded(source, overrides or {})
-    if not compiled.job.sinks and not compiled.descriptions:
+    if not (compiled.job.sinks or compiled.descriptions or compiled.plans):
         raise _nothing_to_run(source)
     return compiled
 
@@ -108,62 +118,115 @@ def _guarded(source: Source, overrides: Mapping[str, str]) -> File:
         ) from None
 
 
-def _compile(source: Source, overrides: Mapping[str, str]) -> File:
+def _compile(source: Source, overrides: Mapping[str, str], params: Params | None = None) -> File:
     statements = parse_file(source)
-    chosen = settings.collect(
-        source, [part for part in statements if isinstance(part, SetOption)], overrides
-    )
-    checker = _checker(source, statements, chosen)
-    catalog = Catalog(source)
-    queries = QueryPlanner(source, catalog, checker, first_hints(statements), chosen)
-    sinks = SinkPlanner(source, catalog, checker, queries)
-    descriptions: list[Answer] = []
-    for statement in statements:
+    plan = executed(source, statements)
+    if plan is not None:
+        text, params = read_plan(source.position(plan.span), plan.value)
+        own = [part for part in statements if isinstance(part, SetOption)]
+        overrides = {**settings.collect(source, own, {}), **overrides}
+        return _compile(Source(plan.value, text), overrides, params)
+    compilation = _Compilation(source, statements, overrides, params or {})
+    for statement in compilation.statements:
+        compilation.take(statement)
+    return compilation.file()
+
+
+class _Compilation:
+    """A file on its way: statements are taken in order, and each sees what came before it."""
+
+    def __init__(
+        self,
+        source: Source,
+        statements: list[Statement],
+        overrides: Mapping[str, str],
+        params: Params,
+    ) -> None:
+        self._source = source
+        self._overrides = overrides
+        self.statements, hints = with_params(statements, first_hints(statements), params)
+        self._options = [part for part in statements if isinstance(part, SetOption)]
+        self._chosen = settings.collect(source, self._options, overrides)
+        self._checker = _checker(source, statements, self._chosen)
+        self._catalog = Catalog(source)
+        self._queries = QueryPlanner(source, self._catalog, self._checker, hints, self._chosen)
+        self._sinks = SinkPlanner(source, self._catalog, self._checker, self._queries)
+        self._answers: list[Answer] = []
+        self._plans: list[CompiledPlan] = []
+
+    def take(self, statement: Statement) -> None:
+        """One statement."""
         match statement:
             case CreateTable():
-                sinks.declare(catalog.resolved(statement))
+                self._sinks.declare(self._catalog.resolved(statement))
             case AlterTable():
-                sinks.alter(statement)
+                self._sinks.alter(statement)
             case CreateView():
-                if not statement.materialized:
-                    queries.check_view(statement)
-                catalog.declare(statement)
-                if statement.materialized:
-                    sinks.materialize(statement)
+                self._view(statement)
             case CreateFunction():
-                declare_function(source, checker, statement)
+                declare_function(self._source, self._checker, statement)
             case Describe() | Show():
-                descriptions.append(_answered(source, catalog, queries, statement))
+                self._answers.append(self._answered(statement))
             case Insert() | CreateSink() | Select():
-                sinks.plan(statement)
-            case SetOption():
-                pass
-    name = chosen.get("pipeline.name") or PurePath(source.file).stem or "job"
-    planned = sinks.planned
-    for pass_ in _PASSES:
-        planned = pass_(planned)
-    check_aligned(planned, catalog.places)
-    places = tuple(sorted(catalog.places.items()))
-    ledger = None
-    if chosen.get(SETTING):
-        options = [part for part in statements if isinstance(part, SetOption)]
-        ledger = ledger_copy(source, catalog, checker, chosen[SETTING], options)
-    sinks.check_paths(ledger.table if ledger else None, None)
-    job = Job(
-        name, tuple(planned), tuple(sorted(chosen.items())), places, ledger, tuple(checker.declared)
-    )
-    return File(job, tuple(descriptions))
+                self._sinks.plan(statement)
+            case CompilePlan():
+                before = self.statements[: self.statements.index(statement)]
+                self._plans.append(_plan_of(self._source, before, statement, self._overrides))
+                for insert in statement.inserts if statement.executes else ():
+                    self._sinks.plan(insert)
+
+    def file(self) -> File:
+        """What all statements are together."""
+        chosen, sinks = self._chosen, self._sinks
+        planned = sinks.planned
+        for pass_ in _PASSES:
+            planned = pass_(planned)
+        check_aligned(planned, self._catalog.places)
+        ledger = None
+        if chosen.get(SETTING):
+            ledger = ledger_copy(
+                self._source, self._catalog, self._checker, chosen[SETTING], self._options
+            )
+        sinks.check_paths(ledger.table if ledger else None, None)
+        job = Job(
+            chosen.get("pipeline.name") or PurePath(self._source.file).stem or "job",
+            tuple(planned),
+            tuple(sorted(chosen.items())),
+            tuple(sorted(self._catalog.places.items())),
+            ledger,
+            tuple(self._checker.declared),
+        )
+        return File(job, tuple(self._answers), tuple(self._plans))
+
+    def _view(self, statement: CreateView) -> None:
+        if not statement.materialized:
+            self._queries.check_view(statement)
+        self._catalog.declare(statement)
+        if statement.materialized:
+            self._sinks.materialize(statement)
+
+    def _answered(self, statement: Describe | Show) -> Answer:
+        if isinstance(statement, Show):
+            return shown(self._source, self._catalog, statement)
+        entry = self._catalog.find(statement.name)
+        if isinstance(entry, CreateView):
+            return describe_view(entry.name.text, self._queries.check_view(entry))
+        table = self._queries.check_table(entry)
+        return describe_table(self._source, entry, table, statement.extended)
 
 
-def _answered(
-    source: Source, catalog: Catalog, queries: QueryPlanner, statement: Describe | Show
-) -> Answer:
-    if isinstance(statement, Show):
-        return shown(source, catalog, statement)
-    entry = catalog.find(statement.name)
-    if isinstance(entry, CreateView):
-        return describe_view(entry.name.text, queries.check_view(entry))
-    return describe_table(source, entry, queries.check_table(entry), statement.extended)
+def _plan_of(
+    source: Source,
+    before: Sequence[Statement],
+    statement: CompilePlan,
+    overrides: Mapping[str, str],
+) -> CompiledPlan:
+    """The plan of COMPILE PLAN: what the file has declared before it, and its inserts."""
+    declared = [part for part in before if isinstance(part, _DECLARATIONS)]
+    texts = [source.snippet(part.span) for part in (*declared, *statement.inserts)]
+    path = statement.path.value
+    job = _compile(Source(source.file, ";\n".join(texts)), overrides).job
+    return CompiledPlan(path, compiled_plan(texts, job), statement.if_not_exists)
 
 
 def _nothing_to_run(source: Source) -> BindError:

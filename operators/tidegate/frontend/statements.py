@@ -18,9 +18,11 @@ from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_
 from tidegate.frontend.queries import at_query, parse_query, take_emit
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
+    CompilePlan,
     CreateSink,
     CreateView,
     Describe,
+    ExecutePlan,
     Insert,
     Item,
     Name,
@@ -38,8 +40,6 @@ from tidegate.frontend.user_functions import parse_create_function
 
 _LATER: Final = {
     "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
-    "EXECUTE": ("EXECUTE is not there yet", "all statements of a file are one job"),
-    "COMPILE": ("COMPILE PLAN is not there yet", "run tidegate explain FILE.sql"),
     "DROP": ("DROP is not there yet", "leave the statement out of the file"),
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
@@ -60,22 +60,36 @@ def parse_file(source: Source) -> list[Statement]:
     """
     statements: list[Statement] = []
     set_: Span | None = None  # where the statement set that is open begins
+    plan: CompilePlan | None = None  # what is being compiled
     for tokens in _split(tokenize(source)):
         cursor = Cursor(source, tokens)
         if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
             set_ = _begin_set(cursor, set_)
+        elif cursor.at("COMPILE"):
+            plan = _compile_plan(cursor)
+            set_ = _begin_set(cursor, set_) if cursor.at_any("STATEMENT", "BEGIN") else None
         elif cursor.at("END"):
             if set_ is None:
                 raise cursor.expected("a statement", hint="there is no BEGIN STATEMENT SET")
             cursor.take()
             _expect_end(cursor)
             set_ = None
+            statements += [plan] if plan is not None else []
+            plan = None
             continue
         if cursor.at_end or _is_use(cursor):
             continue
-        if set_ is not None and not cursor.at("INSERT"):
-            raise cursor.expected("INSERT INTO or END in a statement set")
-        statements.append(_parse_statement(cursor))
+        if (set_ is not None or plan is not None) and not cursor.at("INSERT"):
+            raise cursor.expected("INSERT INTO" + " or END in a statement set" * (set_ is not None))
+        statement = _parse_statement(cursor)
+        if plan is None:
+            statements.append(statement)
+            continue
+        assert isinstance(statement, Insert)
+        plan = replace(plan, inserts=(*plan.inserts, statement))
+        if set_ is None:
+            statements.append(plan)
+            plan = None
     if set_ is not None:
         raise SqlSyntaxError(
             "this statement set has no END", source.position(set_), hint="add END; behind it"
@@ -87,11 +101,22 @@ def _begin_set(cursor: Cursor, open_: Span | None) -> Span:
     """``BEGIN STATEMENT SET``, or ``EXECUTE STATEMENT SET BEGIN``, which an insert may follow."""
     if open_ is not None:
         raise cursor.expected("INSERT INTO or END in a statement set")
-    if cursor.accept("EXECUTE"):
+    if cursor.accept("EXECUTE") or cursor.at("STATEMENT"):
         return cursor.expect("STATEMENT", "SET", "BEGIN", why="after EXECUTE")
     span = cursor.expect("BEGIN", "STATEMENT", "SET")
     _expect_end(cursor)
     return span
+
+
+def _compile_plan(cursor: Cursor) -> CompilePlan:
+    """``COMPILE [AND EXECUTE] PLAN 'path' [IF NOT EXISTS] FOR``."""
+    start = cursor.expect("COMPILE")
+    executes = cursor.accept("AND", "EXECUTE")
+    cursor.expect("PLAN", why="after COMPILE")
+    path = cursor.text("the file of the plan, as a text")
+    keeps = cursor.accept("IF", "NOT", "EXISTS")
+    cursor.expect("FOR", why="and INSERT INTO, or STATEMENT SET BEGIN")
+    return CompilePlan(path, (), keeps, executes, start.to(cursor.previous_span))
 
 
 def _is_use(cursor: Cursor) -> bool:
@@ -149,6 +174,10 @@ def _dispatch(cursor: Cursor) -> Statement:
         return _describe(cursor, start)
     if cursor.accept("SHOW"):
         return _show(cursor, start)
+    if cursor.accept("EXECUTE"):
+        cursor.expect("PLAN", why="or STATEMENT SET after EXECUTE")
+        path = cursor.text("the file of the plan, as a text")
+        return ExecutePlan(path, start.to(cursor.previous_span))
     if at_query(cursor):
         query = parse_query(cursor)
         return Select(query, span=query.span)

@@ -349,6 +349,23 @@ class Insert:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilePlan:
+    """``COMPILE PLAN path FOR INSERT …`` or a statement set; and run it if ``executes``."""
+
+    path: Text
+    inserts: tuple[Insert, ...]
+    if_not_exists: bool
+    executes: bool
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutePlan:
+    path: Text
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption:
     option: Option
     span: Span
@@ -371,6 +388,8 @@ Statement: TypeAlias = (
     | CreateView
     | CreateSink
     | Insert
+    | CompilePlan
+    | ExecutePlan
     | SetOption
     | Select
 )
