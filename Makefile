@@ -12,7 +12,7 @@ ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
 # Tests that run at a time: most wait for Spark or Kafka to start most of the time.
 AT_A_TIME ?= 2
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans properties simulation nexmark kafka spark tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))
