@@ -105,6 +105,22 @@ def test_descriptions_come_before_what_the_command_says(job: Path) -> None:
     assert lines[-1] == f"{job}: ok (1 source table(s), 1 sink(s))"
 
 
+def test_a_plan_is_written_when_the_file_is_run(tmp_path: Path) -> None:
+    file, plan = tmp_path / "plan.sql", tmp_path / "plan.json"
+    table = "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json');"
+    file.write_text(
+        f"CREATE TABLE a (id INT) {table.format('a')} CREATE TABLE b (id INT) {table.format('b')}"
+        f" COMPILE PLAN '{plan}' FOR INSERT INTO b SELECT id FROM a;"
+    )
+    assert call("check", file).exit_code == 0
+    assert not plan.exists()
+    ran = call("run", file)
+    assert (ran.exit_code, ran.stderr) == (0, f"wrote {plan}\n")
+    told(call("run", file), 2, f"COMPILE PLAN: {plan} is there already", "hint:")
+    file.write_text(f"EXECUTE PLAN '{plan}'")
+    assert call("check", file).stdout == f"{file}: ok (1 source table(s), 1 sink(s))\n"
+
+
 def test_debug_shows_the_trace_and_keeps_the_exit_code(job: Path) -> None:
     job.write_text(job.read_text().replace("WHERE id > 0", "WHERE idd > 0"))
     result = call("check", job, "--debug")

@@ -128,7 +128,8 @@ class SessionRows(Executor):
         for start in range(0, len(order), CHUNK_ROWS_MAX):
             rows = order[start : start + CHUNK_ROWS_MAX]
             of = Assigned(None, sessions.starts[rows], sessions.ends[rows], valid[rows])
-            yield Chunk(with_windows(data.take(pa.array(rows)), self._time, of, self.schema))
+            part = data.take(pa.array(rows))
+            yield Chunk(with_windows(part, self._time, of, self.schema, self._added))
 
     def _sessions(self, data: pa.Table, times: Int64s, valid: Bools) -> Assigned:
         """The session of each row; one without a time has one of its own, without bounds."""

@@ -16,7 +16,7 @@ Windows of a kind say which these are: `tumble`, `hop`, `cumulate`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -102,7 +102,7 @@ class WindowExecutor(Executor):
 
     def _with_windows(self, data: pa.Table) -> pa.Table:
         assigned = self.assign(*event_times(data.column(self._time)))
-        return with_windows(data, self._time, assigned, self.schema)
+        return with_windows(data, self._time, assigned, self.schema, self._added)
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
         yield watermark
@@ -120,14 +120,17 @@ class WindowExecutor(Executor):
         return {START: start, STOP: end, TIME: int(last_of(np.array([end], dtype=np.int64))[0])}
 
 
-def with_windows(data: pa.Table, time: str, assigned: Assigned, schema: Schema) -> pa.Table:
-    """``data`` with those columns of the windows of ``time`` that ``schema`` has."""
+def with_windows(
+    data: pa.Table, time: str, assigned: Assigned, schema: Schema, added: Collection[str]
+) -> pa.Table:
+    """``data`` with the columns of the windows of ``time`` that are ``added``, as ``schema`` has
+    them; one of another name may be there already, of windows below."""
     kind = data.column(time).type
     data = assigned.taken(data)
     place = sum(not is_hidden(name) for name in data.column_names)
     names = [column.name for column in schema]
     for name, values in reversed(assigned.columns(kind).items()):
-        if name in names:
+        if name in added and name in names:
             data = data.add_column(place, name, values)
     hidden = [name for name in data.column_names if is_hidden(name) and name not in names]
     return data.select([*names, *hidden])
