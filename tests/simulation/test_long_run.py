@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.long_run import EPOCH_ROWS, JOBS, STAYS, run
-from tidegate.executor import over_rows, temporal_join
+from simulation.long_run import EPOCH_ROWS, JOBS, SLACK, STAYS, little_slack, run
 
 _ROWS = 1_200
-_SLACK = 16
-
-
-@pytest.fixture(autouse=True)
-def little_slack(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs that are written anew when half of them is not needed may else be larger than all."""
-    for module in (over_rows, temporal_join):
-        monkeypatch.setattr(module, "SLACK_ROWS", _SLACK)
 
 
 @pytest.mark.parametrize("name", JOBS)
 def test_what_is_kept_does_not_grow(name: str) -> None:
-    kept = run(name, _ROWS)
+    with little_slack():
+        kept = run(name, _ROWS)
     assert len(kept.rows) > 25
     for sizes in (kept.rows, kept.places):
         third = len(sizes) // 3
@@ -31,8 +23,9 @@ def test_what_is_kept_does_not_grow(name: str) -> None:
 @pytest.mark.parametrize("name", JOBS)
 def test_nothing_is_left_behind_when_all_is_over(name: str) -> None:
     """Only the last row of each split and table, a day later, and what must stay."""
-    kept = run(name, _ROWS // 4)
+    with little_slack():
+        kept = run(name, _ROWS // 4)
     assert max(kept.rows) > kept.rows[-1], "nothing was kept at all"
     windows = 4  # of a row, at most
-    stays = 2 * (STAYS[name] + 2) + 3 * _SLACK if name in STAYS else 0  # a log of each vnode
+    stays = 2 * (STAYS[name] + 2) + 3 * SLACK if name in STAYS else 0  # a log of each vnode
     assert kept.rows[-1] <= 4 * windows + stays
