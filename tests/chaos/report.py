@@ -38,7 +38,7 @@ def write(
     """Writes ``<scenario>-<seed>.md`` and its ``.json`` below ``out``; gives the former's path."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{scenario}-{seed}.md"
-    path.write_text(text(scenario, seed, kills, verdict))
+    path.write_text(text(scenario, seed, kills, verdict, samples))
     document = {
         "scenario": scenario,
         "seed": seed,
@@ -52,8 +52,32 @@ def write(
     return path
 
 
-def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> str:
+def slow_epochs(kills: Sequence[Kill], samples: Sequence[Sample]) -> list[int]:
+    """How many epochs a fault has made slow: of those that ended until the next one, the ones that
+    took twice as long as usual, and a second in which nobody looked."""
+    seen = [sample for sample in samples if sample.epoch >= 0]
+    ends = [b for a, b in pairwise(seen) if b.epoch > a.epoch]
+    epochs = [
+        ((after.at_s - before.at_s) / (after.epoch - before.epoch), after.at_s)
+        for before, after in pairwise(ends)
+    ]
+    usual = median(length for length, _ in epochs) if epochs else 0.0
+    until = [kill.at_s for kill in kills[1:]] + [float("inf")]
+    return [
+        sum(length > 2 * usual + 1 and kill.at_s < ended <= next_s for length, ended in epochs)
+        for kill, next_s in zip(kills, until, strict=True)
+    ]
+
+
+def text(
+    scenario: str,
+    seed: int,
+    kills: Sequence[Kill],
+    verdict: Verdict,
+    samples: Sequence[Sample] = (),
+) -> str:
     """The report itself."""
+    slow = slow_epochs(kills, samples)
     times = [kill.recovered_s for kill in kills]
     pauses = [kill.pause_s for kill in kills]
     beyond = [max(0.0, kill.pause_s - kill.whole_s) for kill in kills]
@@ -67,6 +91,7 @@ def text(scenario: str, seed: int, kills: Sequence[Kill], verdict: Verdict) -> s
         f"Recovery: median {median(times):.1f} s, most {max(times):.1f} s.",
         f"Without a new epoch: median {median(pauses):.1f} s, most {max(pauses):.1f} s.",
         f"Of it behind all being there: median {median(beyond):.1f} s, most {max(beyond):.1f} s.",
+        f"Epochs that a fault made slow: median {median(slow):.0f}, most {max(slow)}.",
         "",
         "| at | fault | it is there again | an epoch with all executors | longest without one |",
         "|---|---|---|---|---|",
