@@ -166,7 +166,7 @@ class LiveProgress(Progress):
 
     def _split_watermark(self, entry: Entry, split: str) -> str:
         for filter_id, splits in entry.filters.items():
-            if split in splits:
+            if split in splits and splits[split]["watermark"] is not None:
                 return str(show_time(splits[split]["watermark"], self._time_type(filter_id)) or "-")
         return "-"
 

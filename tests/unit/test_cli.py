@@ -116,7 +116,11 @@ def test_a_plan_is_written_when_the_file_is_run(tmp_path: Path) -> None:
     assert not plan.exists()
     ran = call("run", file)
     assert (ran.exit_code, ran.stderr) == (0, f"wrote {plan}\n")
-    told(call("run", file), 2, f"COMPILE PLAN: {plan} is there already", "hint:")
+    assert call("run", file).stderr == f"{plan} is there already and stays\n"
+    plan.write_text("{}")
+    told(call("run", file), 2, f"COMPILE PLAN: {plan} is there already, and is another", "hint:")
+    plan.unlink()
+    call("run", file)
     file.write_text(f"EXECUTE PLAN '{plan}'")
     assert call("check", file).stdout == f"{file}: ok (1 source table(s), 1 sink(s))\n"
 

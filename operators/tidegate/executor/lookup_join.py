@@ -40,9 +40,10 @@ class LookupJoin(Junction):
         self.schema = join.schema
         self._join = join
         self._pairing = Pairing(join, engine)
-        sides = (join.left.schema, tuple(c for c in join.right.schema if c.name != join.times[1]))
+        sides = (join.left.schema, join.right.schema)
         self._names = [[column.name for column in side] for side in sides]
         self._like = [engine.arrow_schema(side) for side in sides]
+        self._given = [column.name for column in join.schema]
         self._waiting, self._table = state(0), state(1)
         self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
         self._words: dict[str, Watermark] = {}  # of the left side
@@ -99,9 +100,10 @@ class LookupJoin(Junction):
         found, partners = self._pairing.pairs(rows, table)
         kind = self._join.kind
         if kind.has_right:
-            yield from chunks(beside(rows.take(pa.array(found)), table.take(pa.array(partners))))
+            pairs = beside(rows.take(pa.array(found)), table.take(pa.array(partners)))
+            yield from chunks(pairs.select(self._given))
         if kind is not JoinKind.INNER:
             others = rows.take(among(found, rows.num_rows, is_in=kind is JoinKind.SEMI))
             if kind is JoinKind.LEFT:
                 others = self._pairing.without_partner(others, 0, table.schema)
-            yield from chunks(others)
+            yield from chunks(others.select(self._given))

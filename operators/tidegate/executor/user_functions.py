@@ -7,7 +7,9 @@ was read from a topic. What a function raises fails the row, as any expression d
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
+from types import ModuleType
 from typing import Any
 
 import duckdb
@@ -43,23 +45,28 @@ class _Never:
 def _create(
     connection: duckdb.DuckDBPyConnection, function: UserFunction, call: Callable[..., Any]
 ) -> None:
-    connection.create_function(
-        function.name,
-        call,
-        list(function.parameters),
-        function.returns,
-        type=PythonUDFType.ARROW if function.vectorized else PythonUDFType.NATIVE,
-        null_handling=FunctionNullHandling.SPECIAL,
-        side_effects=False,
-    )
+    try:
+        connection.create_function(
+            function.name,
+            call,
+            list(function.parameters),
+            function.returns,
+            type=PythonUDFType.ARROW if function.vectorized else PythonUDFType.NATIVE,
+            null_handling=FunctionNullHandling.SPECIAL,
+            side_effects=False,
+        )
+    except duckdb.Error as error:
+        raise RunError(f"function '{function.name}' does not fit: {error}") from None
 
 
 def _entry(function: UserFunction) -> Callable[..., Any]:
-    namespace: dict[str, Any] = {"__name__": f"tidegate_function_{function.name}"}
+    module = ModuleType(f"tidegate_function_{function.name}")
+    sys.modules[module.__name__] = module  # where dataclasses look for what annotations name
     try:
-        exec(compile(function.code, f"<function {function.name}>", "exec"), namespace)
-        entry = namespace[function.entry]
-    except Exception as error:
+        code = compile(function.code, f"<function {function.name}>", "exec", dont_inherit=True)
+        exec(code, module.__dict__)
+        entry = module.__dict__[function.entry]
+    except (Exception, SystemExit) as error:
         raise RunError(
             f"the source of function '{function.name}' does not run:"
             f" {type(error).__name__}: {error}",

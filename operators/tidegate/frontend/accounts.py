@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.frontend.lookups import is_end
 from tidegate.plan.nodes import (
     Aggregate,
     Node,
@@ -37,6 +38,8 @@ def _assigned(node: Node, chains: dict[str, list[Node]]) -> Node:
 def _account(chain: Node, chains: dict[str, list[Node]]) -> str:
     scan = next(node for node in chain.walk() if isinstance(node, Scan))
     known = chains.setdefault(scan.table.name, [])
+    if is_end(chain):  # nobody has declared it
+        chain = scan
     if chain not in known:
         known.append(chain)
     number = known.index(chain) + 1
@@ -52,7 +55,7 @@ def _named(node: Node, account: str) -> Node:
     below = _named(node.input, account)
     if isinstance(node, RecentRows):
         lower = sum(isinstance(part, RecentRows) for part in below.walk())
-        id_ = f"{account}.recent" + f"#{lower + 1}" * (lower > 0)
+        id_ = f"{account}#recent{lower + 1}"  # no filter's: theirs have the column behind a dot
         return replace(node, input=below, account=account, id=id_)
     if not isinstance(node, WatermarkFilter):
         return replace(node, input=below)

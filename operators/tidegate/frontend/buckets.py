@@ -5,7 +5,9 @@ Of a table that is read it changes nothing: its topic is as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
@@ -55,16 +57,22 @@ def _count(cursor: Cursor) -> int:
     return int(text)
 
 
-def check_buckets(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> None:
-    """Raises BindError where the clause names what is no column of the table."""
+def bound(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:
+    """The clause with its keys as the table spells them. Raises BindError for what is none."""
+    if buckets is None:
+        return None
     known = list(columns)
-    for key in buckets.keys if buckets else ():
-        if not any(matches(key, column) for column in known):
+    keys = []
+    for key in buckets.keys:
+        column = next((column for column in known if matches(key, column)), None)
+        if column is None:
             raise BindError(
                 f"the table has no column '{key.text}'",
                 source.position(key.span),
                 hint=did_you_mean(key.text, known) or f"its columns are {', '.join(known)}",
             )
+        keys.append(replace(key, text=column))
+    return replace(buckets, keys=tuple(keys))
 
 
 def bucket_options(
@@ -79,8 +87,16 @@ def bucket_options(
             " take it",
         )
     added = {}
-    if buckets.keys and not given.keys() & set(_KEYS):
-        added[_KEYS[0]] = ";".join(key.text for key in buckets.keys)
+    keys = [key.text for key in buckets.keys]
+    said = next((given[name] for name in _KEYS if name in given), None)
+    if keys and said is not None and [part.strip() for part in re.split("[;,]", said)] != keys:
+        raise BindError(
+            f"{what}: the key of its messages is {said}, the buckets are by {', '.join(keys)}",
+            source.position(buckets.span),
+            hint="a message's key chooses its partition: name the same columns",
+        )
+    if keys:
+        added[_KEYS[0]] = ";".join(keys)
     if buckets.count and _COUNT not in given:
         added[_COUNT] = str(buckets.count)
     return added

@@ -23,7 +23,7 @@ from tidegate.frontend.alter import altered
 from tidegate.frontend.buckets import bucket_options
 from tidegate.frontend.like import made_like, refuse_view
 from tidegate.frontend.scope import matches, unknown
-from tidegate.frontend.source import Source
+from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     AlterTable,
     Buckets,
@@ -110,6 +110,11 @@ class Catalog:
         else:
             self.views.append(entry)
 
+    def keeps(self, entry: CreateTable | CreateView) -> bool:
+        """Whether IF NOT EXISTS finds that the name is declared: nothing is to be done."""
+        taken = {name.lower() for name in self.names}
+        return entry.if_not_exists and entry.name.text.lower() in taken
+
     def resolved(self, entry: CreateTable) -> CreateTable:
         """``entry`` with what it takes over from the table that it is like. Raises BindError."""
         if entry.like is None:
@@ -156,8 +161,13 @@ UPSERT_KAFKA: Final = "upsert-kafka"
 
 
 _MODE: Final = "changelog.mode"
-_MODES: Final = ("", "append", "upsert")
-"""What may be said of a topic's messages (seed 004): they are rows, or what a key has now."""
+_MODES: Final[Mapping[str, tuple[str, ...]]] = {
+    "": (),
+    "append": ("kafka",),
+    "upsert": ("kafka", UPSERT_KAFKA),
+}
+"""What may be said of a topic's messages (seed 004), and of which connectors: that they are rows,
+or what a key has now."""
 
 
 def connect(
@@ -189,14 +199,7 @@ def connect(
             source.position(options.span),
             hint="add connector = 'filesystem' (or another) to WITH (…)",
         )
-    mode = raw.pop(_MODE, "").strip().lower()
-    if mode not in _MODES:
-        raise BindError(
-            f"{what}: '{_MODE}' = '{mode}' is not there yet",
-            source.position(spans[_MODE]),
-            hint="write 'append', or 'upsert' with a PRIMARY KEY",
-        )
-    if name.strip().lower() == UPSERT_KAFKA or mode == "upsert":
+    if _is_upsert(source, what, raw, spans, name.strip().lower()):
         _check_role(source, what, options, role)
         name, raw["type"] = "kafka", "upsert"
     keeps_last = role == "sink" and (raw.get("type") == "upsert" or name.lower() == "delta")
@@ -224,6 +227,21 @@ def connect(
     form = dict(pairs).get("format", "")
     places = {canonical(connector, key): source.position(span) for key, span in spans.items()}
     return Connection(connector, form, pairs, source.position(place), places)
+
+
+def _is_upsert(
+    source: Source, what: str, raw: dict[str, str], spans: Mapping[str, Span], name: str
+) -> bool:
+    """Whether a topic's messages are what their keys have now; takes what says so from ``raw``."""
+    mode = raw.pop(_MODE, "").strip().lower()
+    if mode not in _MODES or (mode and name not in _MODES[mode]):
+        of = "" if mode not in _MODES else f" of connector '{name}'"
+        raise BindError(
+            f"{what}: '{_MODE}' = '{mode}'{of} is not there",
+            source.position(spans[_MODE]),
+            hint="of kafka tables it is 'append', or 'upsert' with a PRIMARY KEY",
+        )
+    return name == UPSERT_KAFKA or mode == "upsert"
 
 
 def _check_role(source: Source, what: str, options: Options, role: Role) -> None:

@@ -19,9 +19,14 @@ from typing import Any, Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
+from tidegate.frontend.datatypes import shown_type
+from tidegate.frontend.lookups import is_end
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
+    AlterTable,
+    CreateFunction,
     CreateTable,
+    CreateView,
     ExecutePlan,
     Option,
     SetOption,
@@ -29,6 +34,7 @@ from tidegate.frontend.syntax import (
     Text,
 )
 from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
+from tidegate.plan.user_functions import UserFunction
 
 VERSION: Final = 1
 _EMIT: Final = "scan.watermark.emit.strategy"
@@ -69,10 +75,10 @@ class CompiledPlan:
         """Writes it; gives what to tell. Raises OptionsError."""
         file = Path(self.path)
         if file.exists():
-            if self.keeps:
+            if self.keeps or self._is_same(file):
                 return f"{file} is there already and stays"
             raise OptionsError(
-                f"COMPILE PLAN: {file} is there already",
+                f"COMPILE PLAN: {file} is there already, and is another plan",
                 hint="write COMPILE PLAN '…' IF NOT EXISTS, or remove the file",
             )
         try:
@@ -80,6 +86,13 @@ class CompiledPlan:
         except OSError as error:
             raise OptionsError(f"COMPILE PLAN: cannot write {file}: {error.strerror}") from None
         return f"wrote {file}"
+
+    def _is_same(self, file: Path) -> bool:
+        try:
+            found = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return bool(found == json.loads(json.dumps(self.document)))
 
 
 def compiled(statements: Sequence[str], job: Job) -> dict[str, Any]:
@@ -157,26 +170,57 @@ def executed(source: Source, statements: Sequence[Statement]) -> Text | None:
     return plan.path
 
 
-def with_params(
-    statements: Sequence[Statement],
-    hints: Mapping[str, tuple[Option, ...]],
-    params: Params,
-) -> tuple[list[Statement], dict[str, tuple[Option, ...]]]:
-    """``statements`` and ``hints`` with what ``params`` say in the place of what they say."""
-    lower = {table.lower(): options for table, options in params.items()}
-    changed = {table: _changed(given, lower.get(table, {}), None) for table, given in hints.items()}
-    return [_with(part, lower) for part in statements], changed
+def is_declaration(statement: Statement) -> bool:
+    """Whether a plan takes ``statement`` along. What runs by itself is no part of it."""
+    match statement:
+        case CreateTable(query=query):
+            return query is None
+        case CreateView(materialized=materialized):
+            return not materialized
+    return isinstance(statement, AlterTable | CreateFunction | SetOption)
 
 
-def _with(statement: Statement, params: Params) -> Statement:
-    if not isinstance(statement, CreateTable):
-        return statement
-    said = params.get(statement.name.text.lower())
+def only(text: str, spans: Sequence[Span]) -> str:
+    """``text`` with blanks for all that is not in ``spans``, each of which ends a statement."""
+    kept = "".join(char if char == "\n" else " " for char in text)
+    for span in spans:
+        kept = kept[: span.start] + text[span.start : span.end] + kept[span.end :]
+    for span in spans:  # a blank, or the semicolon that was there, lies behind
+        kept = kept[: span.end] + ";" + kept[span.end + 1 :]
+    return kept
+
+
+def written(function: UserFunction) -> str:
+    """A function as a statement that has its source: a plan needs no module beside it."""
+    types = ", ".join(shown_type(type_) for type_ in function.parameters)
+    options = f"entry = '{function.entry}'" + ", vectorized = true" * function.vectorized
+    return (
+        f"CREATE FUNCTION {function.name}({types}) RETURNS {shown_type(function.returns)}"
+        f" LANGUAGE python WITH ({options}) AS $plan$\n{function.code}\n$plan$"
+    )
+
+
+def with_params_of(table: CreateTable, params: Params) -> CreateTable:
+    """``table`` with what ``params`` say of it in the place of its own options."""
+    said = _lower(params).get(table.name.text.lower())
     if said is None:
-        return statement
-    options = statement.options
-    items = _changed(options.items, said, options.span)
-    return replace(statement, options=replace(options, items=items))
+        return table
+    options = table.options
+    return replace(
+        table, options=replace(options, items=_changed(options.items, said, options.span))
+    )
+
+
+def without_params(
+    hints: Mapping[str, tuple[Option, ...]], params: Params
+) -> dict[str, tuple[Option, ...]]:
+    """``hints`` without what ``params`` say."""
+    lower = _lower(params)
+    return {table: _changed(given, lower.get(table, {}), None) for table, given in hints.items()}
+
+
+def _lower(params: Params) -> Params:
+    return {table.lower(): options for table, options in params.items()}
 
 
 def _changed(
@@ -197,7 +241,7 @@ def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
         for node in sink.walk():
             if isinstance(node, Scan):
                 found.setdefault(node.table, [])
-            if isinstance(node, WatermarkFilter) and not node.column.startswith("$end"):
+            if isinstance(node, WatermarkFilter) and not is_end(node):
                 table = next(part.table for part in node.walk() if isinstance(part, Scan))
                 filters = found.setdefault(table, [])
                 if node not in filters:
@@ -212,7 +256,7 @@ def _params_of(table: Table) -> dict[str, object]:
         "alignGroupName": table.option(_GROUP) or None,
         "alignMaxDrift": _iso(parse_duration(table.option(_DRIFT, "0"))),
         "alignUpdateInterval": _iso(parse_duration(table.option(_INTERVAL, "1 s"))),
-        "sourceIdleTimeout": idle // 1000 or -1,
+        "sourceIdleTimeout": -(-idle // 1000) or -1,
     }
 
 
@@ -237,5 +281,6 @@ def _iso(us: int) -> str:
     hours, rest = divmod(us, 3_600_000_000)
     minutes, rest = divmod(rest, 60_000_000)
     parts = [f"{hours}H" * (hours > 0), f"{minutes}M" * (minutes > 0)]
-    parts.append(f"{rest / 1e6:g}S" * (rest > 0 or us == 0))
+    seconds = f"{rest // 1_000_000}.{rest % 1_000_000:06}".rstrip("0").rstrip(".")
+    parts.append(f"{seconds}S" * (rest > 0 or us == 0))
     return f"PT{''.join(parts)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -12,7 +12,16 @@ from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
 from tidegate.frontend.answers import Answer
 from tidegate.frontend.catalog import Catalog, first_hints
-from tidegate.frontend.compiled_plans import CompiledPlan, Params, executed, with_params
+from tidegate.frontend.compiled_plans import (
+    CompiledPlan,
+    Params,
+    executed,
+    is_declaration,
+    only,
+    with_params_of,
+    without_params,
+    written,
+)
 from tidegate.frontend.compiled_plans import compiled as compiled_plan
 from tidegate.frontend.compiled_plans import read as read_plan
 from tidegate.frontend.current_watermark import share_watermarks_before
@@ -47,10 +56,6 @@ _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
     share_watermarks_before,
     assign_accounts,
 )
-
-
-_DECLARATIONS: Final = (CreateTable, CreateView, AlterTable, CreateFunction, SetOption)
-"""What a plan takes along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +149,9 @@ class _Compilation:
     ) -> None:
         self._source = source
         self._overrides = overrides
-        self.statements, hints = with_params(statements, first_hints(statements), params)
+        self._params = params
+        self.statements = statements
+        hints = without_params(first_hints(statements), params)
         self._options = [part for part in statements if isinstance(part, SetOption)]
         self._chosen = settings.collect(source, self._options, overrides)
         self._checker = _checker(source, statements, self._chosen)
@@ -158,7 +165,8 @@ class _Compilation:
         """One statement."""
         match statement:
             case CreateTable():
-                self._sinks.declare(self._catalog.resolved(statement))
+                resolved = self._catalog.resolved(statement)
+                self._sinks.declare(with_params_of(resolved, self._params))
             case AlterTable():
                 self._sinks.alter(statement)
             case CreateView():
@@ -170,8 +178,7 @@ class _Compilation:
             case Insert() | CreateSink() | Select():
                 self._sinks.plan(statement)
             case CompilePlan():
-                before = self.statements[: self.statements.index(statement)]
-                self._plans.append(_plan_of(self._source, before, statement, self._overrides))
+                self._plans.append(self._plan(statement))
                 for insert in statement.inserts if statement.executes else ():
                     self._sinks.plan(insert)
 
@@ -199,11 +206,33 @@ class _Compilation:
         return File(job, tuple(self._answers), tuple(self._plans))
 
     def _view(self, statement: CreateView) -> None:
+        if self._catalog.keeps(statement):
+            return
         if not statement.materialized:
             self._queries.check_view(statement)
         self._catalog.declare(statement)
         if statement.materialized:
             self._sinks.materialize(statement)
+
+    def _plan(self, statement: CompilePlan) -> CompiledPlan:
+        """The plan of COMPILE PLAN: what the file has declared before it, and its inserts.
+
+        It is compiled as a file of its own, in which all keeps its place: the rest is blank.
+        """
+        before = self.statements[: self.statements.index(statement)]
+        kept = [part for part in before if is_declaration(part)]
+        spans = [part.span for part in (*kept, *statement.inserts)]
+        source = Source(self._source.file, only(self._source.text, spans))
+        job = _compile(source, self._overrides).job
+        functions = {function.name: function for function in job.functions}
+        texts = [
+            written(functions[part.name.text.lower()])
+            if isinstance(part, CreateFunction) and part.module is not None
+            else self._source.snippet(part.span)
+            for part in (*kept, *statement.inserts)
+        ]
+        document = compiled_plan(texts, job)
+        return CompiledPlan(statement.path.value, document, statement.if_not_exists)
 
     def _answered(self, statement: Describe | Show) -> Answer:
         if isinstance(statement, Show):
@@ -213,20 +242,6 @@ class _Compilation:
             return describe_view(entry.name.text, self._queries.check_view(entry))
         table = self._queries.check_table(entry)
         return describe_table(self._source, entry, table, statement.extended)
-
-
-def _plan_of(
-    source: Source,
-    before: Sequence[Statement],
-    statement: CompilePlan,
-    overrides: Mapping[str, str],
-) -> CompiledPlan:
-    """The plan of COMPILE PLAN: what the file has declared before it, and its inserts."""
-    declared = [part for part in before if isinstance(part, _DECLARATIONS)]
-    texts = [source.snippet(part.span) for part in (*declared, *statement.inserts)]
-    path = statement.path.value
-    job = _compile(Source(source.file, ";\n".join(texts)), overrides).job
-    return CompiledPlan(path, compiled_plan(texts, job), statement.if_not_exists)
 
 
 def _nothing_to_run(source: Source) -> BindError:

@@ -28,20 +28,27 @@ class JoinPlanner:
         self._checker = checker
 
     def joined(
-        self, left: Relation, right: Relation, syntax: JoinRef, further: list[Scalar]
+        self,
+        left: Relation,
+        right: Relation,
+        syntax: JoinRef,
+        further: list[Scalar],
+        *,
+        swapped: bool = False,
     ) -> tuple[Relation, list[Scalar]]:
         """The relation of the join, and those of the ``further`` conditions that are not its.
 
-        Raises BindError or UnsupportedError.
+        ``swapped``: what stands on the left is here on the right. Raises BindError or
+        UnsupportedError.
         """
         self._check_names(left, right, syntax)
         looked_up = is_static(right)
-        is_right = looked_up and syntax.kind is not JoinKind.RIGHT
+        is_right = syntax.as_of is not None or (looked_up and syntax.kind is not JoinKind.RIGHT)
         if is_static(left) and not is_right and syntax.kind in _SWAPPED:
-            swapped = replace(
+            other = replace(
                 syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind]
             )
-            relation, further = self.joined(right, left, swapped, further)
+            relation, further = self.joined(right, left, other, further, swapped=True)
             count = len(right.fields)
             fields = (*relation.fields[count:], *relation.fields[:count])
             return replace(relation, fields=fields), further
@@ -70,7 +77,9 @@ class JoinPlanner:
             node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
         if not syntax.kind.has_right:
             fields = fields[: len(left.fields)]
-        fields = self._merged(fields, left, right, syntax)
+        is_hidden = left if swapped and syntax.kind is JoinKind.INNER else right
+        is_hidden = left if syntax.kind is JoinKind.RIGHT else is_hidden
+        fields = self._merged(fields, is_hidden, syntax)
         return Relation(node, fields, final=left.final or right.final), further
 
     def _lookup_kind(self, syntax: JoinRef) -> JoinKind:
@@ -85,16 +94,15 @@ class JoinPlanner:
         return syntax.kind
 
     def _merged(
-        self, fields: tuple[Field, ...], left: Relation, right: Relation, syntax: JoinRef
+        self, fields: tuple[Field, ...], side: Relation, syntax: JoinRef
     ) -> tuple[Field, ...]:
-        """The fields, where a column of USING is one; the other's is named with its table."""
+        """The fields, where a column of USING is one; that of ``side`` is named with its table."""
         if syntax.using and syntax.kind is JoinKind.FULL:
             raise UnsupportedError(
                 "USING in a FULL JOIN is not there yet",
                 self._source.position(syntax.using[0].span),
                 hint="write ON, and coalesce(…) of the two columns",
             )
-        side = left if syntax.kind is JoinKind.RIGHT else right
         merged = {self._used(name, side).column for name in syntax.using}
         return tuple(
             replace(known, hidden=True, path=(known.table, *known.path))

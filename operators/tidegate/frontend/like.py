@@ -23,6 +23,11 @@ from tidegate.frontend.syntax import (
 
 _MERGINGS: Final[tuple[Merging, ...]] = get_args(Merging)
 _FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)
+_FORMATS: Final = ("format", "value.format")
+_OF_FORMATS: Final = tuple(
+    f"{prefix}{name}." for prefix in ("", "value.") for name in ("json", "csv", "avro-confluent")
+)
+"""Options of a format, which go with it."""
 _REPLACEABLE: Final = ("GENERATED", "METADATA", "OPTIONS", "WATERMARKS")
 """What OVERWRITING goes with."""
 
@@ -132,8 +137,15 @@ class _Merge:
             for option in base.items:
                 if option.key.value.lower() in given:
                     raise self._again(option, new.items)
-        kept = tuple(option for option in base.items if option.key.value.lower() not in given)
-        return Options((*kept, *new.items), new.span, new.encode or base.encode)
+        is_encoded = new.encode is not None or not given.isdisjoint(_FORMATS)
+        kept = tuple(
+            option
+            for option in base.items
+            if (key := option.key.value.lower()) not in given
+            and not (is_encoded and (key in _FORMATS or key.startswith(_OF_FORMATS)))
+        )
+        encode = new.encode if is_encoded else base.encode
+        return Options((*kept, *new.items), new.span, encode)
 
     def keys(self) -> tuple[Name, ...]:
         if self._rules["CONSTRAINTS"] == "EXCLUDING":

@@ -14,7 +14,7 @@ from tidegate.connectors.registry import is_bounded
 from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.scope import Relation, unused
 from tidegate.plan.derivation import derive
-from tidegate.plan.joins import Union
+from tidegate.plan.joins import LookupJoin, Union
 from tidegate.plan.nodes import Expr, Filter, Node, Project, Scan, WatermarkFilter, column_expr
 from tidegate.plan.projections import widened
 from tidegate.types import Column
@@ -31,8 +31,14 @@ def is_static(relation: Relation) -> bool:
     if any(derived.has_watermark for derived in derive(node).values()):
         return False
     parts = list(node.walk())
-    stateless = all(isinstance(part, Scan | Project | Filter | Union) for part in parts)
+    kinds = Scan | Project | Filter | Union | LookupJoin
+    stateless = all(isinstance(part, kinds) or is_end(part) for part in parts)
     return stateless and all(is_bounded(part.table) for part in parts if isinstance(part, Scan))
+
+
+def is_end(node: Node) -> bool:
+    """Whether ``node`` is the filter that says when a table has ended."""
+    return isinstance(node, WatermarkFilter) and node.strategy == _NEVER
 
 
 def with_end(node: Node, taken: Iterable[str]) -> tuple[Node, str]:
@@ -57,7 +63,12 @@ def _ending(node: Node, name: str) -> Node:
             below = _ending(node.input, name)
             return Project((*node.schema, end), below, (*node.columns, (name, column_expr(end))))
         case Filter():
-            return replace(node, schema=(*node.schema, end), input=_ending(node.input, name))
+            below = _ending(node.input, name)
+            return replace(node, schema=below.schema, input=below)
+        case LookupJoin():  # its rows leave, and their watermarks pass, when its table has ended
+            left = _ending(node.left, name)
+            schema = node.given(left.schema, node.right.schema)
+            return replace(node, schema=schema, left=left)
     assert isinstance(node, Union)
     parts = tuple(_ending(branch, name) for branch in node.branches)
     return Union((*node.schema, end), parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlglot import exp
@@ -184,10 +185,10 @@ class QueryPlanner:
 
     def check_view(self, view: CreateView) -> Relation:
         """Plans a view on its own, so that its errors show where it is declared."""
-        try:
-            return self._relations.view(view, Environment(emit=True))
-        except SqlError:  # it may be one whose results change
-            return self._relations.view(view, Environment())
+        for env in (Environment(emit=True), Environment(emit=True, judged=True)):
+            with suppress(SqlError):  # it may be for a WATERMARK(…), or one whose results change
+                return self._relations.view(view, env)
+        return self._relations.view(view, Environment())
 
     def check_materialized(self, view: CreateView) -> Relation:
         """Plans a materialized view as what it is by itself: its results may change."""

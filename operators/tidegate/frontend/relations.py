@@ -132,7 +132,7 @@ class RelationPlanner:
     def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
         for cte, outer in env.ctes:
             if matches(syntax.name, cte.name.text):
-                inner = replace(outer, emit=env.emit, unbounded=env.unbounded)
+                inner = replace(outer, emit=env.emit, unbounded=env.unbounded, judged=env.judged)
                 if isinstance(cte.body, Query):
                     return self._queries.plan(cte.body, inner).called(cte.name.text)
                 return self.plan(cte.body, inner).called(cte.name.text)

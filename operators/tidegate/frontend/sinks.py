@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidegate.connectors.registry import feeds
 from tidegate.errors import BindError, Position, did_you_mean
-from tidegate.frontend.buckets import check_buckets
+from tidegate.frontend.buckets import bound
 from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.changes import taking_changes
 from tidegate.frontend.layout import sink_layout
@@ -57,20 +57,22 @@ class SinkPlanner:
         What is wrong with a declaration shows at once, even if nothing uses the table.
         """
         query = entry.query
+        if self._catalog.keeps(entry):
+            return
         if query is None:
-            self._check(entry)
-            self._catalog.declare(entry)
+            self._catalog.declare(self._checked(entry))
             return
         relation = self._queries.plan(query, Environment(), top=True)
         names = given_names(self._source, relation, query)
-        entry = with_columns_of(entry, relation, names)
-        self._check(entry)
+        entry = self._checked(with_columns_of(entry, relation, names))
         self._catalog.declare(entry)
         self._write(entry, names, relation, query, ())
 
-    def _check(self, entry: CreateTable) -> None:
-        check_buckets(self._source, entry.buckets, (column.name.text for column in entry.columns))
+    def _checked(self, entry: CreateTable) -> CreateTable:
+        names = (column.name.text for column in entry.columns)
+        entry = replace(entry, buckets=bound(self._source, entry.buckets, names))
         self._queries.check_table(entry)
+        return entry
 
     def alter(self, statement: AlterTable) -> None:
         """Declares a watermark anew, of a table that nothing has read yet."""

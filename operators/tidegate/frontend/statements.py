@@ -90,6 +90,12 @@ def parse_file(source: Source) -> list[Statement]:
         if set_ is None:
             statements.append(plan)
             plan = None
+    if plan is not None and set_ is None:
+        raise SqlSyntaxError(
+            "COMPILE PLAN has no statement",
+            source.position(plan.span),
+            hint="INSERT INTO … or STATEMENT SET BEGIN follows FOR",
+        )
     if set_ is not None:
         raise SqlSyntaxError(
             "this statement set has no END", source.position(set_), hint="add END; behind it"

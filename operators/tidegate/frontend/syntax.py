@@ -308,6 +308,7 @@ class CreateFunction:
     vectorized: bool
     if_not_exists: bool
     span: Span
+    entry: str = ""
 
 
 @dataclass(frozen=True, slots=True)

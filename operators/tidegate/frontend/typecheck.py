@@ -142,6 +142,16 @@ def converted(value: Expr, type_: str) -> Expr:
 
 
 @cache
+def words_of_sql() -> frozenset[str]:
+    """Words that DuckDB reads otherwise than as a function's name: its types, and keywords."""
+    rows = Engine().query(
+        "SELECT lower(type_name) AS word FROM duckdb_types() UNION ALL"
+        " SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
+    )
+    return frozenset(rows.column("word").to_pylist())
+
+
+@cache
 def _function_names() -> dict[str, frozenset[str]]:
     rows = Engine().query(
         "SELECT DISTINCT lower(function_name) AS name, function_type AS kind,"

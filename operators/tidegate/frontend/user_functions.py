@@ -18,17 +18,19 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Final
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
+from tidegate.errors import BindError, SqlError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend import functions
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type, shown_type
+from tidegate.frontend.dialect import parse_scalar, tokenize
 from tidegate.frontend.hints import parse_options
 from tidegate.frontend.rewrites import REWRITES
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import CreateFunction, Text
-from tidegate.frontend.typecheck import TypeChecker
+from tidegate.frontend.syntax import CreateFunction, Name, Text
+from tidegate.frontend.typecheck import TypeChecker, words_of_sql
 from tidegate.plan.user_functions import UserFunction
 
 _TYPES: Final[Mapping[str, str]] = {
@@ -45,6 +47,7 @@ _TYPES: Final[Mapping[str, str]] = {
 }
 """What annotations are in SQL."""
 _BATCH: Final = ("vectorized", "batch")
+_ENTRY: Final = "entry"
 _DOLLARS: Final = "write AS $$ … $$ with the function's source"
 
 
@@ -56,7 +59,7 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
     returns, language = "", ""
     code: Text | None = None
     module: Text | None = None
-    vectorized = False
+    vectorized, entry = False, ""
     while not cursor.at_end:
         if cursor.accept("RETURNS"):
             returns = parse_type(cursor, "the type that the function returns")
@@ -69,7 +72,7 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
             else:
                 module = cursor.text("$$ and the source, or 'module.function'")
         elif cursor.accept("WITH"):
-            vectorized = _is_vectorized(cursor)
+            vectorized, entry = _options(cursor)
         else:
             raise cursor.expected("RETURNS, LANGUAGE, AS or WITH")
     span = start.to(cursor.previous_span)
@@ -82,7 +85,9 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
             place,
             hint="add LANGUAGE PYTHON; there is no other",
         )
-    return CreateFunction(name, parameters, returns, code, module, vectorized, if_not_exists, span)
+    return CreateFunction(
+        name, parameters, returns, code, module, vectorized, if_not_exists, span, entry
+    )
 
 
 def _parameters(cursor: Cursor) -> tuple[str, ...]:
@@ -112,16 +117,22 @@ def _language(cursor: Cursor) -> str:
     return word
 
 
-def _is_vectorized(cursor: Cursor) -> bool:
+def _options(cursor: Cursor) -> tuple[bool, str]:
+    """Whether the function takes arrays, and what it is called in its source."""
+    vectorized, entry = False, ""
     for option in parse_options(cursor):
-        if option.key.value.lower() not in _BATCH:
+        if option.key.value.lower() in _BATCH:
+            vectorized = option.value.value.lower() == "true"
+        elif option.key.value.lower() == _ENTRY:
+            entry = option.value.value
+        else:
             raise SqlSyntaxError(
                 f"unknown option '{option.key.value}'",
                 cursor.source.position(option.key.span),
-                hint="there is vectorized = true: the function takes and gives pyarrow arrays",
+                hint="there are vectorized = true: the function takes and gives pyarrow arrays;"
+                " and entry = 'name': what it is called in its source",
             )
-        return option.value.value.lower() == "true"
-    return False
+    return vectorized, entry
 
 
 def declare_function(source: Source, checker: TypeChecker, statement: CreateFunction) -> None:
@@ -149,9 +160,27 @@ def declare_function(source: Source, checker: TypeChecker, statement: CreateFunc
             f"'{entry}' takes {len(found.args)} parameters, the statement names {len(parameters)}",
             source.position(span),
         )
+    _check_callable(source, statement.name, len(parameters))
     returns = statement.returns or _annotated(source, None, found.returns, span)
     declared = UserFunction(name, parameters, returns, code, found.name, statement.vectorized)
     checker.declare(declared)
+
+
+def _check_callable(source: Source, name: Name, count: int) -> None:
+    """Raises BindError for a word that SQL reads otherwise: ``date(x)`` is a cast."""
+    arguments = ", ".join(f"a{number}" for number in range(count))
+    call = Source(source.file, f"{name.text.lower()}({arguments})")
+    try:
+        node = parse_scalar(Cursor(call, tokenize(call)), "a call").node
+    except SqlError:
+        node = exp.Null()
+    is_call = isinstance(node, exp.Anonymous) and node.name.lower() == name.text.lower()
+    if not is_call or name.text.lower() in words_of_sql():
+        raise BindError(
+            f"'{name.text}' is a word of SQL, and cannot be called",
+            source.position(name.span),
+            hint="give the function another name",
+        )
 
 
 def _source_of(source: Source, statement: CreateFunction) -> tuple[str, str, Span]:
@@ -160,7 +189,8 @@ def _source_of(source: Source, statement: CreateFunction) -> tuple[str, str, Spa
         text = statement.code.value
         if text.lstrip(" \t").startswith("\n"):
             text = dedent(text)  # the source may be indented like the statement
-        return text.lstrip(" \t"), statement.name.text, statement.code.span
+        entry = statement.entry or statement.name.text
+        return text.lstrip(" \t"), entry, statement.code.span
     assert statement.module is not None
     module, _, entry = statement.module.value.rpartition(".")
     file = Path(source.file).parent / (module.replace(".", "/") + ".py")
@@ -199,7 +229,7 @@ def _definition(source: Source, code: str, entry: str, span: Span) -> _Definitio
         line = f" in its line {error.lineno}" if isinstance(error, SyntaxError) else ""
         raise BindError(f"this is no Python{line}: {error.args[0]}", place) from None
     named = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    for node in named:
+    for node in reversed(named):  # the last one is what the name is in the end
         if node.name.lower() == entry.lower():
             return _Definition(node)
     there = ", ".join(node.name for node in named)

@@ -87,6 +87,14 @@ def test_a_condition_and_no_keys() -> None:
     ]  # fmt: skip
 
 
+def test_a_table_of_which_nobody_reads_a_column() -> None:
+    left, right = leaf(LEFT), leaf("e BIGINT")
+    join = Node(left.schema, left, right, JoinKind.INNER, (), ("", "e"), 0, 0)
+    said = Said(LookupJoin(join, ENGINE, States()), (Text(LEFT), Text("e BIGINT", LEFT)))
+    rows = said.rows("0| chunk: a 1 1", "1| chunk: 0; 0", ENDED, "0| watermark t 1", "*| barrier 1")
+    assert rows == ["a 1 1", "a 1 1"]
+
+
 _ROW = st.tuples(st.sampled_from("abc."), st.integers(0, 3))
 
 

@@ -9,6 +9,7 @@ from tidegate.errors import RunError
 from tidegate.executor.engine import Engine
 from tidegate.plan.user_functions import UserFunction
 
+_SOURCE = "def twice(x):\n    return None if x is None else x * 2"
 _TWICE = UserFunction(
     "twice",
     ("BIGINT",),
@@ -51,7 +52,22 @@ def test_what_it_raises_fails_its_row() -> None:
     assert _values(odd, "TRY(odd(x))") == [1, None, None]
 
 
-@pytest.mark.parametrize("code", ["import no_such_module", "1 / 0", "x = 1"])
+def test_dataclasses() -> None:
+    code = (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\n"
+        "def f(x):\n    return P(x).x"
+    )
+    assert _values(UserFunction("f", ("BIGINT",), "BIGINT", code, "f"), "f(x)") == [1, None, 3]
+
+
+@pytest.mark.parametrize(
+    "code", ["import sys; sys.exit()", "import no_such_module", "1 / 0", "x = 1"]
+)
 def test_a_source_that_does_not_run(code: str) -> None:
     with pytest.raises(RunError, match="'twice' does not run"):
         Engine("UTC", (UserFunction("twice", ("BIGINT",), "BIGINT", code, "twice"),))
+
+
+def test_a_function_of_other_parameters() -> None:
+    with pytest.raises(RunError, match="'twice' does not fit"):
+        Engine("UTC", (UserFunction("twice", ("BIGINT",) * 2, "BIGINT", _SOURCE, "twice"),))

@@ -4,7 +4,7 @@ import pytest
 
 from frontend_kit import BROKER, kafka_job
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
-from tidegate.frontend.buckets import bucket_options, check_buckets
+from tidegate.frontend.buckets import bound, bucket_options
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import Buckets, CreateTable
@@ -49,9 +49,12 @@ def test_by_range_is_refused() -> None:
 def test_keys_are_columns() -> None:
     source = Source("f.sql", "x" * 100)
     buckets = _buckets("DISTRIBUTED BY HASH(a) INTO 4 BUCKETS")
-    check_buckets(source, buckets, ["A"])
+    found = bound(source, buckets, ["A"])
+    assert found is not None
+    assert [key.text for key in found.keys] == ["A"], "as the table spells it"
     with pytest.raises(BindError, match="no column 'a'"):
-        check_buckets(source, buckets, ["ab"])
+        bound(source, buckets, ["ab"])
+    assert bound(source, None, []) is None
 
 
 def test_what_a_sink_gets() -> None:
@@ -62,8 +65,10 @@ def test_what_a_sink_gets() -> None:
         "key.fields": "a;b",
         "sink.buckets": "4",
     }
-    said = {"primary_key": "b", "sink.buckets": "5"}
-    assert bucket_options(source, "t", buckets, "kafka", said) == {}
+    said = {"primary_key": "a, b", "sink.buckets": "5"}
+    assert bucket_options(source, "t", buckets, "kafka", said) == {"key.fields": "a;b"}
+    with pytest.raises(BindError, match="key of its messages is b, the buckets are by a, b"):
+        bucket_options(source, "t", buckets, "kafka", {"key.fields": "b"})
     with pytest.raises(BindError, match="'filesystem' has no buckets"):
         bucket_options(source, "t", buckets, "filesystem", {})
 

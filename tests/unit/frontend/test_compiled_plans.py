@@ -129,13 +129,76 @@ def test_filters_are_told_once() -> None:
     assert sum(isinstance(node, WatermarkFilter) for node in job.sinks[0].walk()) == 1
 
 
+def test_what_runs_by_itself_is_left_out() -> None:
+    made = (
+        f"CREATE TABLE made WITH ({BROKER}, topic = 'm', format = 'json') AS SELECT user_name FROM"
+        " user_actions; CREATE MATERIALIZED VIEW mv AS SELECT user_name FROM user_actions;"
+    )
+    (plan,) = compile_file(f"{_TABLES}{made} COMPILE PLAN 'p' FOR {_INSERT}", "f.sql", {}).plans
+    assert plan.document["statements"] == _document()["statements"]
+
+
+def test_an_error_is_where_the_file_has_it() -> None:
+    with pytest.raises(BindError) as caught:
+        compile_file(f"{_TABLES}\nCOMPILE PLAN 'p' FOR\n  INSERT INTO x SELECT 1 FROM y", "f", {})
+    assert caught.value.position is not None
+    assert caught.value.position.line == 3
+
+
+def test_parameters_of_a_table_that_is_like_another(tmp_path: Path) -> None:
+    sql = (
+        f"{_TABLES} CREATE TABLE other WITH ('scan.watermark.idle-timeout' = '5 s') LIKE"
+        " user_actions; COMPILE PLAN 'p' FOR INSERT INTO copied SELECT user_name FROM other"
+    )
+    (plan,) = compile_file(sql, "f.sql", {}).plans
+    document = json.loads(json.dumps(plan.document))
+    (ability,) = document["sources"][0]["abilities"]
+    assert ability["watermarkParams"]["sourceIdleTimeout"] == 5_000
+    ability["watermarkParams"]["sourceIdleTimeout"] = -1
+    assert "scan.watermark.idle-timeout" not in _options(_executed(tmp_path, document))
+
+
+def test_functions_come_with_their_source(tmp_path: Path) -> None:
+    (tmp_path / "st.py").write_text("def f(x: str) -> str:\n    return x\n")
+    sql = (
+        f"{_TABLES} CREATE FUNCTION same AS 'st.f' LANGUAGE PYTHON; COMPILE PLAN 'p' FOR"
+        " INSERT INTO copied SELECT same(user_name) FROM user_actions"
+    )
+    (plan,) = compile_file(sql, str(tmp_path / "f.sql"), {}).plans
+    elsewhere = tmp_path / "plans"
+    elsewhere.mkdir()
+    (function,) = _executed(elsewhere, json.loads(json.dumps(plan.document))).functions
+    assert (function.name, function.parameters, function.entry) == ("same", ("VARCHAR",), "f")
+
+
+@pytest.mark.parametrize(
+    ("written", "iso"),
+    [
+        ("1 us", "PT0.000001S"),
+        ("59999999 us", "PT59.999999S"),
+        ("90 min", "PT1H30M"),
+        ("1s", "PT1S"),
+    ],
+)
+def test_durations(written: str, iso: str) -> None:
+    tables = _TABLES.replace(
+        "'scan.watermark.emit.strategy' = 'on-periodic'",
+        "'scan.watermark.alignment.group' = 'g', 'scan.watermark.alignment.max-drift' = '1 min',"
+        f" 'scan.watermark.alignment.update-interval' = '{written}'",
+    )
+    (plan,) = compile_file(f"{tables} COMPILE PLAN 'p' FOR {_INSERT}", "f.sql", {}).plans
+    (ability,) = plan.document["sources"][0]["abilities"]
+    assert ability["watermarkParams"]["alignUpdateInterval"] == iso
+
+
 def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "p.json"
     plan = CompiledPlan(str(file), {"planVersion": 1}, keeps=False)
     assert plan.write() == f"wrote {file}"
     assert json.loads(file.read_text()) == {"planVersion": 1}
-    with pytest.raises(OptionsError, match="is there already"):
-        plan.write()
+    assert plan.write() == f"{file} is there already and stays", "the same may be run again"
+    with pytest.raises(OptionsError, match="is another plan"):
+        CompiledPlan(str(file), {"planVersion": 2}, keeps=False).write()
     assert "stays" in CompiledPlan(str(file), {}, keeps=True).write()
     with pytest.raises(OptionsError, match="cannot write"):
         CompiledPlan(str(tmp_path / "no" / "p.json"), {}, keeps=False).write()
@@ -173,6 +236,7 @@ def test_what_is_no_plan(tmp_path: Path, content: str, said: str) -> None:
         "COMPILE PLAN FOR INSERT INTO copied SELECT 1",
         "COMPILE PLAN 'p' FOR SELECT user_name FROM user_actions",
         "COMPILE PLAN 'p' FOR STATEMENT SET BEGIN SELECT 1; END",
+        "COMPILE PLAN 'p' FOR ;",
         f"COMPILE PLAN 'p' FOR STATEMENT SET BEGIN {_INSERT}",
         "EXECUTE PLAN",
         "EXECUTE x",

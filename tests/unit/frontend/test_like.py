@@ -122,3 +122,27 @@ def test_in_a_job() -> None:
     compiled = compile_file(TABLES + sql.replace("SELECT id", "SELECT id, order_time"), "f.sql", {})
     (answer,) = compiled.descriptions
     assert answer.rows[1][1] == "TIMESTAMP *ROWTIME*"
+
+
+@pytest.mark.parametrize(
+    ("words", "format_", "options"),
+    [
+        ("WITH ('path' = 'q') FORMAT PLAIN ENCODE JSON", "json", {}),
+        ("WITH ('path' = 'q', 'format' = 'parquet')", "", {"format": "parquet"}),
+        ("WITH ('path' = 'q')", "", {"format": "csv", "csv.field-delimiter": ";"}),
+    ],
+)
+def test_a_new_format_takes_the_place_of_the_other(
+    words: str, format_: str, options: dict[str, str]
+) -> None:
+    source = Source(
+        "f.sql",
+        "CREATE TABLE a (i INT) WITH ('connector' = 'filesystem', 'path' = 'p', 'format' = 'csv',"
+        f" 'csv.field-delimiter' = ';'); CREATE TABLE b {words} LIKE a",
+    )
+    base, new = parse_file(source)
+    assert isinstance(base, CreateTable)
+    assert isinstance(new, CreateTable)
+    table = made_like(source, base, new)
+    assert (table.options.encode.value if table.options.encode else "") == format_
+    assert _options(table) == {"connector": "filesystem", "path": "q", **options}

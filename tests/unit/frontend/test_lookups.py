@@ -6,7 +6,7 @@ from frontend_kit import BROKER, job, kafka_job
 from tidegate.errors import UnsupportedError
 from tidegate.frontend import compile
 from tidegate.plan.joins import JoinKind, LookupJoin
-from tidegate.plan.nodes import Job, WatermarkFilter
+from tidegate.plan.nodes import Job, Scan, WatermarkFilter
 
 _STREAM = (
     "CREATE TABLE s (k BIGINT, t TIMESTAMP, pt AS PROCTIME(), WATERMARK FOR t AS t)"
@@ -46,6 +46,11 @@ def test_a_table_that_ends_is_looked_up(sql: str, kind: str, keys: int) -> None:
     assert all(end.column == join.times[1] == "$end" for end in ends)
 
 
+def test_tables_may_come_first() -> None:
+    compiled = job("SELECT * FROM plain a, plain b, orders o WHERE a.id = o.id AND b.id = o.id")
+    assert sum(isinstance(node, LookupJoin) for node in compiled.sinks[0].walk()) == 2
+
+
 @pytest.mark.parametrize("moment", ["PROCTIME()", "s.pt", "NOW()"])
 def test_as_of_the_processing_time(moment: str) -> None:
     sql = f"SELECT s.k FROM s JOIN plain FOR SYSTEM_TIME AS OF {moment} AS p ON s.k = p.id"
@@ -57,6 +62,9 @@ def test_columns_are_in_the_order_of_the_query() -> None:
     names = [column.name for column in sink.schema]
     assert names[:4] == ["customer_name", "t", "id", "z"]
     assert len(names) == 8
+    (sink,) = job("SELECT * FROM plain p JOIN orders o USING (id)").sinks
+    names = [column.name for column in sink.schema]
+    assert names == ["customer_name", "t", "id", "z", "order_time", "price", "customer_id"]
 
 
 def test_the_watermarks_of_the_other_side_pass() -> None:
@@ -97,6 +105,18 @@ def test_a_bounded_topic_is_a_table_too() -> None:
 def test_rows_of_the_table_do_not_leave_alone(sql: str, said: str) -> None:
     with pytest.raises(UnsupportedError, match=said):
         job(sql)
+
+
+def test_nobody_has_declared_what_says_that_it_ends() -> None:
+    """A table that is looked up and read has one account."""
+    compiled = job("SELECT o.id FROM orders o JOIN plain p ON o.id = p.id; SELECT id FROM plain")
+    scans = {n for sink in compiled.sinks for n in sink.walk() if isinstance(n, Scan)}
+    assert {scan.account for scan in scans} == {"orders", "plain"}
+
+
+def test_as_of_now_is_about_the_right_side() -> None:
+    with pytest.raises(UnsupportedError, match="takes a time column of the left side"):
+        job(f"{_STREAM} SELECT 1 FROM plain p JOIN s FOR SYSTEM_TIME AS OF PROCTIME() ON p.id = k")
 
 
 def test_a_table_that_grows_is_none() -> None:

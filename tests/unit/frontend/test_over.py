@@ -292,7 +292,7 @@ def _judged(call: str) -> RecentRows:
 )  # fmt: skip
 def test_below_a_watermark_a_split_has_an_order(call: str, frame: Frame | None) -> None:
     node = _judged(call)
-    assert (node.id, node.account) == ("plain.recent", "plain")
+    assert (node.id, node.account) == ("plain#recent1", "plain")
     assert [found.frame for found in node.calls] == [frame]
 
 
@@ -315,3 +315,10 @@ def test_what_cannot_be_seen_from_a_row(call: str) -> None:
 def test_without_a_watermark_around_it_there_is_no_order() -> None:
     with pytest.raises(UnsupportedError, match="would wait for all rows"):
         job("SELECT max(t) OVER (ROWS 3 PRECEDING) FROM plain")
+
+
+@pytest.mark.parametrize("name", ["CREATE VIEW v AS {};", "WITH v AS ({})"])
+def test_the_order_of_a_split_in_a_query_with_a_name(name: str) -> None:
+    inner = "SELECT *, max(t) OVER (ROWS 2 PRECEDING) AS x FROM plain"
+    compiled = job(f"{name.format(inner)} SELECT * FROM WATERMARK(v, t, x)")
+    assert any(isinstance(node, RecentRows) for node in compiled.sinks[0].walk())

@@ -73,3 +73,12 @@ def test_a_replay_wants_declared_columns() -> None:
         declared_sink(
             f"{TABLES} CREATE TABLE made {_FILES} AS SELECT id FROM orders", "f.sql", "made"
         )
+
+
+def test_if_not_exists() -> None:
+    sql = (
+        f"CREATE TABLE made (id BIGINT) {_FILES}; CREATE TABLE IF NOT EXISTS made {_FILES} AS"
+        " SELECT id, price FROM orders; CREATE MATERIALIZED VIEW IF NOT EXISTS made AS SELECT id"
+        " FROM orders; INSERT INTO made SELECT id FROM orders"
+    )
+    assert _made(sql) == [("id", "BIGINT")]

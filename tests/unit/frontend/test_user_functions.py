@@ -58,6 +58,20 @@ def test_it_is_called() -> None:
     assert [(column.name, column.type) for column in sink.schema] == [("x", "BIGINT")]
 
 
+def test_the_last_definition_counts() -> None:
+    source = "def twice(x, y):\n    return x\n" + _SOURCE
+    assert _declared(_TWICE.format(source)).parameters == ("BIGINT",)
+
+
+def test_another_name_in_its_source() -> None:
+    sql = (
+        "CREATE FUNCTION double_it(x BIGINT) RETURNS BIGINT LANGUAGE python WITH (entry = 'twice')"
+        f" AS $$\n{_SOURCE}$$;"
+    )
+    function = _declared(sql)
+    assert (function.name, function.entry) == ("double_it", "twice")
+
+
 def test_seed_003(tmp_path: Path) -> None:
     (tmp_path / "strategies.py").write_text(_FLAG)
     text = (
@@ -83,6 +97,8 @@ def test_seed_003(tmp_path: Path) -> None:
         (_TWICE.format(_SOURCE) * 2, "'twice' is there already"),
         (_TWICE.format(_SOURCE).replace("twice", "lower"), "is a function of the language"),
         (_TWICE.format(_SOURCE).replace("twice", "proctime"), "is a function of the language"),
+        (_TWICE.format(_SOURCE).replace("twice", "date"), "'date' is a word of SQL"),
+        (_TWICE.format(_SOURCE).replace("twice", "struct"), "'struct' is a word of SQL"),
         ("CREATE FUNCTION f AS 'f' LANGUAGE PYTHON;", "names no function of a module"),
         ("CREATE FUNCTION f AS 'm.f' LANGUAGE PYTHON;", "cannot read the module 'm'"),
         (

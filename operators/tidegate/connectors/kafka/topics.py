@@ -116,6 +116,9 @@ class Topics:
     def create(self, name: str, partitions: int) -> None:
         """Makes a topic, with the brokers' replication; one that is there by now is as good."""
         self._patiently(lambda seconds: self._create_now(name, partitions, seconds))
+        until_s = self._clock.monotonic_s() + REQUEST_S
+        while name not in self.described([name]) and self._clock.monotonic_s() < until_s:
+            self._clock.sleep(_PAUSE_S)  # its writers ask other brokers, which hear of it later
 
     def _create_now(self, name: str, partitions: int, seconds: float) -> None:
         what = f"it cannot make topic '{name}'"
