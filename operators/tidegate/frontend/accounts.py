@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.frontend.lookups import is_end
 from tidegate.plan.nodes import (
     Aggregate,
     Node,
@@ -38,7 +37,7 @@ def _assigned(node: Node, chains: dict[str, list[Node]]) -> Node:
 def _account(chain: Node, chains: dict[str, list[Node]]) -> str:
     scan = next(node for node in chain.walk() if isinstance(node, Scan))
     known = chains.setdefault(scan.table.name, [])
-    if is_end(chain):  # nobody has declared it
+    if isinstance(chain, WatermarkFilter) and chain.is_end:
         chain = scan
     if chain not in known:
         known.append(chain)

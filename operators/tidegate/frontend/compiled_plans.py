@@ -20,7 +20,6 @@ from typing import Any, Final
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
 from tidegate.frontend.datatypes import shown_type
-from tidegate.frontend.lookups import is_end
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     AlterTable,
@@ -241,7 +240,7 @@ def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
         for node in sink.walk():
             if isinstance(node, Scan):
                 found.setdefault(node.table, [])
-            if isinstance(node, WatermarkFilter) and not is_end(node):
+            if isinstance(node, WatermarkFilter) and not node.is_end:
                 table = next(part.table for part in node.walk() if isinstance(part, Scan))
                 filters = found.setdefault(table, [])
                 if node not in filters:

@@ -15,14 +15,22 @@ from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.scope import Relation, unused
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import LookupJoin, Union
-from tidegate.plan.nodes import Expr, Filter, Node, Project, Scan, WatermarkFilter, column_expr
+from tidegate.plan.nodes import (
+    NEVER,
+    Expr,
+    Filter,
+    Node,
+    Project,
+    Scan,
+    WatermarkFilter,
+    column_expr,
+)
 from tidegate.plan.projections import widened
 from tidegate.types import Column
 
 _NAME: Final = "$end"
 _TYPE: Final = "BIGINT"
 _VALUE: Final = Expr(f"CAST(0 AS {_TYPE})", _TYPE, text="0")
-_NEVER: Final = Expr(f"CAST(NULL AS {_TYPE})", _TYPE, text="the table has ended")
 
 
 def is_static(relation: Relation) -> bool:
@@ -32,13 +40,11 @@ def is_static(relation: Relation) -> bool:
         return False
     parts = list(node.walk())
     kinds = Scan | Project | Filter | Union | LookupJoin
-    stateless = all(isinstance(part, kinds) or is_end(part) for part in parts)
+    stateless = all(
+        isinstance(part, kinds) or (isinstance(part, WatermarkFilter) and part.is_end)
+        for part in parts
+    )
     return stateless and all(is_bounded(part.table) for part in parts if isinstance(part, Scan))
-
-
-def is_end(node: Node) -> bool:
-    """Whether ``node`` is the filter that says when a table has ended."""
-    return isinstance(node, WatermarkFilter) and node.strategy == _NEVER
 
 
 def with_end(node: Node, taken: Iterable[str]) -> tuple[Node, str]:
@@ -56,7 +62,7 @@ def _ending(node: Node, name: str) -> Node:
         case Scan():
             below = widened(node, [(name, _VALUE)])
             return WatermarkFilter(
-                below.schema, below, f"{node.account}.{name}", node.account, name, _NEVER,
+                below.schema, below, f"{node.account}.{name}", node.account, name, NEVER,
                 skew_us_max=0, unit_us=0,
             )  # fmt: skip
         case Project():

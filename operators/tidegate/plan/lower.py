@@ -68,6 +68,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
             return node
         case WatermarkFilter() | RecentRows():
             below = lower(node.input, pushdown, keep)
+            if isinstance(node, WatermarkFilter) and node.is_end:
+                return replace(node, input=below)
             if not pushdown and not _has_filter(below):
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)

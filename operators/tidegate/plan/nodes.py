@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from tidegate.errors import Position
 from tidegate.plan.aggregate_types import LISTS, SORTED
@@ -47,6 +48,10 @@ class Expr:
 def quoted(name: str) -> str:
     """``name`` as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+NEVER: Final = Expr("CAST(NULL AS BIGINT)", "BIGINT", text="the table has ended")
+"""The strategy of a watermark that no row moves."""
 
 
 def column_expr(column: Column) -> Expr:
@@ -178,6 +183,12 @@ class WatermarkFilter(Unary):
     periodic_us: int = 0
     before: str = ""
     clock: bool = False
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it says nothing but that a table has ended: no row has a candidate. Nobody has
+        declared it, and it needs no state."""
+        return self.strategy == NEVER
 
 
 @dataclass(frozen=True, slots=True)
