@@ -118,6 +118,7 @@ def test_state_survives_a_restart_from_the_barrier() -> None:
         "seen": 0,
         "seen_time_max": None,
         "disorder": "",
+        "tail": "",
     }
     again = a_filter(state=state)
     assert again.snapshot() == FilterState(4, None, 9)

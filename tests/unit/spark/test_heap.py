@@ -29,7 +29,7 @@ def test_a_warm_worker_is_looked_through_no_more() -> None:
     frozen = gc.get_freeze_count()
     assert frozen > before
     heap.on_task()
-    assert gc.get_freeze_count() == frozen
+    assert before < gc.get_freeze_count() <= frozen, "those that are gone are frozen no more"
 
 
 def test_garbage_of_later_tasks_is_still_collected() -> None:
