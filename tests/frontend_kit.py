@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.frontend import compile
+from tidegate.frontend import compile, compile_file
+from tidegate.frontend.answers import Listing
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
     Aggregate,
@@ -44,6 +45,15 @@ KAFKA_TABLES = (
 def kafka_job(sql: str, **overrides: str) -> Job:
     """The job of ``sql`` after `KAFKA_TABLES`."""
     return compile(KAFKA_TABLES + sql, "f.sql", overrides)
+
+
+def listings(text: str) -> list[Listing]:
+    """What DESCRIBE and SHOW answer in a file."""
+    found = []
+    for answer in compile_file(text, "f.sql", {}).descriptions:
+        assert isinstance(answer, Listing)
+        found.append(answer)
+    return found
 
 
 def kafka_plan(sql: str) -> str:

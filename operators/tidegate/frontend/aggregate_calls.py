@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import AGGREGATE_ALIASES, sql_of
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import article
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import Scalar
 from tidegate.plan.aggregate_types import LISTS, PICKS, result_type
 from tidegate.plan.joins import has_splits
 from tidegate.plan.nodes import Expr

@@ -16,6 +16,7 @@ from tidegate.errors import BindError
 from tidegate.frontend.aggregate_calls import Call, CallReader
 from tidegate.frontend.closing import closing_key_of, key_of_changes
 from tidegate.frontend.functions import AGGREGATES, GROUPING, cast, number
+from tidegate.frontend.query_syntax import Item, Query, Scalar
 from tidegate.frontend.scalar import (
     Binder,
     argument_span,
@@ -24,7 +25,6 @@ from tidegate.frontend.scalar import (
 )
 from tidegate.frontend.scope import matches, unused
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import Item, Query, Scalar
 from tidegate.frontend.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
 from tidegate.plan.derivation import (
     WINDOW_END,

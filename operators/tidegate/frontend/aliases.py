@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tidegate.frontend.query_syntax import Query, Scalar
 from tidegate.frontend.scalar import identifier_path
 from tidegate.frontend.scope import Scope, matches
-from tidegate.frontend.syntax import Query, Scalar
 
 
 def with_aliases(query: Query, scalar: Scalar, scope: Scope) -> Scalar:

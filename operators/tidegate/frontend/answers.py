@@ -1,13 +1,36 @@
-"""What a statement that asks something answers: a table, for people and for programs."""
+"""What a statement that asks something answers, for people and for programs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+
+class Answer(Protocol):
+    """An answer."""
+
+    def text(self) -> str:
+        """For people."""
+
+    def document(self) -> dict[str, Any]:
+        """The same for programs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Explained:
+    """A plan, line by line."""
+
+    lines: tuple[str, ...]
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def document(self) -> dict[str, Any]:
+        return {"plan": list(self.lines)}
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
     """``rows`` under ``header``; in the document they are ``many``, beside ``about``."""
 
     about: tuple[tuple[str, str], ...]

@@ -14,9 +14,10 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.query_syntax import Name
 from tidegate.frontend.scope import matches
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Buckets, Name
+from tidegate.frontend.syntax import Buckets
 
 _KEYS: Final = ("key.fields", "primary_key")
 _COUNT: Final = "sink.buckets"

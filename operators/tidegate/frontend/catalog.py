@@ -22,19 +22,10 @@ from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.alter import altered
 from tidegate.frontend.buckets import bucket_options
 from tidegate.frontend.like import made_like, refuse_view
+from tidegate.frontend.query_syntax import Name, Option, Options, TableRef
 from tidegate.frontend.scope import matches, unknown
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import (
-    AlterTable,
-    Buckets,
-    CreateTable,
-    CreateView,
-    Name,
-    Option,
-    Options,
-    Statement,
-    TableRef,
-)
+from tidegate.frontend.syntax import AlterTable, Buckets, CreateTable, CreateView, Statement
 from tidegate.plan.nodes import Table
 from tidegate.types import HIDDEN_PREFIX, Schema
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tidegate.connectors.registry import takes_changes, upsert_key, with_key
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.query_syntax import Query
 from tidegate.frontend.scope import Relation
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Query
 from tidegate.plan.changes import changing_key, is_changing
 from tidegate.plan.nodes import Sink
 

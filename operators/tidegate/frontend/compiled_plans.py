@@ -20,6 +20,7 @@ from typing import Any, Final
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
 from tidegate.frontend.datatypes import shown_type
+from tidegate.frontend.query_syntax import Option, Text
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     AlterTable,
@@ -27,10 +28,8 @@ from tidegate.frontend.syntax import (
     CreateTable,
     CreateView,
     ExecutePlan,
-    Option,
     SetOption,
     Statement,
-    Text,
 )
 from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
 from tidegate.plan.user_functions import UserFunction

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
-from tidegate.frontend.answers import Answer
+from tidegate.frontend.answers import Answer, Explained
 from tidegate.frontend.catalog import Catalog, first_hints
 from tidegate.frontend.compiled_plans import (
     CompiledPlan,
@@ -41,6 +41,7 @@ from tidegate.frontend.syntax import (
     CreateTable,
     CreateView,
     Describe,
+    Explain,
     Insert,
     Select,
     SetOption,
@@ -49,7 +50,10 @@ from tidegate.frontend.syntax import (
 )
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.user_functions import declare_function
+from tidegate.plan.explain import explain
+from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job, Sink, Table
+from tidegate.settings import resolve
 
 _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
     without_idle_defaults,
@@ -173,7 +177,7 @@ class _Compilation:
                 self._view(statement)
             case CreateFunction():
                 declare_function(self._source, self._checker, statement)
-            case Describe() | Show():
+            case Describe() | Show() | Explain():
                 self._answers.append(self._answered(statement))
             case Insert() | CreateSink() | Select():
                 self._sinks.plan(statement)
@@ -214,16 +218,22 @@ class _Compilation:
         if statement.materialized:
             self._sinks.materialize(statement)
 
-    def _plan(self, statement: CompilePlan) -> CompiledPlan:
-        """The plan of COMPILE PLAN: what the file has declared before it, and its inserts.
+    def _alone(
+        self, statement: CompilePlan | Explain, parts: Sequence[Statement]
+    ) -> tuple[list[Statement], Job]:
+        """What the file has declared before ``statement``, and the job of its ``parts``.
 
-        It is compiled as a file of its own, in which all keeps its place: the rest is blank.
+        They are compiled as a file of their own, in which all keeps its place: the rest is blank.
         """
         before = self.statements[: self.statements.index(statement)]
         kept = [part for part in before if is_declaration(part)]
-        spans = [part.span for part in (*kept, *statement.inserts)]
+        spans = [part.span for part in (*kept, *parts)]
         source = Source(self._source.file, only(self._source.text, spans))
-        job = _compile(source, self._overrides).job
+        return kept, _compile(source, self._overrides, self._params).job
+
+    def _plan(self, statement: CompilePlan) -> CompiledPlan:
+        """The plan of COMPILE PLAN."""
+        kept, job = self._alone(statement, statement.inserts)
         functions = {function.name: function for function in job.functions}
         texts = [
             written(functions[part.name.text.lower()])
@@ -234,9 +244,14 @@ class _Compilation:
         document = compiled_plan(texts, job)
         return CompiledPlan(statement.path.value, document, statement.if_not_exists)
 
-    def _answered(self, statement: Describe | Show) -> Answer:
+    def _answered(self, statement: Describe | Show | Explain) -> Answer:
         if isinstance(statement, Show):
             return shown(self._source, self._catalog, statement)
+        if isinstance(statement, Explain):
+            _, job = self._alone(statement, [statement.statement])
+            known, _ = resolve(dict(self._chosen), {})
+            plan = cut(job, known.vnodes, known.pushdown)
+            return Explained(tuple(explain(plan).splitlines()))
         entry = self._catalog.find(statement.name)
         if isinstance(entry, CreateView):
             return describe_view(entry.name.text, self._queries.check_view(entry))

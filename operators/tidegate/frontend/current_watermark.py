@@ -17,10 +17,10 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError
 from tidegate.frontend.functions import BEFORE_PREFIX, CURRENT_WATERMARK
+from tidegate.frontend.query_syntax import Query
 from tidegate.frontend.scalar import call_span, identifier_path
 from tidegate.frontend.scope import Relation, Scope, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Query
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Join, Union

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.query_syntax import Name, Text
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Name, Text
 
 _LITERALS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT})
 _NO_NAMES = frozenset(

@@ -17,17 +17,9 @@ from tidegate.frontend.include import take_includes
 from tidegate.frontend.legacy import without_legacy
 from tidegate.frontend.like import take_like
 from tidegate.frontend.queries import parse_query
+from tidegate.frontend.query_syntax import Name, Options, Scalar, Text
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import (
-    ColumnDef,
-    CreateTable,
-    Metadata,
-    Name,
-    Options,
-    Scalar,
-    Text,
-    WatermarkDef,
-)
+from tidegate.frontend.syntax import ColumnDef, CreateTable, Metadata, WatermarkDef
 
 _LATER: Final = {
     "PARTITIONED": ("PARTITIONED BY is not there yet", "leave it out"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tidegate.frontend.answers import Answer
+from tidegate.frontend.answers import Listing
 from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.functions import SOURCE_WATERMARK
 from tidegate.frontend.layout import connector_of, has_rowtime
@@ -19,13 +19,13 @@ _HEADER: Final = ("Column Name", "Data Type", "Nullable", "Extras", "Comment")
 _DEFAULT: Final = "scan.watermark.default"
 
 
-def _description(name: str, rows: Sequence[tuple[str, ...]]) -> Answer:
-    return Answer((("table", name),), "columns", _HEADER, tuple(rows))
+def _description(name: str, rows: Sequence[tuple[str, ...]]) -> Listing:
+    return Listing((("table", name),), "columns", _HEADER, tuple(rows))
 
 
 def describe_table(
     source: Source, entry: CreateTable, relation: Relation, extended: bool
-) -> Answer:
+) -> Listing:
     """A declared table; ``relation`` is its plan, ``extended`` adds the system column."""
     fields = {field.column: field for field in relation.fields}
     clocks = _clocks(relation)
@@ -48,7 +48,7 @@ def describe_table(
     return _description(entry.name.text, rows)
 
 
-def describe_view(name: str, relation: Relation) -> Answer:
+def describe_view(name: str, relation: Relation) -> Listing:
     """The columns of a view and which of them have a watermark."""
     derived = derive(relation.node)
     rows = tuple(

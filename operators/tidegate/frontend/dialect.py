@@ -20,8 +20,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
+from tidegate.frontend.query_syntax import NamedWindow, Scalar
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import ROWTIME, NamedWindow, Scalar
+from tidegate.frontend.syntax import ROWTIME
 
 _INTERVAL_UNITS = frozenset(
     f"{unit}{plural}"

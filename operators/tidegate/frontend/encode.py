@@ -7,7 +7,7 @@ from typing import Final
 from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.hints import parse_options
-from tidegate.frontend.syntax import Option, Text
+from tidegate.frontend.query_syntax import Option, Text
 
 _FORMATS: Final = {
     "JSON": "json",

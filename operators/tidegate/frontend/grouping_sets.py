@@ -9,8 +9,8 @@ from typing import Final, TypeAlias, TypeVar
 from tidegate.errors import BindError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import Scalar
 
 SETS_MAX: Final = 64
 """Each grouping is aggregated on its own."""

@@ -6,8 +6,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.query_syntax import Option, Text
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Option, Text
 
 
 def take_hints(cursor: Cursor) -> tuple[Option, ...]:

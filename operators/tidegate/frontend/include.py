@@ -8,8 +8,9 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import UnsupportedError
 from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.query_syntax import Name, Text
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import ColumnDef, Metadata, Name, Text
+from tidegate.frontend.syntax import ColumnDef, Metadata
 
 _KEYS: Final = {
     "KEY": "key",

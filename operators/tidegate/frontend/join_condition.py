@@ -19,10 +19,10 @@ from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
 from tidegate.frontend.lookups import with_end
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path, plan_column
 from tidegate.frontend.scope import Field, Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import (
     NONE,

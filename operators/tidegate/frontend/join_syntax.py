@@ -9,7 +9,7 @@ from typing import Final
 from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
-from tidegate.frontend.syntax import JoinRef, Name, Relation, Scalar
+from tidegate.frontend.query_syntax import JoinRef, Name, Relation, Scalar
 from tidegate.frontend.table_functions import parse_alias
 from tidegate.plan.joins import JoinKind
 

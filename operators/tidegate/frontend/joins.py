@@ -8,9 +8,9 @@ from typing import Final
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.join_condition import JoinCondition
 from tidegate.frontend.lookups import is_static
+from tidegate.frontend.query_syntax import JoinRef, Name, Scalar
 from tidegate.frontend.scope import Field, Relation, matches, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import JoinRef, Name, Scalar
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr

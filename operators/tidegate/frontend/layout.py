@@ -19,10 +19,11 @@ from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.catalog import refuse_hidden
 from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.functions import SYSTEM_ROWTIME, call, calls, cast, sql_of
+from tidegate.frontend.query_syntax import Name
 from tidegate.frontend.scalar import plan_column
 from tidegate.frontend.scope import article, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import ROWTIME, ColumnDef, CreateTable, Metadata, Name
+from tidegate.frontend.syntax import ROWTIME, ColumnDef, CreateTable, Metadata
 from tidegate.frontend.typecheck import TypeChecker, TypeCheckError, is_numeric
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column, Schema

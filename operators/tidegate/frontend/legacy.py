@@ -17,8 +17,9 @@ from tidegate.errors import SqlSyntaxError, did_you_mean
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type
 from tidegate.frontend.dialect import parse_scalar, tokenize
+from tidegate.frontend.query_syntax import Option, Options, Text
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Option, Options, Text, WatermarkDef
+from tidegate.frontend.syntax import WatermarkDef
 from tidegate.types import is_event_time_type
 
 _KEY: Final = re.compile(r"schema\.watermark\.(\d+)\.(.+)", re.IGNORECASE)

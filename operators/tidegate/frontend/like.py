@@ -8,18 +8,9 @@ from typing import Final, get_args
 
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError, did_you_mean
 from tidegate.frontend.cursor import Cursor
+from tidegate.frontend.query_syntax import Name, Option, Options
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import (
-    ColumnDef,
-    CreateTable,
-    Feature,
-    Like,
-    Merging,
-    Name,
-    Option,
-    Options,
-    WatermarkDef,
-)
+from tidegate.frontend.syntax import ColumnDef, CreateTable, Feature, Like, Merging, WatermarkDef
 
 _MERGINGS: Final[tuple[Merging, ...]] = get_args(Merging)
 _FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scope import Field, Relation, unused
-from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.windows import without_unused_time
 from tidegate.plan import projections
 from tidegate.plan.nodes import Expr, Node, Project

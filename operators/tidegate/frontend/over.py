@@ -15,10 +15,10 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.frontend.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.over_frames import ROWS_MAX, FramePlanner
+from tidegate.frontend.query_syntax import NamedWindow, Scalar
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import NamedWindow, Scalar
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import repeated_by
 from tidegate.plan.aggregate_types import is_wide, result_type

@@ -8,9 +8,9 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder, argument_span
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.times import bind_size, unit_us_in
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame

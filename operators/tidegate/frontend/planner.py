@@ -18,20 +18,13 @@ from tidegate.frontend.current_watermark import with_watermarks_before
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.over import OverPlanner
+from tidegate.frontend.query_syntax import Item, JoinRef, Option, Query, Scalar
 from tidegate.frontend.relations import Environment, RelationPlanner
 from tidegate.frontend.scalar import Binder, conjuncts, identifier_path
 from tidegate.frontend.scope import Relation, Scope
 from tidegate.frontend.sorting import SortPlanner, order_target
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import (
-    CreateTable,
-    CreateView,
-    Item,
-    JoinRef,
-    Option,
-    Query,
-    Scalar,
-)
+from tidegate.frontend.syntax import CreateTable, CreateView
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.unions import UnionPlanner
 from tidegate.frontend.windows import (

@@ -13,8 +13,7 @@ from tidegate.frontend.dialect import parse_named_window, parse_scalar
 from tidegate.frontend.grouping_sets import Keys, parse_group_by
 from tidegate.frontend.hints import take_hints
 from tidegate.frontend.join_syntax import parse_joins
-from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import (
+from tidegate.frontend.query_syntax import (
     Cte,
     Item,
     JoinRef,
@@ -26,6 +25,7 @@ from tidegate.frontend.syntax import (
     SubqueryRef,
     TableRef,
 )
+from tidegate.frontend.source import Span
 from tidegate.frontend.table_functions import parse_alias, parse_function
 
 _LATER_CLAUSES: Final = {

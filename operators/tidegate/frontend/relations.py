@@ -11,10 +11,7 @@ from tidegate.frontend.catalog import Catalog
 from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.joins import JoinPlanner
-from tidegate.frontend.scope import Relation, matches
-from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import (
-    CreateView,
+from tidegate.frontend.query_syntax import (
     Cte,
     JoinRef,
     Option,
@@ -25,9 +22,10 @@ from tidegate.frontend.syntax import (
     WatermarkRef,
     WindowRef,
 )
-from tidegate.frontend.syntax import (
-    Relation as RelationSyntax,
-)
+from tidegate.frontend.query_syntax import Relation as RelationSyntax
+from tidegate.frontend.scope import Relation, matches
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax import CreateView
 from tidegate.frontend.tables import TablePlanner
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner

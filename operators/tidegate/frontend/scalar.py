@@ -17,9 +17,9 @@ from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
 from tidegate.frontend import functions, intervals, misfits, rewrites
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.monotone import order_of, shift_of
+from tidegate.frontend.query_syntax import Name, Scalar
 from tidegate.frontend.scope import Scope
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Name, Scalar
 from tidegate.frontend.typecheck import NULL_TYPE, TypeChecker, TypeCheckError, is_integer
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column, Schema

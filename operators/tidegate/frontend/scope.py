@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tidegate.errors import BindError, did_you_mean
+from tidegate.frontend.query_syntax import Name
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import ROWTIME, Name
+from tidegate.frontend.syntax import ROWTIME
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.nodes import Node
 

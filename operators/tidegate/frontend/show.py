@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidegate.frontend.answers import Answer
+from tidegate.frontend.answers import Listing
 from tidegate.frontend.catalog import Catalog
 from tidegate.frontend.describe import has_default_watermark
 from tidegate.frontend.functions import SOURCE_WATERMARK
@@ -14,7 +14,7 @@ from tidegate.frontend.syntax import ROWTIME, CreateTable, Show
 _WATERMARKS: Final = ("Table Name", "Column Name", "Watermark", "Declared")
 
 
-def shown(source: Source, catalog: Catalog, statement: Show) -> Answer:
+def shown(source: Source, catalog: Catalog, statement: Show) -> Listing:
     """The answer to SHOW, in the order of the file."""
     match statement.what:
         case "TABLES":
@@ -25,8 +25,8 @@ def shown(source: Source, catalog: Catalog, statement: Show) -> Answer:
             rows = [(view.name.text, kinds[view.materialized]) for view in catalog.views]
             header = ("View Name", "Kind")
         case "WATERMARKS":
-            return Answer((), "watermarks", _WATERMARKS, tuple(_watermarks(source, catalog)))
-    return Answer((), statement.what.lower(), header, tuple(rows))
+            return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(source, catalog)))
+    return Listing((), statement.what.lower(), header, tuple(rows))
 
 
 def _watermarks(source: Source, catalog: Catalog) -> list[tuple[str, ...]]:

@@ -12,20 +12,11 @@ from tidegate.frontend.catalog import Catalog, Connection, connect
 from tidegate.frontend.changes import taking_changes
 from tidegate.frontend.layout import sink_layout
 from tidegate.frontend.planner import QueryPlanner
+from tidegate.frontend.query_syntax import Name, Option, Query
 from tidegate.frontend.relations import Environment
 from tidegate.frontend.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import (
-    AlterTable,
-    CreateSink,
-    CreateTable,
-    CreateView,
-    Insert,
-    Name,
-    Option,
-    Query,
-    Select,
-)
+from tidegate.frontend.syntax import AlterTable, CreateSink, CreateTable, CreateView, Insert, Select
 from tidegate.frontend.table_as import given_names, with_columns_of
 from tidegate.frontend.typecheck import TypeChecker, converted, is_numeric
 from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.outputs import Bind, Output, extra, projected
+from tidegate.frontend.query_syntax import OrderItem, Query, Scalar
 from tidegate.frontend.scalar import identifier_path
 from tidegate.frontend.scope import Relation, matches
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import OrderItem, Query, Scalar
 from tidegate.frontend.windows import repeated_by
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Union, has_splits

@@ -16,6 +16,7 @@ from tidegate.frontend.dialect import tokenize
 from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_hints
 from tidegate.frontend.queries import at_query, parse_query, take_emit
+from tidegate.frontend.query_syntax import Item, Name, Option, Options, Query, TableRef, Text
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     CompilePlan,
@@ -23,23 +24,16 @@ from tidegate.frontend.syntax import (
     CreateView,
     Describe,
     ExecutePlan,
+    Explain,
     Insert,
-    Item,
-    Name,
-    Option,
-    Options,
-    Query,
     Select,
     SetOption,
     Show,
     Statement,
-    TableRef,
-    Text,
 )
 from tidegate.frontend.user_functions import parse_create_function
 
 _LATER: Final = {
-    "EXPLAIN": ("EXPLAIN in a file is not there yet", "run tidegate explain FILE.sql"),
     "DROP": ("DROP is not there yet", "leave the statement out of the file"),
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
@@ -180,6 +174,8 @@ def _dispatch(cursor: Cursor) -> Statement:
         return _describe(cursor, start)
     if cursor.accept("SHOW"):
         return _show(cursor, start)
+    if cursor.accept("EXPLAIN"):
+        return _explain(cursor, start)
     if cursor.accept("EXECUTE"):
         cursor.expect("PLAN", why="or STATEMENT SET after EXECUTE")
         path = cursor.text("the file of the plan, as a text")
@@ -324,6 +320,22 @@ def _describe(cursor: Cursor, start: Span) -> Describe:
     cursor.accept("TABLE")
     name = cursor.table_name("the table or view to describe")
     return Describe(name, extended, start.to(cursor.previous_span))
+
+
+def _explain(cursor: Cursor, start: Span) -> Statement:
+    """``EXPLAIN [PLAN FOR] statement``."""
+    cursor.accept("PLAN", "FOR")
+    place = cursor.span
+    inner = _dispatch(cursor)
+    if isinstance(inner, CreateView) and not inner.materialized:
+        inner = Select(inner.query, span=inner.query.span)
+    if not isinstance(inner, Select | Insert | CreateSink | CreateView):
+        raise SqlSyntaxError(
+            "EXPLAIN is about a statement that reads",
+            cursor.source.position(place.to(cursor.previous_span)),
+            hint="SELECT, INSERT INTO, CREATE SINK or CREATE MATERIALIZED VIEW",
+        )
+    return Explain(inner, start.to(cursor.previous_span))
 
 
 def _show(cursor: Cursor, start: Span) -> Statement:

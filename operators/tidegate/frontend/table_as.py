@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import BindError
+from tidegate.frontend.query_syntax import Name, Query
 from tidegate.frontend.scope import Relation
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import ColumnDef, CreateTable, Name, Query
+from tidegate.frontend.syntax import ColumnDef, CreateTable
 
 
 def given_names(source: Source, relation: Relation, query: Query) -> tuple[Name, ...]:

@@ -8,8 +8,7 @@ from typing import Final, TypeAlias
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
-from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import (
+from tidegate.frontend.query_syntax import (
     Name,
     Relation,
     Scalar,
@@ -17,6 +16,7 @@ from tidegate.frontend.syntax import (
     WindowKind,
     WindowRef,
 )
+from tidegate.frontend.source import Span
 
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
     "TUMBLE": ("TUMBLE", ""),

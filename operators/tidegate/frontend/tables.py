@@ -14,10 +14,11 @@ from tidegate.frontend.catalog import Catalog, connect
 from tidegate.frontend.defaults import is_aligned
 from tidegate.frontend.functions import SYSTEM_ROWTIME, SYSTEM_WATERMARK, call, calls
 from tidegate.frontend.layout import Layout, connector_of, has_rowtime, source_layout
+from tidegate.frontend.query_syntax import Name, Option, Scalar
 from tidegate.frontend.scalar import Binder, plan_column
 from tidegate.frontend.scope import Field, Relation, Scope, matches, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import ROWTIME, CreateTable, Name, Option, Scalar, WatermarkDef
+from tidegate.frontend.syntax import ROWTIME, CreateTable, WatermarkDef
 from tidegate.frontend.times import UNIT_OPTION, UNITS_US
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner

@@ -11,10 +11,10 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
 from tidegate.frontend import intervals
 from tidegate.frontend.functions import cast, sql_of
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder, plan_column
 from tidegate.frontend.scope import article
 from tidegate.frontend.source import Span
-from tidegate.frontend.syntax import Scalar
 from tidegate.frontend.typecheck import (
     NULL_TYPE,
     Interval,

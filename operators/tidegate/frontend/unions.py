@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.errors import BindError
+from tidegate.frontend.query_syntax import Query
 from tidegate.frontend.scope import Field, Relation, article, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Query
 from tidegate.frontend.typecheck import TypeChecker, converted
 from tidegate.plan.joins import Union
 from tidegate.plan.nodes import Node, column_expr

@@ -27,9 +27,10 @@ from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.datatypes import parse_type, shown_type
 from tidegate.frontend.dialect import parse_scalar, tokenize
 from tidegate.frontend.hints import parse_options
+from tidegate.frontend.query_syntax import Name, Text
 from tidegate.frontend.rewrites import REWRITES
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import CreateFunction, Name, Text
+from tidegate.frontend.syntax import CreateFunction
 from tidegate.frontend.typecheck import TypeChecker, words_of_sql
 from tidegate.plan.user_functions import UserFunction
 

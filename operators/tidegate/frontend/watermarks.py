@@ -16,10 +16,11 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.options import SourceOptions
 from tidegate.errors import BindError
 from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder
 from tidegate.frontend.scope import Relation, Scope
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import ROWTIME, Scalar
+from tidegate.frontend.syntax import ROWTIME
 from tidegate.frontend.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import WindowPlanner

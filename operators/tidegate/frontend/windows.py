@@ -12,10 +12,10 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.functions import sql_of
+from tidegate.frontend.query_syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.times import bind_size, require_event_time, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import (

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tidegate.frontend.answers import Answer
+from tidegate.frontend.answers import Explained, Listing
 
-_ANSWER = Answer((("table", "t"),), "columns", ("Column Name", "Kind"), (("a", "x"), ("bcd", "")))
+_ANSWER = Listing((("table", "t"),), "columns", ("Column Name", "Kind"), (("a", "x"), ("bcd", "")))
 
 
 def test_for_people() -> None:
@@ -22,3 +22,9 @@ def test_for_programs() -> None:
         "table": "t",
         "columns": [{"column_name": "a", "kind": "x"}, {"column_name": "bcd", "kind": ""}],
     }
+
+
+def test_a_plan() -> None:
+    explained = Explained(("job f: 1 source", "", "fragment 0"))
+    assert explained.text() == "job f: 1 source\n\nfragment 0"
+    assert explained.document() == {"plan": ["job f: 1 source", "", "fragment 0"]}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from frontend_kit import KAFKA_TABLES, TABLES, job, kafka_job
+from frontend_kit import KAFKA_TABLES, TABLES, job, kafka_job, listings
 from tidegate.errors import OptionsError, SqlError, TidegateError
 from tidegate.frontend import compile, compile_file
 from tidegate.plan.nodes import Job
@@ -107,9 +107,34 @@ def test_a_file_without_query() -> None:
         compile("CREATE TABLE x (a INT)", "f.sql", {})
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "EXPLAIN SELECT id FROM v",
+        "EXPLAIN PLAN FOR INSERT INTO target SELECT id, t, 1 FROM v",
+        "EXPLAIN CREATE SINK s AS SELECT id FROM v",
+        "EXPLAIN CREATE MATERIALIZED VIEW m AS SELECT id FROM v",
+    ],
+)
+def test_explain_is_about_one_statement(statement: str) -> None:
+    text = f"{TABLES} SELECT id FROM orders; CREATE VIEW v AS SELECT id, t FROM plain; {statement};"
+    compiled = compile_file(f"SET tidegate.vnodes = 3; {text} SELECT t FROM v", "f.sql", {})
+    assert len(compiled.job.sinks) == 2, "it does not run"
+    (answer,) = compiled.descriptions
+    assert answer.text().startswith("job f: 1 source, 1 sink, 1 fragment, 0 exchanges, 3 vnodes")
+    assert "reads plain" in answer.text()
+
+
+@pytest.mark.parametrize("statement", ["", "x", "CREATE TABLE x (a INT)", "DESCRIBE plain"])
+def test_what_explain_is_not_about(statement: str) -> None:
+    with pytest.raises(SqlError):
+        compile_file(f"{TABLES} EXPLAIN {statement}", "f.sql", {})
+
+
 def test_a_file_may_only_describe() -> None:
-    compiled = compile_file("CREATE TABLE x (a INT); DESCRIBE x; DESC EXTENDED x", "f.sql", {})
-    assert [part.about for part in compiled.descriptions] == [(("table", "x"),)] * 2
+    text = "CREATE TABLE x (a INT); DESCRIBE x; DESC EXTENDED x"
+    compiled = compile_file(text, "f.sql", {})
+    assert [part.about for part in listings(text)] == [(("table", "x"),)] * 2
     assert not compiled.job.sinks
     with pytest.raises(SqlError, match="nothing to run"):
         compile("CREATE TABLE x (a INT); DESCRIBE x", "f.sql", {})

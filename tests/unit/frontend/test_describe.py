@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, KAFKA_TABLES, TABLES
-from tidegate.frontend import compile_file
-from tidegate.frontend.answers import Answer
+from frontend_kit import BROKER, KAFKA_TABLES, TABLES, listings
+from tidegate.frontend.answers import Listing
 
 _SEED_004 = (
     "CREATE TABLE clicks (click_id STRING NOT NULL, user_id INT NOT NULL, url STRING NOT NULL,"
@@ -13,8 +12,8 @@ _SEED_004 = (
 )
 
 
-def _described(sql: str) -> Answer:
-    (description,) = compile_file(sql, "f.sql", {}).descriptions
+def _described(sql: str) -> Listing:
+    (description,) = listings(sql)
     return description
 
 
@@ -74,13 +73,11 @@ def test_what_is_said_of_a_column() -> None:
 
 
 def test_it_shows_the_declaration_as_it_is_by_then() -> None:
-    compiled = compile_file(
+    found = listings(
         f"{KAFKA_TABLES} DESCRIBE EXTENDED clicks; ALTER TABLE clicks MODIFY WATERMARK"
-        " FOR `$rowtime` AS `$rowtime` - INTERVAL '10' SECONDS; DESCRIBE EXTENDED clicks",
-        "f.sql",
-        {},
+        " FOR `$rowtime` AS `$rowtime` - INTERVAL '10' SECONDS; DESCRIBE EXTENDED clicks"
     )
-    first, second = (description.rows[-1] for description in compiled.descriptions)
+    first, second = (description.rows[-1] for description in found)
     assert first[3] == "METADATA VIRTUAL, WATERMARK AS SOURCE_WATERMARK()"
     assert second[3] == "METADATA VIRTUAL, WATERMARK AS `$rowtime` - INTERVAL '10' SECONDS"
     assert second[1] == "TIMESTAMP_LTZ(3) *ROWTIME*"

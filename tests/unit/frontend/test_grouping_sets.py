@@ -8,8 +8,8 @@ from tidegate.errors import BindError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import tokenize
 from tidegate.frontend.grouping_sets import SETS_MAX, parse_group_by
+from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Scalar
 
 
 def sets_of(text: str) -> tuple[str, list[str]]:

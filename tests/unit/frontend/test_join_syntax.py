@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.query_syntax import JoinRef, Query, Relation, TableRef
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
-from tidegate.frontend.syntax import JoinRef, Query, Relation, Select, TableRef
+from tidegate.frontend.syntax import Select
 from tidegate.plan.joins import JoinKind
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import TABLES
+from frontend_kit import TABLES, listings
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend import compile_file
 from tidegate.frontend.like import made_like
@@ -119,8 +119,7 @@ def test_in_a_job() -> None:
         "CREATE TABLE late WITH (path = 'late') LIKE orders;"
         " SELECT id FROM late ORDER BY order_time EMIT ON WINDOW CLOSE; DESCRIBE late"
     )
-    compiled = compile_file(TABLES + sql.replace("SELECT id", "SELECT id, order_time"), "f.sql", {})
-    (answer,) = compiled.descriptions
+    (answer,) = listings(TABLES + sql.replace("SELECT id", "SELECT id, order_time"))
     assert answer.rows[1][1] == "TIMESTAMP *ROWTIME*"
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from tidegate.frontend.query_syntax import Query, SubqueryRef, TableRef, WatermarkRef, WindowRef
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements import parse_file
-from tidegate.frontend.syntax import Query, Select, SubqueryRef, TableRef, WatermarkRef, WindowRef
+from tidegate.frontend.syntax import Select
 
 
 def _query(sql: str) -> Query:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import BindError
+from tidegate.frontend.query_syntax import Name
 from tidegate.frontend.scope import Field, Found, Relation, Scope, article, unused
 from tidegate.frontend.source import Source, Span
-from tidegate.frontend.syntax import Name
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.nodes import Scan, Table
 

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import KAFKA_TABLES, TABLES
-from tidegate.frontend import compile_file
-from tidegate.frontend.answers import Answer
+from frontend_kit import KAFKA_TABLES, TABLES, listings
+from tidegate.frontend.answers import Listing
 
 
-def _shown(sql: str, tables: str = TABLES) -> Answer:
-    (answer,) = compile_file(tables + sql, "f.sql", {}).descriptions
+def _shown(sql: str, tables: str = TABLES) -> Listing:
+    (answer,) = listings(tables + sql)
     return answer
 
 
@@ -24,7 +23,7 @@ def test_what_is_declared_by_then() -> None:
         "CREATE VIEW v AS SELECT id FROM orders; SHOW VIEWS; CREATE MATERIALIZED VIEW m AS"
         " SELECT customer_id, count(*) AS n FROM orders GROUP BY customer_id; SHOW VIEWS"
     )
-    first, second = compile_file(TABLES + sql, "f.sql", {}).descriptions
+    first, second = listings(TABLES + sql)
     assert first.rows == (("v", ""),)
     assert second.rows == (("v", ""), ("m", "materialized"))
 

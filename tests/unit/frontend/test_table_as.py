@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, TABLES, job, kafka_job
+from frontend_kit import BROKER, TABLES, job, kafka_job, listings
 from tidegate.errors import BindError, OptionsError
-from tidegate.frontend import compile_file, declared_sink
+from tidegate.frontend import declared_sink
 
 _FILES = "WITH (connector = 'filesystem', path = 'made', format = 'json')"
 
@@ -46,7 +46,7 @@ def test_seed_004() -> None:
 
 def test_it_is_described() -> None:
     sql = f"CREATE TABLE made {_FILES} AS SELECT id AS who, price FROM orders; DESCRIBE made"
-    (answer,) = compile_file(TABLES + sql, "f.sql", {}).descriptions
+    (answer,) = listings(TABLES + sql)
     assert [row[:2] for row in answer.rows] == [("who", "BIGINT"), ("price", "DECIMAL(28,10)")]
 
 

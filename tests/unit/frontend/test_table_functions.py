@@ -6,8 +6,8 @@ from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import tokenize
 from tidegate.frontend.queries import parse_relation
+from tidegate.frontend.query_syntax import Scalar, SubqueryRef, TableRef, WatermarkRef, WindowRef
 from tidegate.frontend.source import Source
-from tidegate.frontend.syntax import Scalar, SubqueryRef, TableRef, WatermarkRef, WindowRef
 
 
 def _cursor(text: str) -> Cursor:
