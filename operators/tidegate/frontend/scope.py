@@ -101,7 +101,13 @@ class Scope:
         """Like `find`, but None where there is no such field."""
         of_table = self.relation.of(path[0]) if len(path) > 1 else ()
         found = self._lookup(path[1:], of_table) if of_table else None
-        return found or self._lookup(path, self.relation.fields)
+        found = found or self._lookup(path, self.relation.fields)
+        for start in range(1, len(path) - 1) if found is None else ():
+            # A catalog and a database stand in front of the table's name, and are left aside.
+            of_table = self.relation.of(path[start])
+            if of_table:
+                return self._lookup(path[start + 1 :], of_table)
+        return found
 
     def _lookup(self, path: tuple[Name, ...], fields: tuple[Field, ...]) -> Found | None:
         for length in range(len(path), 0, -1):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from frontend_kit import TABLES, job, lines, plan
+from tidegate.errors import BindError
 from tidegate.frontend import compile
 
 _SECONDS = "INTERVAL '5' SECOND"
@@ -142,3 +143,21 @@ def test_a_column_may_have_the_name_of_a_clock() -> None:
         {},
     )
     assert any("WatermarkFilter" in line for line in lines(compiled.sinks[0]))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT db.orders.id FROM db.orders",
+        "SELECT c.db.orders.id FROM c.db.orders WHERE `c`.`db`.`orders`.price > 1",
+        "SELECT d.orders.id FROM orders JOIN plain ON d.orders.id = c.d.plain.id",
+    ],
+)
+def test_catalogs_in_front_of_a_table_are_left_aside(sql: str) -> None:
+    (sink,) = job(sql).sinks
+    assert [column.name for column in sink.schema] == ["id"]
+
+
+def test_what_stands_in_front_of_no_table_is_unknown() -> None:
+    with pytest.raises(BindError, match="unknown column 'x'"):
+        job("SELECT x.id.y FROM orders")
