@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidegate.executor.base import Junction
 from tidegate.executor.engine import Engine
-from tidegate.executor.pairing import Pairing, among, beside, chunks
+from tidegate.executor.pairing import Pairing, among, beside, chunks, with_keys
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import LookupJoin as LookupJoinNode
 from tidegate.state import StateTable, compact
@@ -83,10 +82,8 @@ class LookupJoin(Junction):
     def _add_to_table(self) -> None:
         if not self._new[1]:
             return
-        rows = pa.concat_tables(self._new[1])
+        rows = with_keys(pa.concat_tables(self._new[1]), (key for _, key in self._join.keys))
         self._new[1].clear()
-        for _, key in self._join.keys:  # NULL is equal to nothing
-            rows = rows.filter(pc.is_valid(rows.column(key)))
         if rows.num_rows:
             self._table.append(_LOG, rows)
             compact(self._table, _LOG, pa.concat_tables)

@@ -9,6 +9,7 @@ rows of equal order together by ``o0…`` only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,7 @@ import pyarrow as pa
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall, OverWindow
 
-PICKS: Final = {"first_value": "arg_min", "last_value": "arg_max"}
+_PICKS: Final = {"first_value": "arg_min", "last_value": "arg_max"}
 """Calls that pick a row's value, and the aggregates that do it by the row's place."""
 
 
@@ -27,13 +28,20 @@ def narrow(node: OverWindow, data: pa.Table, times: pa.Array) -> pa.Table:
     columns = {f"k{n}": data.column(key) for n, key in enumerate(node.keys)}
     columns |= {f"o{n}": data.column(key.column) for n, key in enumerate(node.order)}
     columns |= {f"s{n}": data.column(tie) for n, tie in enumerate(node.ties)}
-    for number, call in enumerate(node.calls):
+    columns |= read_by(node.calls, data)
+    return pa.table({**columns, "t": times, "i": pa.array(np.arange(data.num_rows))})
+
+
+def read_by(calls: Sequence[OverCall], data: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """What the calls read of ``data``, under the names above."""
+    columns = {}
+    for number, call in enumerate(calls):
         for place, argument in enumerate(call.arguments):
             columns[f"a{number}_{place}"] = data.column(argument)
         for letter, name in (("d", call.default), ("w", call.where)):
             if name is not None:
                 columns[f"{letter}{number}"] = data.column(name)
-    return pa.table({**columns, "t": times, "i": pa.array(np.arange(data.num_rows))})
+    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +102,24 @@ def call_sql(node: OverWindow, number: int) -> str:
     call, clauses = node.calls[number], Clauses(node)
     part = clauses.partition
     if call.offset:
-        default = "" if call.default is None else f", d{number}"
-        function = f"{call.function}(a{number}_0, {call.offset}{default})"
-        return f"{function} OVER ({part} {clauses.total})"
+        return offset_sql(call, number, f"{part} {clauses.total}")
     if call.frame is None:
         arguments = ", ".join(f"a{number}_{n}" for n in range(len(call.arguments)))
         order = clauses.total if call.function in ("row_number", "ntile") else clauses.ordered
         return f"{call.function}({arguments}) OVER ({part} {order})"
-    order = clauses.of_frame(call.frame)
-    value = f"{aggregate(call, number)} OVER ({part} {order} {framed(call.frame)})"
-    return f"({value}).v" if call.function in PICKS else value
+    return frame_sql(call, number, call.frame, f"{part} {clauses.of_frame(call.frame)}")
+
+
+def offset_sql(call: OverCall, number: int, rows: str) -> str:
+    """LAG and LEAD over ``rows``, a partition and an order."""
+    default = "" if call.default is None else f", d{number}"
+    return f"{call.function}(a{number}_0, {call.offset}{default}) OVER ({rows})"
+
+
+def frame_sql(call: OverCall, number: int, frame: Frame, rows: str) -> str:
+    """An aggregate over ``frame`` of ``rows``, a partition and an order."""
+    value = f"{aggregate(call, number)} OVER ({rows} {framed(frame)})"
+    return f"({value}).v" if call.function in _PICKS else value
 
 
 def aggregate(call: OverCall, number: int, condition: str = "") -> str:
@@ -114,8 +130,8 @@ def aggregate(call: OverCall, number: int, condition: str = "") -> str:
     """
     argument = f"a{number}_0" if call.arguments else "*"
     function = call.function
-    if function in PICKS:
-        function, argument = PICKS[function], f"struct_pack(v := {argument}), idx"
+    if function in _PICKS:
+        function, argument = _PICKS[function], f"struct_pack(v := {argument}), idx"
     conditions = [condition] * bool(condition) + [f"w{number}"] * (call.where is not None)
     where = f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
     return f"{function}({argument}){where}"

@@ -6,7 +6,7 @@ that their types stay what they were. Times are compared as the 64-bit integers 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import duckdb
@@ -110,6 +110,13 @@ def divided_by_time(rows: pa.Table, column: str) -> tuple[pa.Table, pa.Table]:
     if times.null_count == 0:
         return rows, rows.slice(0, 0)
     return rows.filter(pc.is_valid(times)), rows.filter(pc.is_null(times))
+
+
+def with_keys(rows: pa.Table, keys: Iterable[str]) -> pa.Table:
+    """The rows that may have a partner: NULL is equal to nothing."""
+    for key in keys:
+        rows = rows.filter(pc.is_valid(rows.column(key)))
+    return rows
 
 
 def moved(times: Int64s, by: int) -> Int64s:

@@ -21,7 +21,7 @@ import pyarrow as pa
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
 from tidegate.executor.engine import Engine
-from tidegate.executor.over_sql import PICKS, aggregate, framed
+from tidegate.executor.over_sql import frame_sql, offset_sql, read_by
 from tidegate.plan.over import OverCall, Reach
 from tidegate.plan.over import RecentRows as RecentRowsNode
 from tidegate.state import StateTable
@@ -71,13 +71,7 @@ class RecentRows(Executor):
 
     def _narrow(self, data: pa.Table) -> pa.Table:
         """The columns that the calls read, under the names of `over_sql`."""
-        columns = {}
-        for number, call in enumerate(self._node.calls):
-            for place, argument in enumerate(call.arguments):
-                columns[f"a{number}_{place}"] = data.column(argument)
-            for letter, name in (("d", call.default), ("w", call.where)):
-                if name is not None:
-                    columns[f"{letter}{number}"] = data.column(name)
+        columns = read_by(self._node.calls, data)
         if not columns:  # count(*) reads nothing
             columns["n"] = pa.array(np.zeros(data.num_rows, dtype=np.int8))
         return pa.table(columns)
@@ -92,11 +86,9 @@ class RecentRows(Executor):
 
 def _sql(call: OverCall, number: int) -> str:
     if call.offset:
-        default = "" if call.default is None else f", d{number}"
-        return f"lag(a{number}_0, {call.offset}{default}) OVER (ORDER BY i)"
+        return offset_sql(call, number, "ORDER BY i")
     assert call.frame is not None
-    value = f"{aggregate(call, number)} OVER (ORDER BY i {framed(call.frame)})"
-    return f"({value}).v" if call.function in PICKS else value
+    return frame_sql(call, number, call.frame, "ORDER BY i")
 
 
 def _packed(rows: pa.Table) -> str:

@@ -27,7 +27,7 @@ from tidegate.executor.base import least
 from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.joining import Joining
-from tidegate.executor.pairing import beside, chunks, held_back
+from tidegate.executor.pairing import beside, chunks, held_back, with_keys
 from tidegate.executor.time_queue import TimeQueue, divided, slices
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import TemporalJoin as TemporalJoinNode
@@ -94,10 +94,8 @@ class TemporalJoin(Joining):
     def _add_versions(self) -> None:
         if not self._new[1]:
             return
-        versions = pa.concat_tables(self._new[1])
+        versions = with_keys(pa.concat_tables(self._new[1]), (key for _, key in self._join.keys))
         self._new[1].clear()
-        for _, key in self._join.keys:  # NULL is equal to nothing
-            versions = versions.filter(pc.is_valid(versions.column(key)))
         if versions.num_rows:
             self._versions.append(_LOG, versions)
             compact(self._versions, _LOG, pa.concat_tables)

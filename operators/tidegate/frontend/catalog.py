@@ -86,10 +86,10 @@ class Catalog:
     def declare(self, entry: CreateTable | CreateView) -> None:
         """Adds a table or view. Raises BindError when the name is taken."""
         refuse_hidden(self.source, entry.name)
+        if self.keeps(entry):
+            return
         for other in self._entries:
             if other.name.text.lower() == entry.name.text.lower():
-                if entry.if_not_exists:
-                    return
                 line = self.source.position(other.name.span).line
                 raise BindError(
                     f"'{entry.name.text}' is already declared in line {line}",

@@ -58,7 +58,7 @@ _OPTIONS: Final = {
 """By the names of Flink's members."""
 
 Params = Mapping[str, Mapping[str, str | None]]
-"""By table: options, None for one that the table does not have."""
+"""By table, in lower case: options, None for one that the table does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def parse(place: Position | None, path: str, document: Any) -> tuple[str, Params
             raise BindError(f"{path} is a plan of version {version}, not {VERSION}", place)
         text = ";\n".join(map(str, statements)) + ";\n"
         params = {
-            str(source["table"]): _options(ability["watermarkParams"])
+            str(source["table"]).lower(): _options(ability["watermarkParams"])
             for source in document.get("sources", ())
             for ability in source.get("abilities", ())
             if ability.get("watermarkParams") is not None
@@ -200,7 +200,7 @@ def written(function: UserFunction) -> str:
 
 def with_params_of(table: CreateTable, params: Params) -> CreateTable:
     """``table`` with what ``params`` say of it in the place of its own options."""
-    said = _lower(params).get(table.name.text.lower())
+    said = params.get(table.name.text.lower())
     if said is None:
         return table
     options = table.options
@@ -213,12 +213,7 @@ def without_params(
     hints: Mapping[str, tuple[Option, ...]], params: Params
 ) -> dict[str, tuple[Option, ...]]:
     """``hints`` without what ``params`` say."""
-    lower = _lower(params)
-    return {table: _changed(given, lower.get(table, {}), None) for table, given in hints.items()}
-
-
-def _lower(params: Params) -> Params:
-    return {table.lower(): options for table, options in params.items()}
+    return {table: _changed(given, params.get(table, {}), None) for table, given in hints.items()}
 
 
 def _changed(
