@@ -43,8 +43,8 @@ class RecentRows(Executor):
         calls = ", ".join(f"{_sql(call, n)} AS c{n}" for n, call in enumerate(node.calls))
         self._sql = f"SELECT {calls} FROM (SELECT *, i AS idx FROM rows_) ORDER BY i"
         stored = state.get(self._name)
-        tail = FilterState(**json.loads(stored)).tail if stored else ""
-        self._tail = _unpacked(tail) if tail else None
+        self._saved = FilterState(**json.loads(stored)) if stored else FilterState()
+        self._tail = _unpacked(self._saved.tail) if self._saved.tail else None
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         data = chunk.data
@@ -61,13 +61,14 @@ class RecentRows(Executor):
         yield Chunk(self._with(data, named.slice(rows.num_rows - data.num_rows)), chunk.split)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        state = json.dumps(dataclasses.asdict(self.snapshot()))
+        self._saved = FilterState(tail="" if self._tail is None else _packed(self._tail))
+        state = json.dumps(dataclasses.asdict(self._saved))
         self._table_state.put(self._name, state.encode())
         yield barrier
 
     def snapshot(self) -> FilterState:
-        """What a restart needs."""
-        return FilterState(tail="" if self._tail is None else _packed(self._tail))
+        """What a restart needs, as of the last barrier."""
+        return self._saved
 
     def _narrow(self, data: pa.Table) -> pa.Table:
         """The columns that the calls read, under the names of `over_sql`."""

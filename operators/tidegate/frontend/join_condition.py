@@ -11,7 +11,7 @@ ever be forgotten, and the join is refused; but for one with the versions valid 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlglot import exp
 
@@ -38,6 +38,7 @@ from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node, column_expr
 from tidegate.plan.projections import widened
 from tidegate.types import Column
 
+_J = TypeVar("_J", bound=Join)
 _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
 
 
@@ -102,17 +103,15 @@ class JoinCondition:
         """The plan's node."""
         times, (lower, upper) = self._times(place)
         left, right, condition = self._parts(times)
-        schema = (*left.schema, *right.schema) if kind.has_right else left.schema
         keys = tuple(self._keys)
-        return Join(schema, left, right, kind, keys, times, lower, upper, condition)
+        return _shaped(Join((), left, right, kind, keys, times, lower, upper, condition))
 
     def lookup_join(self, kind: JoinKind) -> LookupJoin:
         """The plan's node of a join with a static table (`lookups.is_static`) on the right."""
         left, right, condition = self._parts(None)
         right, end = with_end(right, [column.name for column in left.schema])
         keys = tuple(self._keys)
-        join = LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition)
-        return replace(join, schema=join.given(left.schema, right.schema))
+        return _shaped(LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition))
 
     def is_now(self, as_of: Scalar) -> bool:
         """Whether ``as_of`` is the processing time."""
@@ -155,8 +154,8 @@ class JoinCondition:
         if key:
             self._keep(key, place)
         left, right, condition = self._parts(None)
-        schema = (*left.schema, *right.schema)
-        return TemporalJoin(schema, left, right, kind, tuple(self._keys), times, 0, 0, condition)
+        keys = tuple(self._keys)
+        return _shaped(TemporalJoin((), left, right, kind, keys, times, 0, 0, condition))
 
     def _keep(self, key: tuple[str, ...], place: Position) -> None:
         """Makes conditions of the equations that are not about ``key``."""
@@ -386,3 +385,8 @@ class JoinCondition:
 
     def _type_of(self, name: str) -> str:
         return next(column.type for column in self._binder.schema if column.name == name)
+
+
+def _shaped(join: _J) -> _J:
+    """``join`` with the columns that its sides give it."""
+    return replace(join, schema=join.given(join.left.schema, join.right.schema))
