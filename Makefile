@@ -62,7 +62,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(STAMP) java $(ARCHIVE) ## Make .venv with everything pinned; check Python and Java
@@ -162,6 +162,10 @@ e2e: $(STAMP) ## Install a release on KUBECONFIG's cluster, judge it against the
 .PHONY: kit
 kit: $(STAMP) ## Where there is no Docker: boot ../shared's cluster, judge a release on it, break it KILLS=3 times
 	@tests/e2e/kit.sh
+
+.PHONY: kit-programs
+kit-programs: ## Build ../shared's cluster and helm, 7 minutes the first time
+	@tests/e2e/kit.sh prepare
 
 .PHONY: chaos
 chaos: $(STAMP) ## Break a job KILLS=30 times under SEED=1 (SCENARIO=executors, LOCAL=1), and judge it

@@ -1,6 +1,7 @@
 #!/bin/bash
 # make kit: where there is no Docker, the cluster of ../shared is booted (and ended, if it was not up
-# before), a release on it is judged, and one is broken some times.
+# before), a release on it is judged, and one is broken some times. `kit.sh prepare` only builds what
+# that needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -10,6 +11,7 @@ SEED=${SEED:-20261122}
 KILLS=${KILLS:-3}
 
 "$KIT/prepare.sh"
+if [ "${1:-}" = prepare ]; then exit; fi
 home=${KF_HOME:-$HOME/.cache/kf}
 # Numbers in stale files may be other processes' by now.
 forget_stale() {
