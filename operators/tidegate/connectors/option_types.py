@@ -107,6 +107,27 @@ class SourceOptions(Options):
         return self
 
 
+class AlignedOptions(SourceOptions):
+    """Of sources that can be read on later: their splits may wait for others (S9)."""
+
+    alignment_group: str = Field("", alias="scan.watermark.alignment.group")
+    max_drift_us: Annotated[Duration, Field(gt=0)] | None = Field(
+        None, alias="scan.watermark.alignment.max-drift"
+    )
+    alignment_interval_us: Annotated[Duration, Field(gt=0)] = Field(
+        1_000_000, alias="scan.watermark.alignment.update-interval"
+    )
+
+    @model_validator(mode="after")
+    def _is_bound(self) -> Self:
+        if bool(self.alignment_group) != (self.max_drift_us is not None):
+            raise ValueError(
+                "'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift'"
+                " go together"
+            )
+        return self
+
+
 class CsvOptions(BaseModel):
     """How csv lines are written. ``header``: the first line of every file is no row."""
 

@@ -20,6 +20,7 @@ from tidegate.connectors.kafka.options import (
     KafkaSourceOptions,
 )
 from tidegate.connectors.option_types import (
+    AlignedOptions,
     CsvOptions,
     Duration,
     OptionProblem,
@@ -60,7 +61,7 @@ class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
     split: Literal["directory", "file"] = Field("directory", alias="source.split")
 
 
-class GeneratedOptions(SourceOptions):
+class GeneratedOptions(AlignedOptions):
     """Rows made from a seed. ``rows`` are of all splits together; None: without end."""
 
     rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
@@ -168,7 +169,7 @@ _ALIASES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 _CONNECTOR_ALIASES: Final = {"posix_fs": "filesystem", "files": "filesystem"}
 _KAFKA_ONLY: Final = ("scan.watermark.idle-timeout",)
-_KAFKA_PREFIX: Final = "scan.watermark.alignment."
+_ALIGNMENT: Final = "scan.watermark.alignment."
 
 
 def connector_name(raw: str) -> str:
@@ -269,17 +270,17 @@ def _names(model: type[Options]) -> set[str]:
 
 
 def _unknown(option: str, connector: str, role: str, known: set[str]) -> OptionProblem:
-    if option.lower().startswith(_KAFKA_PREFIX):
-        return _needs_kafka(option, connector)
+    if option.lower().startswith(_ALIGNMENT):
+        return _unsupported(option, connector, "only kafka, datagen and nexmark tables are aligned")
     message = f"unknown option '{option}' of a '{connector}' {role}"
     return OptionProblem(option, message, hint=did_you_mean(option.lower(), known))
 
 
-def _needs_kafka(option: str, connector: str) -> OptionProblem:
+def _unsupported(option: str, connector: str, why: str) -> OptionProblem:
     return OptionProblem(
         option,
         f"option '{option}' is not supported by connector '{connector}'",
-        hint="leave it out: only sources that are read live (kafka) have idle or aligned splits",
+        hint=f"leave it out: {why}",
     )
 
 
@@ -303,7 +304,8 @@ def _problem(
         )
     option = written.get(name, name)
     if name in _KAFKA_ONLY and first["type"] != "value_error":
-        return _needs_kafka(option, connector)
+        why = "only sources that are read live (kafka) have idle splits"
+        return _unsupported(option, connector, why)
     reason = str(first["msg"]).removeprefix("Value error, ")
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")

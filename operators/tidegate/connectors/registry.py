@@ -31,7 +31,14 @@ from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
-from tidegate.connectors.options import DeltaOptions, connector_name, parsed
+from tidegate.connectors.option_types import AlignedOptions
+from tidegate.connectors.options import (
+    DatagenOptions,
+    DeltaOptions,
+    NexmarkOptions,
+    connector_name,
+    parsed,
+)
 from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import OptionsError
@@ -171,11 +178,19 @@ class Liveness:
     update_interval_us: int = 0
 
 
+_ALIGNED: Final[Mapping[str, type[AlignedOptions]]] = {
+    "kafka": KafkaSourceOptions,
+    "datagen": DatagenOptions,
+    "nexmark": NexmarkOptions,
+}
+
+
 def liveness(table: Table) -> Liveness:
     """The options of ``table`` about idleness and alignment."""
-    if table.connector != "kafka":
+    model = _ALIGNED.get(table.connector)
+    if model is None:
         return Liveness()
-    options: KafkaSourceOptions = parsed(KafkaSourceOptions, table.connector, table.options)
+    options = parsed(model, table.connector, table.options)
     return Liveness(
         options.idle_timeout_us,
         options.alignment_group,
@@ -220,13 +235,14 @@ _HOW_IT_IS_READ: Final = (
     "scan.watermark.alignment.",
     "sink.transaction-timeout",
 )
-"""Options of kafka that may change from run to run: where brokers are, who we are to them, what to
-do when rows are lost, how long to wait for a partition. Where a job began, it has begun."""
+"""Options, most of them kafka's, that may change from run to run: where brokers are, who we are to
+them, what to do when rows are lost, how long to wait for a split. Where a job began, it has begun.
+"""
 
 
 def same_table(table: Table) -> Table:
     """``table`` with those options alone that make it another table for a checkpoint."""
-    if table.connector != "kafka":
+    if table.connector not in _ALIGNED:
         return table
     kept = [pair for pair in table.options if not pair[0].startswith(_HOW_IT_IS_READ)]
     return replace(table, options=tuple(kept))

@@ -9,10 +9,13 @@ import pytest
 
 from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import (
+    Liveness,
     Stage,
     feeds,
     is_bounded,
+    liveness,
     resolved,
+    same_table,
     sink_committer,
     sink_writer,
     source_planner,
@@ -67,3 +70,15 @@ def test_a_relative_path_is_resolved() -> None:
     assert resolved(source("in")).option("path") == f"{Path.cwd()}/in"
     assert resolved(source("s3://b/in")).option("path") == "s3://b/in"
     assert resolved(PRINT) is PRINT
+
+
+def test_alignment_makes_no_other_table() -> None:
+    rows = ("number-of-rows", "5")
+    aligned = (
+        ("scan.watermark.alignment.group", "g"),
+        ("scan.watermark.alignment.max-drift", "1 s"),
+    )
+    table = Table("d", COLUMNS, "datagen", "", (rows, *aligned))
+    assert same_table(table) == Table("d", COLUMNS, "datagen", "", (rows,))
+    assert liveness(table) == Liveness(0, "g", 1_000_000, 1_000_000)
+    assert liveness(source("/x")) == Liveness()

@@ -10,9 +10,12 @@ from spark_kit import add_rows, job_in, new_checkpoint
 from tidegate.clock import ManualClock
 from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.actor import NO_SPLIT
-from tidegate.spark.checkpoint import Entry
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import cut
+from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.offsets import Offset
 from tidegate.spark.planner import Planner
+from tidegate.spark.wirejob import WireJob
 from tidegate.types import Status
 
 
@@ -168,3 +171,22 @@ def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
     first = planner.next_offset(Offset())
     with pytest.raises(TrustError, match="no entry for epoch 1"):
         planner.tasks(first, planner.next_offset(first))
+
+
+def test_a_generated_table_waits_for_the_slowest_of_its_group(tmp_path: Path) -> None:
+    table = """CREATE SOURCE {0} (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at) WITH (
+      connector = 'datagen', number-of-rows = '30', step = '{1} s',
+      scan.watermark.alignment.group = 'g', scan.watermark.alignment.max-drift = '{2} s');
+    CREATE SINK {0}_out FROM {0} WITH (connector = 'blackhole');"""
+    sql = table.format("fast", 60, 100) + table.format("slow", 1, 100)
+    plan = cut(compile_sql(sql, "job.sql", {}), vnodes=2)
+    job = WireJob(plan, new_checkpoint(tmp_path).uri, 10, 2, False)
+    start = Offset(1, 0, {name: {"datagen-0": (10, Status.ACTIVE)} for name in ("fast", "slow")})
+    filters = {
+        name: {"datagen-0": {"watermark": at_us, "floor": None}}
+        for name, at_us in (("fast.at", 540_000_000), ("slow.at", 9_000_000))
+    }
+    Checkpoint(job.checkpoint).write_entry(Entry(1, 1, filters=filters))
+    end = Planner(job, ManualClock(1)).next_offset(start)
+    assert end.tables["fast"]["datagen-0"] == (10, Status.ACTIVE)
+    assert end.tables["slow"]["datagen-0"] == (20, Status.ACTIVE)

@@ -14,10 +14,10 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from tidegate.connectors.option_types import (
+    AlignedOptions,
     CsvOptions,
     Duration,
     Options,
-    SourceOptions,
 )
 from tidegate.connectors.secrets import has_reference
 
@@ -192,7 +192,7 @@ class KafkaOptions(Options, CsvOptions):
         }
 
 
-class KafkaSourceOptions(SourceOptions, KafkaOptions):
+class KafkaSourceOptions(AlignedOptions, KafkaOptions):
     """Where reading starts and ends, what is read, how watermarks are made."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -216,13 +216,6 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
     discovery_us: Duration = Field(300_000_000, alias="scan.topic-partition-discovery.interval")
     fail_on_data_loss: bool = Field(True, alias="scan.fail-on-data-loss")
     idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
-    alignment_group: str = Field("", alias="scan.watermark.alignment.group")
-    max_drift_us: Annotated[Duration, Field(gt=0)] | None = Field(
-        None, alias="scan.watermark.alignment.max-drift"
-    )
-    alignment_interval_us: Annotated[Duration, Field(gt=0)] = Field(
-        1_000_000, alias="scan.watermark.alignment.update-interval"
-    )
     watermark_default: Literal["source", "none"] = Field("source", alias="scan.watermark.default")
     ignore_parse_errors: Quarantined = Field("true", alias="json.ignore-parse-errors")
     fail_on_missing_field: Lenient = Field("false", alias="json.fail-on-missing-field")
@@ -268,11 +261,6 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
                 raise ValueError(
                     f"'scan.{name}.mode' = 'group-offsets' needs 'properties.group.id'"
                 )
-        if bool(self.alignment_group) != (self.max_drift_us is not None):
-            raise ValueError(
-                "'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift'"
-                " go together"
-            )
         return self
 
     @property
