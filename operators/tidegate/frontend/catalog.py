@@ -90,9 +90,9 @@ class Catalog:
             return
         for other in self._entries:
             if other.name.text.lower() == entry.name.text.lower():
-                line = self.source.position(other.name.span).line
+                where = self.source.line(other.name.span)
                 raise BindError(
-                    f"'{entry.name.text}' is already declared in line {line}",
+                    f"'{entry.name.text}' is already declared in {where}",
                     self.source.position(entry.name.span),
                     hint="give it another name",
                 )

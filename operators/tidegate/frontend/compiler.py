@@ -93,6 +93,11 @@ def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = Non
     return compiled
 
 
+def compile_source(source: Source, overrides: Mapping[str, str]) -> File:
+    """Like `compile_file`, of statements that may do nothing but declare."""
+    return _guarded(source, overrides)
+
+
 def declared_sink(text: str, file: str, table: str) -> Table:
     """The table that a file declares, as one that can be written; its queries are not looked at.
 
@@ -228,7 +233,7 @@ class _Compilation:
         before = self.statements[: self.statements.index(statement)]
         kept = [part for part in before if is_declaration(part)]
         spans = [part.span for part in (*kept, *parts)]
-        source = Source(self._source.file, only(self._source.text, spans))
+        source = self._source.with_text(only(self._source.text, spans))
         return kept, _compile(source, self._overrides, self._params).job
 
     def _plan(self, statement: CompilePlan) -> CompiledPlan:

@@ -80,7 +80,7 @@ def _parse_hint(source: Source, span: Span) -> tuple[Option, ...]:
     inside = Span(span.start + 3, span.end - 2)
     blank = "".join(char if char == "\n" else " " for char in source.text[: inside.start])
     text = blank + source.text[inside.start : inside.end]
-    tokens = tokenize(Source(source.file, text))
+    tokens = tokenize(source.with_text(text))
     cursor = Cursor(source, tokens)
     if not cursor.accept("OPTIONS"):
         raise SqlSyntaxError(

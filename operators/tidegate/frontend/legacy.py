@@ -92,7 +92,7 @@ def _inside(source: Source, text: Text) -> Cursor:
         pieces.append({True: " '", False: "' "}[opening] if piece == "''" else piece)
         opening ^= piece == "''"
     blank = "".join(char if char == "\n" else " " for char in source.text[: inside.start])
-    sql = Source(source.file, blank + "".join(pieces))
+    sql = source.with_text(blank + "".join(pieces))
     cursor = Cursor(source, tokenize(sql))
     if cursor.at_end:
         raise SqlSyntaxError("this text is empty", source.position(text.span))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidegate.errors import Position
 
@@ -20,12 +20,23 @@ class Span:
         return Span(self.start, max(self.end, other.end))
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a text that comes from elsewhere: it begins at offset ``start``, which is line
+    ``line`` of ``file``."""
+
+    start: int
+    file: str
+    line: int
+
+
 @dataclass(frozen=True)
 class Source:
-    """The text of one file."""
+    """The text of one file; or of several ``parts``, of which each keeps its place, in order."""
 
     file: str
     text: str
+    parts: tuple[Part, ...] = ()
     _starts: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -41,7 +52,21 @@ class Source:
         after = self._starts[line + 1] - 1 if line + 1 < len(self._starts) else len(self.text)
         text = self.text[first:after].rstrip("\r")
         width = max(1, min(span.end, first + len(text)) - start)
-        return Position(self.file, line + 1, start - first + 1, text, width)
+        place = Position(self.file, line + 1, start - first + 1, text, width)
+        for part in reversed(self.parts):
+            if part.start <= start:
+                before = bisect.bisect_right(self._starts, part.start) - 1
+                return replace(place, file=part.file, line=line - before + part.line)
+        return place
+
+    def with_text(self, text: str) -> Source:
+        """Another text, in which all that is kept has its place."""
+        return replace(self, text=text)
+
+    def line(self, span: Span) -> str:
+        """The line where ``span`` starts, for a message; and its file if that is another one."""
+        place = self.position(span)
+        return f"line {place.line}" if place.file == self.file else f"{place.file}:{place.line}"
 
     def snippet(self, span: Span) -> str:
         """The text of ``span`` on one line."""

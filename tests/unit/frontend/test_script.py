@@ -1,0 +1,135 @@
+"""Statements that come call by call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tidegate.errors import BindError, SqlError
+from tidegate.frontend.compiler import File
+from tidegate.frontend.script import Script
+from tidegate.plan.nodes import Scan
+
+ORDERS = """CREATE TABLE orders (id BIGINT, at TIMESTAMP,
+  WATERMARK FOR at AS at - INTERVAL '5' SECOND) WITH ('connector' = 'datagen', 'rows' = '9')"""
+SHOWN = "CREATE TABLE shown (id BIGINT) WITH ('connector' = 'print')"
+
+
+def told(*calls: str) -> tuple[File, Script]:
+    """What the last of the calls says."""
+    script = Script()
+    for number, call in enumerate(calls, 1):
+        compiled, script = script.compile(call, f"call-{number}")
+    return compiled, script
+
+
+def refused(*calls: str) -> BindError:
+    with pytest.raises(BindError) as caught:
+        told(*calls)
+    return caught.value
+
+
+def test_calls_build_on_each_other() -> None:
+    assert told(ORDERS)[0].job.sinks == ()
+    compiled, script = told(ORDERS, SHOWN, "INSERT INTO shown SELECT id FROM orders")
+    assert [sink.table.name for sink in compiled.job.sinks] == ["shown"]
+    assert len(script.declared) == 2
+    again, _ = script.compile("INSERT INTO shown SELECT id FROM orders", "call-4")
+    assert again.job.sinks == compiled.job.sinks
+
+
+def test_only_the_call_s_own_statements_run() -> None:
+    first = f"{ORDERS}; {SHOWN}; INSERT INTO shown SELECT id FROM orders; SHOW TABLES"
+    compiled, _ = told(first, "CREATE SINK b FROM orders WITH (connector = 'blackhole')")
+    assert [sink.table.name for sink in compiled.job.sinks] == ["b"]
+    assert compiled.descriptions == ()
+
+
+def test_an_error_is_in_the_call_that_has_it() -> None:
+    error = refused(f"{ORDERS};\n{SHOWN}", "SHOW TABLES;\nINSERT INTO shown SELECT idd FROM orders")
+    assert error.render().startswith(
+        "call-2:2:26: unknown column 'idd'\n  INSERT INTO shown SELECT"
+    )
+    wrong = "SHOW TABLES; CREATE TABLE t (id BIGINT,\n WATERMARK FOR id AS idd) WITH ()"
+    error = refused(ORDERS, wrong, "SELECT id FROM t")
+    assert str(error.position) == "call-2:2:22"
+    assert error.position is not None
+    assert error.position.source_line == " WATERMARK FOR id AS idd) WITH ()"
+
+
+def test_a_name_is_declared_once() -> None:
+    assert "already declared in call-1:1" in refused(ORDERS, ORDERS).message
+    assert "already declared in line 1" in refused(f"{ORDERS};{ORDERS}").message
+    _, script = told(ORDERS, ORDERS.replace("TABLE", "TABLE IF NOT EXISTS"))
+    assert len(script.declared) == 1
+
+
+def test_or_replace_takes_the_place_of_what_was_there() -> None:
+    view = "CREATE VIEW v AS SELECT id FROM orders"
+    other = ORDERS.replace("CREATE", "CREATE OR\nREPLACE").replace("'9'", "'5'")
+    compiled, script = told(ORDERS, view, other, "CREATE SINK s FROM v")
+    scans = [n for sink in compiled.job.sinks for n in sink.walk() if isinstance(n, Scan)]
+    assert [scan.table.option("number-of-rows") for scan in scans] == ["5"]
+    assert [each.file for each in script.declared] == ["call-3", "call-2"]
+    with pytest.raises(SqlError, match="call-3:2:39"):
+        told(ORDERS, "SHOW VIEWS", "\nCREATE OR REPLACE TABLE orders (i INT,, j INT)")
+
+
+def test_a_view_that_does_not_fit_what_replaces_its_table() -> None:
+    error = refused(
+        ORDERS,
+        "CREATE VIEW v AS SELECT id FROM orders",
+        "CREATE OR REPLACE TABLE orders (other BIGINT) WITH ('connector' = 'datagen')",
+    )
+    assert str(error.position) == "call-2:1:25"
+
+
+def test_a_materialized_view_is_read_as_a_view() -> None:
+    view = "CREATE MATERIALIZED VIEW m AS SELECT id FROM orders"
+    compiled, script = told(ORDERS, view)
+    assert [sink.table.connector for sink in compiled.job.sinks] == ["delta"]
+    compiled, _ = script.compile("CREATE SINK s FROM m", "call-3")
+    assert [sink.table.name for sink in compiled.job.sinks] == ["s"]
+    anew, after = script.compile(view.replace("CREATE", "CREATE OR REPLACE"), "call-3")
+    assert len(anew.job.sinks) == 1
+    assert len(after.declared) == 2
+    assert "already declared in call-2:1" in refused(ORDERS, view, view).message
+
+
+def test_settings_stay_and_the_last_one_wins() -> None:
+    calls = ["SET tidegate.vnodes = 3", "SET tidegate.vnodes = 5", ORDERS, "SELECT id FROM orders"]
+    compiled, script = told(*calls)
+    assert dict(compiled.job.settings) == {"tidegate.vnodes": "5"}
+    assert len(script.declared) == 2
+    compiled, _ = script.compile("SELECT id FROM orders", "c", {"tidegate.vnodes": "7"})
+    assert dict(compiled.job.settings) == {"tidegate.vnodes": "7"}
+
+
+def test_alter_table_and_functions_stay() -> None:
+    compiled, _ = told(
+        ORDERS,
+        "ALTER TABLE orders MODIFY WATERMARK FOR at AS at - INTERVAL '9' SECOND",
+        "CREATE FUNCTION twice(x BIGINT) RETURNS BIGINT LANGUAGE python AS $$\n"
+        "def twice(x: int) -> int:\n    return 2 * x\n$$",
+        "DESCRIBE orders; SELECT twice(id) AS n FROM orders",
+    )
+    assert "INTERVAL '9' SECOND" in compiled.descriptions[0].text()
+    assert [function.name for function in compiled.job.functions] == ["twice"]
+
+
+def test_a_plan_is_executed_without_what_was_declared(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    compiled, script = told(
+        ORDERS, SHOWN, f"COMPILE PLAN '{path}' FOR INSERT INTO shown SELECT id FROM orders"
+    )
+    for plan in compiled.plans:
+        plan.write()
+    executed, after = script.compile(f"EXECUTE PLAN '{path}'", "call-4")
+    assert [sink.table.name for sink in executed.job.sinks] == ["shown"]
+    assert after == script
+
+
+def test_hints_and_legacy_texts_keep_their_places() -> None:
+    hinted = "\nSELECT id FROM orders /*+ OPTIONS('rowz' = '3') */"
+    assert str(refused(ORDERS, hinted).position).startswith("call-2:2:")
