@@ -1,3 +1,33 @@
-"""Tidegate: event-time SQL for Apache Spark."""
+"""Tidegate: event-time SQL for Apache Spark.
+
+The names below are loaded when they are used: importing the package imports no pyspark.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidegate.session import Answers, Job, Session, builder_settings
 
 __version__ = "0.1.0"
+
+__all__ = ["Answers", "Job", "Session", "__version__", "builder_settings"]
+
+_HOMES = {
+    "Answers": "tidegate.session",
+    "Job": "tidegate.session",
+    "Session": "tidegate.session",
+    "builder_settings": "tidegate.session",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tidegate' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

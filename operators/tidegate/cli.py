@@ -63,19 +63,14 @@ def run(
         from tidegate.spark.driver import RunOptions, run_job
         from tidegate.spark.stop import Stop
 
-        options = RunOptions(
+        options = RunOptions.of(
+            settings,
+            spark,
             checkpoint=checkpoint,
             master=master,
-            parallelism=settings.parallelism,
-            rows_max=settings.epoch_rows_max,
-            bytes_max=settings.epoch_bytes_max,
-            duration_us=settings.epoch_duration_us,
-            interval_s=settings.epoch_interval_us / 1e6,
             available_now=available_now,
             takeover=takeover,
             debug=debug,
-            metrics=settings.metrics_address,
-            spark=tuple(spark.items()),
         )
         clock = SystemClock()
         progress: Progress = progress_for(plan, clock, json_)

@@ -29,16 +29,18 @@ from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
-from tidegate.settings import Address
+from tidegate.settings import Address, Settings
 from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.exporter import exporting
 from tidegate.spark.gateway import socket_settings, start_spark
+from tidegate.spark.given import Given
 from tidegate.spark.health import Health
 from tidegate.spark.job_metrics import JobMetrics
 from tidegate.spark.kubernetes import is_kubernetes, kubernetes_settings
 from tidegate.spark.lease import EXPIRY_S, RENEWAL_S, Lease
+from tidegate.spark.losses import Losses
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
 from tidegate.spark.reaper import reaper_in
@@ -67,6 +69,20 @@ class RunOptions:
     metrics: Address | None = None
     spark: tuple[tuple[str, str], ...] = ()
 
+    @classmethod
+    def of(cls, settings: Settings, spark: Mapping[str, str], **own: Any) -> RunOptions:
+        """Those that ``settings`` say; ``spark`` are Spark's, ``own`` what this run has besides."""
+        return cls(
+            parallelism=settings.parallelism,
+            rows_max=settings.epoch_rows_max,
+            bytes_max=settings.epoch_bytes_max,
+            duration_us=settings.epoch_duration_us,
+            interval_s=settings.epoch_interval_us / 1e6,
+            metrics=settings.metrics_address,
+            spark=tuple(spark.items()),
+            **own,
+        )
+
 
 Log = Callable[[str], None]
 Listener = Callable[[Entry], None]
@@ -79,8 +95,12 @@ def run_job(
     log: Log,
     listener: Listener,
     stop: Stop | None = None,
+    given: Given | None = None,
 ) -> Entry:
-    """Runs ``plan`` until it ends, or ``stop`` is requested; gives the last epoch's entry."""
+    """Runs ``plan`` until it ends, or ``stop`` is requested; gives the last epoch's entry.
+
+    On a Spark of its own, which ends with it, unless one is ``given``.
+    """
     directory = options.checkpoint or tempfile.mkdtemp(prefix="tidegate-")
     checkpoint = Checkpoint(directory)
     if options.checkpoint is None:
@@ -96,7 +116,7 @@ def run_job(
         with tempfile.TemporaryDirectory(prefix="tidegate-run-") as scratch:
             return _run(
                 plan, options, checkpoint, lease, clock, log, listener, stop or Stop(),
-                Path(scratch),
+                Path(scratch), given,
             )  # fmt: skip
     finally:
         lease.release()
@@ -112,6 +132,7 @@ def _run(
     listener: Listener,
     stop: Stop,
     scratch: Path,
+    given: Given | None,
 ) -> Entry:
     committers = _committers(plan, checkpoint)
     fresh = not checkpoint.exists
@@ -131,26 +152,25 @@ def _run(
     fenced = committer.fence(manifest["parallelism"])
     job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
     state = RunState(Health(clock), last=last)
+    if given is not None:
+        state.starts.append(given.started)
     metrics = JobMetrics(plan, state.profile, clock, last)
     file = MetricsFile(metrics, checkpoint.store, clock)
-    heard = (state.profile, metrics, file, _Losses(last, log))
+    heard = (state.profile, metrics, file, Losses(last, log))
     state.listeners += [*(each.on_epoch for each in heard), listener]
     state.ticks.append(file.on_tick)
-    with (
-        exporting(options.metrics, metrics, state.health) as port,
-        _spark_log(checkpoint, log) as written,
-    ):
+    with exporting(options.metrics, metrics, state.health) as port:
         if options.metrics is not None:
             log(f"metrics: http://{options.metrics.host or '0.0.0.0'}:{port}/metrics")
-        spark = _started(plan.job.name, options, checkpoint, job.parallelism, scratch, written)
-        with stopped_after(spark):
+        here = (plan.job.name, options, checkpoint, job.parallelism, scratch, log, given)
+        with _spark(*here) as spark:
             if stop.requested:
                 return last
             stop.reinstall()  # PySpark has taken SIGINT
             log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
             if options.metrics is not None:
                 state.ticks.append(lambda: metrics.count_executors(spark))
-            if is_kubernetes(options.master):
+            if given is None and is_kubernetes(options.master):
                 places = os.environ["POD_NAMESPACE"], os.environ["POD_NAME"]
                 reaper = reaper_in(*places, spark.sparkContext.applicationId, clock, log)
                 state.ticks.append(reaper.on_tick)
@@ -191,6 +211,26 @@ def _wire_job(
     )
 
 
+@contextmanager
+def _spark(
+    name: str,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    parallelism: int,
+    scratch: Path,
+    log: Log,
+    given: Given | None,
+) -> Iterator[SparkSession]:
+    """The Spark of a run."""
+    if given is not None:
+        yield given.session(parallelism, checkpoint.store, dict(options.spark))
+        return
+    with _spark_log(checkpoint, log) as written:
+        spark = _started(name, options, checkpoint, parallelism, scratch, written)
+        with stopped_after(spark):
+            yield spark
+
+
 def _started(
     name: str,
     options: RunOptions,
@@ -223,28 +263,6 @@ def _spark_log(checkpoint: Checkpoint, log: Log) -> Iterator[Path]:
     log(f"Spark's own words are in {directory / 'spark.log'}")
     yield directory / "spark.log"
     shutil.rmtree(directory, ignore_errors=True)
-
-
-class _Losses:
-    """Tells of every range of rows that retention has removed before they were read."""
-
-    def __init__(self, last: Entry, log: Log) -> None:
-        self._told = _ranges(last)
-        self._log = log
-
-    def on_epoch(self, entry: Entry) -> None:
-        for table, split, first, end in sorted(_ranges(entry) - self._told):
-            self._log(f"lost: table '{table}', split '{split}', offsets {first} to {end - 1}")
-        self._told = _ranges(entry)
-
-
-def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:
-    return {
-        (table, split, first, end)
-        for table, splits in entry.lost.items()
-        for split, ranges in splits.items()
-        for first, end in ranges
-    }
 
 
 def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:

@@ -45,6 +45,7 @@ class RunState:
     last: Entry | None = None
     listeners: list[Callable[[Entry], None]] = field(default_factory=list)
     ticks: list[Callable[[], None]] = field(default_factory=list)  # about once a second
+    starts: list[Callable[[], None]] = field(default_factory=list)  # once, when the query runs
     profile: Profile = field(default_factory=Profile)
 
 
@@ -69,6 +70,8 @@ def run_query(
         raise _explained(error, state) from error
     told = False
     state.health.running()
+    for begins in state.starts:
+        begins()
     try:
         while not query.awaitTermination(_POLL_S):
             state.health.beat(waiting=not query.status["isTriggerActive"])

@@ -42,10 +42,10 @@ _FIXED = {
 }
 
 
-def settings_for(store: Store) -> dict[str, str]:
+def settings_for(store: Store, *, loaded: bool = False) -> dict[str, str]:
     """The settings of Spark for a checkpoint in ``store``: none if that is local.
 
-    Raises OptionsError when the jars are missing.
+    Raises OptionsError when the jars are missing; not where Spark has ``loaded`` what it has.
     """
     if store.is_local:
         return {}
@@ -53,7 +53,7 @@ def settings_for(store: Store) -> dict[str, str]:
     from tidegate.store.s3 import endpoint, region
 
     found = dict(_FIXED)
-    if not _has_s3a(Path(pyspark.__file__).parent / "jars"):
+    if not loaded and not _has_s3a(Path(pyspark.__file__).parent / "jars"):
         jars = home()
         if not _has_s3a(jars):
             raise OptionsError(

@@ -33,6 +33,10 @@ class Stop:
         """Whether it is to stop without finishing its epoch."""
         return self.signals > 1
 
+    def request(self) -> None:
+        """As a signal does: once for the end of the epoch, twice for now."""
+        self.signals += 1
+
     def install(self) -> None:
         """Takes the signals."""
         if threading.current_thread() is threading.main_thread():

@@ -1,0 +1,318 @@
+"""The Python front door (design §4): a PySpark user's session, and SQL on it.
+
+    spark = SparkSession.builder.config(map=tidegate.builder_settings()).getOrCreate()
+    session = tidegate.Session(spark, checkpoint="out/checkpoints")
+    session.sql("CREATE TABLE orders (…) WITH (…)")
+    job = session.sql("CREATE SINK revenue AS SELECT … EMIT ON WINDOW CLOSE WITH (…)")
+    job.await_termination()
+
+A call takes what a file takes (`tidegate.frontend.script`). Declarations stay in the session; all
+that runs of one call is one job, one Spark query, in a thread of its own; jobs of a session run
+beside each other on its one Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, Self
+
+from tidegate.clock import SystemClock
+from tidegate.errors import OptionsError, RunError, TidegateError
+from tidegate.frontend import Script
+from tidegate.frontend.answers import Answer
+from tidegate.plan.fragments import Plan, cut
+from tidegate.plan.nodes import Job as JobPlan
+from tidegate.progress import Progress
+from tidegate.settings import resolve
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.driver import RunOptions, run_job
+from tidegate.spark.given import Given, Spark, builder_settings
+from tidegate.spark.ledger import counts_document, read_ledger
+from tidegate.spark.status import read_status
+from tidegate.spark.stop import Stop
+from tidegate.spark.watermarks import read_watermarks
+from tidegate.why import reason_of, reasons
+
+__all__ = ["Answers", "Job", "Session", "builder_settings"]
+
+Log = Callable[[str], None]
+
+_UNFIT: Final = re.compile(r"[^\w.-]+")
+"""For a directory's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a call's EXPLAIN, SHOW and DESCRIBE say, in their order; nothing where it has none.
+
+    ``notes`` tell of the plans that it wrote (COMPILE PLAN).
+    """
+
+    each: tuple[Answer, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([*(answer.text() for answer in self.each), *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """For programs, as ``tidegate run --json`` prints them."""
+        return [answer.document() for answer in self.each]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of all of them, fit for ``spark.createDataFrame``; a plan has one a line."""
+        return [
+            row if isinstance(row, dict) else {name: row}
+            for document in self.documents
+            for name, content in document.items()
+            if isinstance(content, list)
+            for row in content
+        ]
+
+
+class Job:
+    """A job that a call has started: what runs of its statements, as one Spark query.
+
+    ``name`` is that of the query, ``checkpoint`` where it keeps what it knows, by which the command
+    line can be asked as well; ``answers`` are the call's.
+    """
+
+    def __init__(
+        self, plan: Plan, options: RunOptions, spark: Spark, log: Log, answers: Answers
+    ) -> None:
+        assert options.checkpoint is not None
+        self.name: Final = plan.job.name
+        self.checkpoint: Final = options.checkpoint
+        self.answers: Final = answers
+        self._plan = plan
+        self._options = options
+        self._given = Given(spark, self._on_start)
+        self._log = log
+        self._stop = Stop()
+        self._progress = Progress(plan, SystemClock())
+        self._last: Entry | None = None
+        self._error: TidegateError | None = None
+        self._begun = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"tidegate {self.name}", daemon=True)
+
+    def __repr__(self) -> str:
+        state = "running" if self.is_active else "failed" if self._error else "ended"
+        return f"<Job {self.name}: {state}, checkpoint {self.checkpoint}>"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
+    def last_progress(self) -> dict[str, Any] | None:
+        """The newest epoch of this run: its number, watermark, lag and account; None before it."""
+        entry = self._last
+        if entry is None:
+            return None
+        return {
+            "epoch": entry.epoch,
+            "watermark": self._progress.watermark(entry),
+            "lag": entry.lags(),
+            **counts_document(entry.counts),
+        }
+
+    def exception(self) -> TidegateError | None:
+        """What it failed by, if it did."""
+        return None if self.is_active else self._error
+
+    def await_termination(self, timeout_s: float | None = None) -> bool:
+        """Waits for its end; whether it has ended. Raises what it failed by.
+
+        A job whose tables are all bounded ends by itself, and one that was started with
+        ``available_now``.
+        """
+        self._thread.join(timeout_s)
+        if self.is_active:
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def stop(self, *, at_once: bool = False, timeout_s: float | None = None) -> bool:
+        """Ends it behind the epoch in progress, and waits for that; whether it has ended.
+
+        ``at_once``: without that epoch, which the next run reads again. The same SQL with the same
+        checkpoint goes on from where it stopped.
+        """
+        while not (self._stop.at_once if at_once else self._stop.requested):
+            self._stop.request()
+        self._thread.join(timeout_s)
+        return not self.is_active
+
+    def status(self) -> dict[str, Any]:
+        """How it stands: the document of ``tidegate status``."""
+        return read_status(Checkpoint(self.checkpoint), SystemClock())
+
+    def watermarks(self) -> dict[str, Any]:
+        """How far every split is: the document of ``tidegate watermarks``."""
+        return read_watermarks(Checkpoint(self.checkpoint))
+
+    def ledger(self) -> dict[str, Any]:
+        """Its late and quarantined rows, and its account: the document of ``tidegate ledger``."""
+        return read_ledger(Checkpoint(self.checkpoint))
+
+    def why(self, split: str | None = None, offset: int | None = None) -> list[str]:
+        """In sentences: what holds it back; or why a row is in the ledger, for each time it is."""
+        if split is None or offset is None:
+            return list(reasons(self.status()))
+        rows = self.ledger()["rows"]
+        return [reason_of(row) for row in rows if (row["split"], row["offset"]) == (split, offset)]
+
+    def start(self) -> None:
+        """Starts it; back when its query runs, or it has ended. Raises what it failed by by then.
+
+        `Session.sql` has done so.
+        """
+        self._thread.start()
+        self._begun.wait()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        clock = SystemClock()
+        arguments = (self._log, self._on_epoch, self._stop, self._given)
+        try:
+            self._last = run_job(self._plan, self._options, clock, *arguments)
+        except TidegateError as error:
+            self._error = error
+        except BaseException as error:  # whoever waits is told, and not this thread's stderr
+            self._error = RunError(f"internal error: {type(error).__name__}: {error}")
+            self._error.__cause__ = error
+        finally:
+            self._begun.set()
+
+    def _on_start(self) -> None:
+        self._begun.set()
+
+    def _on_epoch(self, entry: Entry) -> None:
+        self._last = entry
+
+
+class Session:
+    """SQL on a PySpark user's ``spark``, which stays the user's: it is not stopped with this.
+
+    ``checkpoint`` is a directory or URI below which each job has its own, called after the job;
+    without it they are temporary, and a job begins anew with each call; so are those of jobs that
+    only print and were given no name. ``settings`` are those of ``--set``: they win over SET.
+    ``log`` takes what the command line says on stderr; by itself the logger ``tidegate``.
+
+    Raises OptionsError for a Spark that no job can run on: it says what to write in the builder.
+    """
+
+    def __init__(
+        self,
+        spark: Spark,
+        checkpoint: str | os.PathLike[str] | None = None,
+        settings: Mapping[str, object] | None = None,
+        *,
+        log: Log | None = None,
+    ) -> None:
+        Given(spark).check()
+        self.spark: Final = spark
+        self._checkpoint = None if checkpoint is None else os.fspath(checkpoint).rstrip("/")
+        self._settings = {name: _text(value) for name, value in (settings or {}).items()}
+        self._log = log or logging.getLogger("tidegate").info
+        self._script = Script()
+        self._calls = 0
+        self._jobs: list[Job] = []
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The jobs that were started, in their order."""
+        return list(self._jobs)
+
+    def sql(
+        self,
+        text: str,
+        *,
+        name: str | None = None,
+        available_now: bool = False,
+        takeover: bool = False,
+    ) -> Job | Answers:
+        """What ``text`` says, as a file would. A `Job` if something of it runs, else `Answers`.
+
+        ``name`` is the job's, and its checkpoint's; by itself ``pipeline.name``, else the names of
+        its sinks. ``available_now`` and ``takeover`` are as on the command line. Raises SqlError,
+        whose place is in ``sql-N`` for the N-th call, and what keeps a job from starting; then the
+        session is as it was.
+        """
+        self._calls += 1
+        compiled, script = self._script.compile(text, f"sql-{self._calls}", self._settings)
+        answers = Answers(compiled.descriptions, tuple(plan.write() for plan in compiled.plans))
+        if not compiled.job.sinks:
+            self._script = script
+            return answers
+        job = self._job(compiled.job, name, answers, available_now=available_now, takeover=takeover)
+        job.start()
+        self._script = script
+        self._jobs.append(job)
+        return job
+
+    def close(self) -> None:
+        """Stops all jobs behind their epochs in progress. Spark goes on."""
+        for job in self._jobs:
+            if job.is_active:
+                job.stop(timeout_s=0)
+        for job in self._jobs:
+            job.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _job(self, job: JobPlan, name: str | None, answers: Answers, **run: bool) -> Job:
+        job = replace(job, name=name or _name_of(job))
+        settings, spark = resolve(dict(job.settings), os.environ)
+        directory = _UNFIT.sub("_", job.name)
+        if self._checkpoint is None or (name is None and _only_prints(job)):
+            checkpoint = tempfile.mkdtemp(prefix=f"tidegate-{directory}-")
+            self._log(f"checkpoint of {job.name}: {checkpoint} (temporary)")
+        else:
+            checkpoint = f"{self._checkpoint}/{directory}"
+        if any(each.is_active and each.checkpoint == checkpoint for each in self._jobs):
+            raise OptionsError(
+                f"job '{job.name}' is running in this session",
+                hint="stop it first, or give this one another name: sql(…, name='…')",
+            )
+        master = Given(self.spark).master
+        options = RunOptions.of(settings, spark, checkpoint=checkpoint, master=master, **run)
+        plan = cut(job, settings.vnodes, settings.pushdown)
+        return Job(plan, options, self.spark, self._log, answers)
+
+
+def _name_of(job: JobPlan) -> str:
+    named = dict(job.settings).get("pipeline.name")
+    return named or "-".join(sink.table.name for sink in job.sinks)
+
+
+def _only_prints(job: JobPlan) -> bool:
+    return all(sink.table.connector == "print" for sink in job.sinks)
+
+
+def _text(value: object) -> str:
+    """As it is written after SET: Python's True is true."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

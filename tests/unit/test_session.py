@@ -1,0 +1,252 @@
+"""The Python front door as far as it needs no Spark; tests/spark/test_session.py runs jobs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tidegate
+from tidegate import session as module
+from tidegate.clock import Clock
+from tidegate.errors import BindError, OptionsError, RunError, SqlSyntaxError
+from tidegate.plan.fragments import Plan
+from tidegate.session import Answers, Job, Session
+from tidegate.spark.checkpoint import Entry
+from tidegate.spark.driver import RunOptions
+from tidegate.spark.given import Given
+from tidegate.spark.stop import Stop
+
+TABLES = """
+CREATE TABLE orders (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'datagen');
+CREATE TABLE shown (id BIGINT) WITH (connector = 'blackhole');
+"""
+INSERT = "INSERT INTO shown SELECT id FROM orders"
+
+
+class FakeRuns:
+    """Stands for `run_job`: a job runs until it is stopped, or fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.options: list[RunOptions] = []
+        self.plans: list[Plan] = []
+        self.fails: Exception | None = None
+        self.fails_later: Exception | None = None
+
+    def __call__(
+        self,
+        plan: Plan,
+        options: RunOptions,
+        clock: Clock,
+        log: Any,  # noqa: ARG002
+        listener: Any,
+        stop: Stop,
+        given: Given,
+    ) -> Entry:
+        self.plans.append(plan)
+        self.options.append(options)
+        if self.fails is not None:
+            raise self.fails
+        given.started()
+        listener(Entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
+        if self.fails_later is not None:
+            raise self.fails_later
+        while not stop.requested:
+            clock.sleep(0.01)
+        return Entry(8, 2)
+
+
+class Context:
+    master = "local[7]"
+
+
+class FakeSpark:
+    sparkContext = Context()  # noqa: N815 -- Spark's name
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> FakeRuns:
+    fake = FakeRuns()
+    monkeypatch.setattr(module, "run_job", fake)
+    monkeypatch.setattr(Given, "check", lambda _: None)
+    return fake
+
+
+@pytest.fixture
+def session(runs: FakeRuns, tmp_path: Path) -> Iterator[Session]:
+    spark: Any = FakeSpark()
+    with Session(spark, tmp_path, {"tidegate.vnodes": 3}) as opened:
+        yield opened
+
+
+def started(session: Session, text: str, **options: Any) -> Job:
+    job = session.sql(text, **options)
+    assert isinstance(job, Job)
+    return job
+
+
+def test_importing_the_package_imports_no_pyspark() -> None:
+    code = (
+        "import sys, tidegate; assert 'Session' in dir(tidegate);"
+        "assert not {'pyspark', 'duckdb', 'sqlglot'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert tidegate.Session is Session
+    with pytest.raises(AttributeError, match="no attribute 'Sessions'"):
+        _ = tidegate.Sessions
+
+
+def test_declarations_answer_nothing_and_stay(session: Session) -> None:
+    declared = session.sql(TABLES)
+    assert isinstance(declared, Answers)
+    assert (str(declared), declared.rows) == ("", [])
+    shown = session.sql("SHOW TABLES; DESCRIBE shown; EXPLAIN SELECT id FROM orders")
+    assert isinstance(shown, Answers)
+    assert "| orders     | datagen" in repr(shown)
+    assert shown.rows[:2] == [
+        {"table_name": "orders", "connector": "datagen"},
+        {"table_name": "shown", "connector": "blackhole"},
+    ]
+    assert {"plan": "    Tally rows used of account orders"} in shown.rows
+    assert shown.documents[1]["table"] == "shown"
+
+
+def test_what_runs_is_a_job_named_after_its_sinks(session: Session, runs: FakeRuns) -> None:
+    session.sql(TABLES)
+    job = started(session, f"{INSERT}; CREATE SINK other FROM orders WITH (connector='blackhole')")
+    assert job.name == runs.plans[0].job.name == "shown-other"
+    assert job.checkpoint == f"{session._checkpoint}/shown-other"
+    assert runs.plans[0].vnodes == 3
+    assert (runs.options[0].master, runs.options[0].checkpoint) == ("local[7]", job.checkpoint)
+    assert repr(job) == f"<Job shown-other: running, checkpoint {job.checkpoint}>"
+    assert session.jobs == [job]
+
+
+def test_other_names(session: Session) -> None:
+    session.sql(TABLES)
+    assert started(session, INSERT, name="by hand/1").checkpoint.endswith("/by_hand_1")
+    assert started(session, f"SET pipeline.name = 'set'; {INSERT}").name == "set"
+
+
+def test_a_job_that_only_prints_keeps_nothing(session: Session) -> None:
+    session.sql(TABLES)
+    first, second = (started(session, "SELECT id FROM orders") for _ in range(2))
+    assert first.checkpoint != second.checkpoint
+    assert not first.checkpoint.startswith(str(session._checkpoint))
+    assert started(session, "SELECT id FROM orders", name="mine").checkpoint.endswith("/mine")
+
+
+def test_a_job_is_awaited_and_stopped(session: Session) -> None:
+    session.sql(TABLES)
+    job = started(session, INSERT)
+    assert job.is_active
+    assert job.await_termination(0.01) is False
+    assert job.exception() is None
+    assert job.stop() is True
+    assert job.stop() is True
+    assert not job.is_active
+    assert job.await_termination() is True
+    assert job.last_progress is not None
+    assert job.last_progress["epoch"] == 8
+    assert "ended" in repr(job)
+
+
+def test_stopping_waits_for_the_epoch_unless_it_shall_not(session: Session) -> None:
+    session.sql(TABLES)
+    job = started(session, INSERT)
+    job.stop()
+    job.stop()
+    assert not job._stop.at_once
+    job.stop(at_once=True)
+    assert job._stop.at_once
+
+
+def test_one_name_runs_once(session: Session) -> None:
+    session.sql(TABLES)
+    job = started(session, INSERT)
+    with pytest.raises(OptionsError, match="job 'shown' is running in this session"):
+        session.sql(INSERT)
+    job.stop()
+    assert started(session, INSERT).checkpoint == job.checkpoint
+
+
+def test_the_session_s_end_stops_all(session: Session) -> None:
+    session.sql(TABLES)
+    jobs = [started(session, INSERT, name=name) for name in ("a", "b")]
+    session.close()
+    assert not any(job.is_active for job in jobs)
+    assert not any(job._stop.at_once for job in jobs)
+
+
+def test_wrong_sql_has_its_place_and_changes_nothing(session: Session) -> None:
+    session.sql(TABLES)
+    with pytest.raises(BindError, match="sql-2:1:64: unknown column 'idd'"):
+        session.sql(
+            "CREATE TABLE more (id BIGINT) WITH (connector='print'); SELECT idd FROM orders"
+        )
+    with pytest.raises(SqlSyntaxError, match="sql-3:1:1"):
+        session.sql("SELEC id FROM orders")
+    tables = session.sql("SHOW TABLES")
+    assert isinstance(tables, Answers)
+    assert [row["table_name"] for row in tables.rows] == ["orders", "shown"]
+
+
+def test_what_keeps_a_job_from_starting_is_raised_at_once(session: Session, runs: FakeRuns) -> None:
+    session.sql(TABLES)
+    runs.fails = OptionsError("no such path")
+    with pytest.raises(OptionsError, match="no such path"):
+        session.sql(f"CREATE TABLE t (id BIGINT) WITH (connector = 'print'); {INSERT}")
+    runs.fails = None
+    assert "t |" not in str(session.sql("SHOW TABLES"))
+    assert session.jobs == []
+
+
+def test_what_a_job_fails_by_is_raised_to_whoever_waits(session: Session, runs: FakeRuns) -> None:
+    session.sql(TABLES)
+    runs.fails_later = RunError("the broker is gone")
+    try:
+        job = started(session, INSERT)
+    except RunError:
+        return  # it had failed before the call was back, which is as good
+    with pytest.raises(RunError, match="the broker is gone"):
+        job.await_termination()
+    assert isinstance(job.exception(), RunError)
+    assert "failed" in repr(job)
+
+
+def test_a_bug_is_told_as_one(session: Session, runs: FakeRuns) -> None:
+    session.sql(TABLES)
+    runs.fails = ZeroDivisionError("oh")
+    with pytest.raises(RunError, match="internal error: ZeroDivisionError: oh"):
+        session.sql(INSERT)
+
+
+def test_settings_win_over_set_and_wrong_ones_are_refused(runs: FakeRuns, tmp_path: Path) -> None:
+    spark: Any = FakeSpark()
+    given = {"tidegate.parallelism": 5, "tidegate.watermark.pushdown": False}
+    with Session(spark, tmp_path, given) as session:
+        session.sql(TABLES)
+        started(session, f"SET tidegate.parallelism = 4; SET spark.sql.x = 'y'; {INSERT}")
+        assert runs.options[0].parallelism == 5
+        assert runs.options[0].spark == (("spark.sql.x", "y"),)
+        assert len(runs.plans[0].fragments) > 1, "the filter is a fragment of its own"
+    with pytest.raises(OptionsError, match=r"did you mean 'tidegate\.vnodes'"):
+        Session(spark, tmp_path, {"tidegate.vnode": 5}).sql(TABLES)
+
+
+def test_a_plan_is_written(session: Session, tmp_path: Path) -> None:
+    session.sql(TABLES)
+    wrote = session.sql(f"COMPILE PLAN '{tmp_path}/plan.json' FOR {INSERT}")
+    assert str(wrote) == f"wrote {tmp_path}/plan.json"
+    assert started(session, f"EXECUTE PLAN '{tmp_path}/plan.json'").name == "shown"
+
+
+def test_the_builder_gets_no_more_than_jobs_need() -> None:
+    settings = tidegate.builder_settings()
+    assert settings["spark.python.daemon.module"] == "tidegate.spark.daemon"
+    assert settings["spark.speculation"] == "false"
+    assert not [name for name in settings if name.startswith(("spark.ui", "spark.driver"))]
