@@ -9,17 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidegate.dataframes import with_watermark
     from tidegate.session import Answers, Job, Session, builder_settings
 
 __version__ = "0.1.0"
 
-__all__ = ["Answers", "Job", "Session", "__version__", "builder_settings"]
+__all__ = ["Answers", "Job", "Session", "__version__", "builder_settings", "with_watermark"]
 
 _HOMES = {
     "Answers": "tidegate.session",
     "Job": "tidegate.session",
     "Session": "tidegate.session",
     "builder_settings": "tidegate.session",
+    "with_watermark": "tidegate.dataframes",
 }
 
 

@@ -50,6 +50,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         "simulator",
     ),
     "session": ("",),
+    "dataframes": ("",),
     "progress": ("",),
     "show": (),
     "why": (),
