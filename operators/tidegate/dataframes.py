@@ -22,19 +22,20 @@ def with_watermark(
     delay: str | None = None,
     split: str | Sequence[str],
     order: str | Sequence[str],
-    unit: str = "ms",
+    unit: str | None = None,
     max_future_skew: str = "1 h",
     watermark_column: str = "watermark",
     reason_column: str = "late_reason",
 ) -> Frame:
     """``df`` with one watermark per split (S2), and each row's verdict beside it.
 
-    ``column`` is the event time: TIMESTAMP, TIMESTAMP_NTZ, BIGINT (in ``unit``) or DECIMAL. Its
-    watermark is SQL, as behind ``WATERMARK FOR column AS``, in ``strategy``; or it trails by
-    ``delay``, as in ``"5 seconds"``. ``split`` are the columns whose values name a split (of
-    Kafka: topic and partition); ``order`` those that order its rows within an epoch (of Kafka:
-    offset): Spark's own order is lost on the way to the state, and the watermark is a function of
-    the rows' order alone. Later epochs have later rows.
+    ``column`` is the event time: TIMESTAMP, TIMESTAMP_NTZ, BIGINT or DECIMAL; numbers count in
+    ``unit``: ``s``, ``ms`` (by itself, for BIGINT), ``us``, or ``none``. Its watermark is SQL, as
+    behind ``WATERMARK FOR column AS``, in ``strategy``; or it trails by ``delay``, as in
+    ``"5 seconds"``. ``split`` are the columns whose values name a split (of Kafka: topic and
+    partition); ``order`` those that order its rows within an epoch (of Kafka: offset): Spark's own
+    order is lost on the way to the state, and the watermark is a function of the rows' order
+    alone. Later epochs have later rows.
 
     All rows of ``df`` come back, late ones too. Two columns are added: ``watermark_column``, the
     split's watermark before the row, and ``reason_column``: NULL for a row that passes, else
@@ -67,7 +68,7 @@ def with_watermark(
 
 
 def filter_of(
-    columns: Sequence[tuple[str, str]], column: str, strategy: str, unit: str, skew: str
+    columns: Sequence[tuple[str, str]], column: str, strategy: str, unit: str | None, skew: str
 ) -> WatermarkFilter:
     """The filter of a table of ``columns`` (name, type). Raises SqlError, in a file called
     ``with_watermark`` in which the strategy has a line of its own, below those of the columns."""
@@ -80,7 +81,7 @@ def filter_of(
                 f"WATERMARK FOR {quoted(column)} AS",
                 strategy,
                 ") WITH ('connector' = 'datagen',",
-                f"'scan.watermark.unit' = {_text(unit)},",
+                f"'scan.watermark.unit' = {_text(unit)}," if unit else "",
                 f"'scan.watermark.max-future-skew' = {_text(skew)});",
                 "CREATE SINK marked AS SELECT * FROM df WITH ('connector' = 'blackhole');",
             ]
@@ -95,7 +96,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
 
 
-def _trailing(column: str, delay: str | None, df: Frame, unit: str) -> str:
+def _trailing(column: str, delay: str | None, df: Frame, unit: str | None) -> str:
     """The strategy of a ``delay``; in the unit of a number."""
     if delay is None:
         return quoted(column)
@@ -103,8 +104,10 @@ def _trailing(column: str, delay: str | None, df: Frame, unit: str) -> str:
         delay_us = parse_duration(delay)
     except ValueError as error:
         raise OptionsError(f"with_watermark: delay {error}") from None
-    if dict(sql_columns(df)).get(column, "").startswith("TIMESTAMP"):
+    type_ = dict(sql_columns(df)).get(column, "")
+    if type_.startswith("TIMESTAMP"):
         return f"{quoted(column)} - INTERVAL '{delay_us}' MICROSECOND"
+    unit = unit or ("none" if type_.startswith("DECIMAL") else "ms")
     units_us = {"s": 1_000_000, "ms": 1_000, "us": 1}
     if unit not in units_us or delay_us % units_us[unit]:
         raise OptionsError(
