@@ -99,7 +99,7 @@ def test_a_strategy_is_sql_over_the_row() -> None:
 def test_what_is_wrong_with_a_strategy_has_its_place() -> None:
     with pytest.raises(BindError, match="with_watermark:9:5: unknown column 'ofset'"):
         done(None, "a b", '5 + "ofset"')
-    with pytest.raises(BindError, match="with_watermark:7:36: .* 'soon' is not a duration"):
+    with pytest.raises(BindError, match=r"with_watermark:7:36: .* 'soon' is not a duration"):
         filter_of([("t", "BIGINT")], "t", "t", "us", "soon")
 
 

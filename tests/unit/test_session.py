@@ -250,3 +250,36 @@ def test_the_builder_gets_no_more_than_jobs_need() -> None:
     assert settings["spark.python.daemon.module"] == "tidegate.spark.daemon"
     assert settings["spark.speculation"] == "false"
     assert not [name for name in settings if name.startswith(("spark.ui", "spark.driver"))]
+
+
+def test_the_page_s_example_runs(
+    runs: FakeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text("utf-8")
+    example = page.split("```python\n")[1].split("```")[0]
+
+    class Builder:
+        def config(self, *, map: dict[str, str]) -> Builder:
+            assert map == tidegate.builder_settings()
+            return self
+
+        def getOrCreate(self) -> FakeSpark:  # noqa: N802
+            return FakeSpark()
+
+    monkeypatch.setattr("pyspark.sql.SparkSession.builder", Builder())
+    monkeypatch.setenv("PYSPARK_PYTHON", "")
+    monkeypatch.setattr(Job, "await_termination", Job.stop)
+    monkeypatch.setattr(Job, "ledger", lambda _: {"counts": "counted"})
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    assert runs.plans[0].job.name == "revenue"
+    assert runs.options[0].checkpoint == "out/checkpoints/revenue"
+    said = capsys.readouterr().out
+    assert "| orders     | order_time  | order_time - INTERVAL '5' SECOND | sql-1:4  |" in said
+    assert said.endswith("counted\n")
+
+
+def test_the_page_names_all_methods() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text("utf-8")
+    public = [name for name in vars(Job) if not name.startswith("_") and name != "start"]
+    assert [name for name in public if f"`{name}" not in page] == []
