@@ -13,6 +13,7 @@ beside each other on its one Spark.
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -44,6 +45,8 @@ __all__ = ["Answers", "Job", "Session", "builder_settings"]
 
 Log = Callable[[str], None]
 
+_LEAVE_S: Final = 10.0
+"""How long the end of a program waits for that of an epoch, and then of a job."""
 _UNFIT: Final = re.compile(r"[^\w.-]+")
 """For a directory's name."""
 
@@ -232,6 +235,7 @@ class Session:
         self._script = Script()
         self._calls = 0
         self._jobs: list[Job] = []
+        atexit.register(self._leave)
 
     @property
     def jobs(self) -> list[Job]:
@@ -272,6 +276,16 @@ class Session:
                 job.stop(timeout_s=0)
         for job in self._jobs:
             job.stop()
+        atexit.unregister(self._leave)
+
+    def _leave(self) -> None:
+        """The program ends: Spark would end in the middle of an epoch, with long traces."""
+        active = [job for job in self._jobs if job.is_active]
+        for job in active:
+            job.stop(timeout_s=0)
+        for job in active:
+            if not job.stop(timeout_s=_LEAVE_S):
+                job.stop(at_once=True, timeout_s=_LEAVE_S)
 
     def __enter__(self) -> Self:
         return self

@@ -20,24 +20,25 @@ from spark.processes import QUICK_JVM, TIMEOUT_S
 from tidegate.frontend import compile as compile_sql
 
 
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the script has run."""
-    directory = tmp_path_factory.mktemp("session")
-    script = Path(__file__).with_name("session_script.py")
-    ran = subprocess.run(
-        [sys.executable, script, directory],
+def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a script of this folder."""
+    path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
+    return subprocess.run(
+        [sys.executable, Path(__file__).with_name(script), directory],
         cwd=directory,
-        env={
-            **os.environ,
-            **QUICK_JVM,
-            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-        },
+        env={**os.environ, **QUICK_JVM, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=2 * TIMEOUT_S,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the script has run."""
+    directory = tmp_path_factory.mktemp("session")
+    ran = run("session_script.py", directory)
     assert ran.returncode == 0, ran.stderr
     return directory
 
@@ -86,3 +87,13 @@ def test_the_user_s_spark_stays_as_it_was(found: dict[str, Any]) -> None:
     assert found["spark"] == 5
     assert not any(found["closed"])
     assert "has been stopped" in found["after"]
+
+
+def test_a_program_that_ends_without_waiting(tmp_path: Path) -> None:
+    epochs = []
+    for _ in range(2):
+        ran = run("leaving_script.py", tmp_path)
+        assert ran.returncode == 0, ran.stderr
+        assert "terminated with error" not in ran.stderr
+        epochs.append(int(ran.stdout.split()[-1]))
+    assert epochs[1] > epochs[0] > 0, "the second has gone on from the first one's checkpoint"

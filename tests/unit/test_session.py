@@ -182,6 +182,19 @@ def test_the_session_s_end_stops_all(session: Session) -> None:
     assert not any(job._stop.at_once for job in jobs)
 
 
+def test_the_program_s_end_waits_for_an_epoch_and_then_does_not(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.sql(TABLES)
+    first = started(session, INSERT, name="a")
+    session._leave()
+    assert (first.is_active, first._stop.at_once) == (False, False)
+    monkeypatch.setattr(module, "_LEAVE_S", 0.0)
+    second = started(session, INSERT, name="b")
+    session._leave()
+    assert second._stop.at_once
+
+
 def test_wrong_sql_has_its_place_and_changes_nothing(session: Session) -> None:
     session.sql(TABLES)
     with pytest.raises(BindError, match="sql-2:1:64: unknown column 'idd'"):

@@ -30,6 +30,7 @@ from tidegate.executor.engine import Engine
 from tidegate.executor.marks import mark
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.gateway import REQUIRED
+from tidegate.spark.given import PROVIDER
 from tidegate.spark.ipc import packed, unpacked
 from tidegate.state import MemoryStateTable
 
@@ -38,7 +39,6 @@ Frame: TypeAlias = DataFrame
 _TIME: Final = "__epoch_time"
 _FAT: Final = "split string, body binary"
 _BODY_BYTES_MAX: Final = 8 << 20
-_PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _SQL_TYPES: Final = {
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "timestamp_ntz": "TIMESTAMP",
@@ -72,11 +72,11 @@ def sql_columns(frame: Frame) -> list[tuple[str, str]]:
 
 def check_state(frame: Frame) -> None:
     """Raises OptionsError for a session whose state store cannot keep the filter's state."""
-    wanted, found = REQUIRED[_PROVIDER], frame.sparkSession.conf.get(_PROVIDER, None)
+    wanted, found = REQUIRED[PROVIDER], frame.sparkSession.conf.get(PROVIDER, None)
     if frame.isStreaming and found != wanted:
         raise OptionsError(
-            f"{_PROVIDER} is {found or 'not set'}: the state of with_watermark needs RocksDB",
-            hint=f"before the query starts: spark.conf.set('{_PROVIDER}', '{wanted}')",
+            f"{PROVIDER} is {found or 'not set'}: the state of with_watermark needs RocksDB",
+            hint=f"before the query starts: spark.conf.set('{PROVIDER}', '{wanted}')",
         )
 
 

@@ -26,6 +26,7 @@ from tidegate.store.base import Store
 
 Spark: TypeAlias = SparkSession
 
+PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
 _SQL: Final = "spark.sql."
 _HADOOP: Final = "spark.hadoop."
 _S3A: Final = (
@@ -36,10 +37,14 @@ _OF_A_TERMINAL: Final = ("spark.ui.", "spark.log.", "spark.driver.", "spark.sql.
 """What the command line sets for itself."""
 
 
-def builder_settings() -> dict[str, str]:
-    """What the command line starts Spark with, for ``SparkSession.builder.config(map=…)``."""
+def builder_settings() -> dict[str, Any]:
+    """What the command line starts Spark with, for ``SparkSession.builder.config(map=…)``.
+
+    Of SQL's settings only RocksDB for state, which DataFrames want too: a job has its own.
+    """
     every = {**DEFAULTS, **REQUIRED}
-    return {name: value for name, value in every.items() if not name.startswith(_OF_A_TERMINAL)}
+    kept = {name: value for name, value in every.items() if not name.startswith(_OF_A_TERMINAL)}
+    return {n: v for n, v in kept.items() if n == PROVIDER or not n.startswith(_SQL)}
 
 
 class Given:
