@@ -198,6 +198,43 @@ def replay(
             typer.echo(f"{done.skipped:,} rows do not decode: correct them with --query", err=True)
 
 
+@app.command()
+def rescale(
+    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    parallelism: Annotated[
+        int, typer.Option("--parallelism", help="Tasks of each Spark stage, up to its vnodes.")
+    ],
+    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = "local[2]",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of Spark's; repeatable.")
+    ] = None,
+    takeover: Annotated[
+        bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Let a stopped job go on with more or fewer parallel tasks."""
+    with _reported(debug):
+        from tidegate.spark.checkpoint import Checkpoint
+        from tidegate.spark.driver import RunOptions
+        from tidegate.spark.rescale import rescale as rescale_job
+
+        pairs = _pairs(set_)
+        for name in pairs:
+            if not name.startswith("spark."):
+                raise OptionsError(f"--set {name}: a rescale takes settings of Spark's only")
+        options = RunOptions(
+            master=master,
+            parallelism=parallelism,
+            takeover=takeover,
+            debug=debug,
+            spark=tuple(pairs.items()),
+        )
+        rescale_job(
+            Checkpoint(directory), options, SystemClock(), lambda line: typer.echo(line, err=True)
+        )
+
+
 def main() -> None:
     """Entry point of the ``tidegate`` command."""
     app()
@@ -255,14 +292,7 @@ def _compiled(
 
     ``writes``: what COMPILE PLAN asks for.
     """
-    text = _text_of(file)
-    pairs: dict[str, str] = {}
-    for item in overrides or []:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise OptionsError(f"--set {item}: expected key=value")
-        pairs[key.strip()] = value.strip()
-    compiled = compile_file(text, str(file), pairs)
+    compiled = compile_file(_text_of(file), str(file), _pairs(overrides))
     for description in compiled.descriptions:
         typer.echo(json.dumps(description.document()) if json_ else description.text())
     for kept in compiled.plans if writes else ():
@@ -270,6 +300,16 @@ def _compiled(
     job = compiled.job
     settings, spark = resolve(dict(job.settings), os.environ)
     return cut(job, settings.vnodes, settings.pushdown), settings, spark
+
+
+def _pairs(overrides: list[str] | None) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for item in overrides or []:
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise OptionsError(f"--set {item}: expected key=value")
+        pairs[key.strip()] = value.strip()
+    return pairs
 
 
 @contextmanager

@@ -9,6 +9,13 @@ dictionary look-up.
     after-entry         the entry is written, nothing is published
     after-publish       sinks are published, Spark has not committed the epoch
 
+In a rescale (`spark.rescale`), by the epoch that moves the state:
+
+    rescale-recorded    it is written down what is to be done
+    rescale-planned     Spark's log has the epoch
+    rescale-entered     the epoch log has it
+    rescale-moved       Spark has moved the state and committed the epoch
+
 In the tasks of a sink that writes in transactions (`connectors.kafka.transactions`):
 
     sink-fenced         behind its fence; what is written already is not known
@@ -31,7 +38,8 @@ SINK_NAMES = (
     "sink-before-commit",
     "sink-after-commit",
 )
-NAMES = ("after-staging", "after-entry", "after-publish", *SINK_NAMES)
+RESCALE_NAMES = ("rescale-recorded", "rescale-planned", "rescale-entered", "rescale-moved")
+NAMES = ("after-staging", "after-entry", "after-publish", *RESCALE_NAMES, *SINK_NAMES)
 
 
 def hit(name: str, epoch: int) -> None:

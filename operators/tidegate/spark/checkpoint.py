@@ -7,6 +7,7 @@
     staging/          rows on their way to sinks that have no place of their own
     views/            materialized views, Delta tables (see `connectors.delta_sink`)
     replays/          what was written where by ``tidegate replay`` (see `replay`)
+    rescales/         into how many tasks its epochs are divided since when (see `parallelism`)
     metrics.prom      the metrics of the newest epoch (see `metrics_file`)
     log/              what the JVM prints (of a checkpoint on S3: in a temporary directory)
     spark/            Spark's own: offset log, commit log, state store
@@ -21,8 +22,9 @@ published after it is written, and published again when the driver died in betwe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any
 
 from tidegate.errors import OptionsError, StoreError, TrustError
@@ -201,6 +203,39 @@ class Checkpoint:
     def spark_offset(self, epoch: int) -> str:
         """What Spark has kept of the end of ``epoch``: the offset's own text."""
         return self.store.read(f"spark/offsets/{epoch - 1}").decode().splitlines()[2]
+
+    def spark_plan(self, epoch: int) -> list[bytes]:
+        """All that Spark has kept of ``epoch`` before it ran: version, settings, offset."""
+        return self._spark_file(f"spark/offsets/{epoch - 1}", 3)
+
+    def write_spark_plan(self, epoch: int, lines: Iterable[bytes]) -> None:
+        """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
+        self.store.create(f"spark/offsets/{epoch - 1}", b"\n".join(lines))
+
+    def stages(self) -> int:
+        """How many stages of the job have state."""
+        return next(n for n in count() if not self.store.names(f"spark/state/{n}/_metadata/v2"))
+
+    def forget_spark_epoch(self, epoch: int, partitions: int) -> None:
+        """Removes what Spark has of an epoch that it has not committed, its plan at last.
+
+        State is in files by its version, which is the epoch; each stage has ``partitions`` of it.
+        """
+        for stage in range(self.stages()):
+            places = [f"spark/state/{stage}/{partition}" for partition in range(partitions)]
+            kinds = [f"{epoch}.zip", f"{epoch}.changelog"]
+            names = [f"{place}/{kind}" for place in places for kind in kinds]
+            self._delete_with_checksums(*names, f"spark/state/{stage}/_metadata/v2/{epoch - 1}")
+        self._delete_with_checksums(f"spark/offsets/{epoch - 1}")
+
+    def forget_entry(self, epoch: int) -> None:
+        """Removes the entry of an epoch that Spark has not committed."""
+        self.store.delete([_entry_name(epoch)])
+
+    def _delete_with_checksums(self, *names: str) -> None:
+        """Hadoop keeps a local file's checksum beside it."""
+        parts = [name.rpartition("/") for name in names]
+        self.store.delete([*names, *(f"{folder}/.{file}.crc" for folder, _, file in parts)])
 
     def _epochs(self) -> list[int]:
         parts = (name.partition(".") for name in self.store.names("epochs"))

@@ -43,6 +43,7 @@ from tidegate.spark.lease import EXPIRY_S, RENEWAL_S, Lease
 from tidegate.spark.losses import Losses
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
+from tidegate.spark.parallelism import parallelism_of
 from tidegate.spark.reaper import reaper_in
 from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
 from tidegate.spark.s3a import joined, settings_for
@@ -148,7 +149,10 @@ def _run(
     if not fresh:
         _list_sources(plan, options, begun=last.epoch > 0)
     if manifest["parallelism"] != options.parallelism:
-        log(f"running {manifest['parallelism']} parallel tasks, as the checkpoint began with")
+        log(
+            f"running {manifest['parallelism']} parallel tasks, as the checkpoint has it, though"
+            f" tidegate.parallelism is {options.parallelism} (tidegate rescale changes it)"
+        )
     fenced = committer.fence(manifest["parallelism"])
     job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
     state = RunState(Health(clock), last=last)
@@ -162,12 +166,12 @@ def _run(
     with exporting(options.metrics, metrics, state.health) as port:
         if options.metrics is not None:
             log(f"metrics: http://{options.metrics.host or '0.0.0.0'}:{port}/metrics")
-        here = (plan.job.name, options, checkpoint, job.parallelism, scratch, log, given)
-        with _spark(*here) as spark:
+        name, tasks = plan.job.name, job.parallelism
+        with _spark(name, options, checkpoint, tasks, scratch, log, given) as spark:
             if stop.requested:
                 return last
             stop.reinstall()  # PySpark has taken SIGINT
-            log(f"Spark {spark.version} is up: {options.master}, {job.parallelism} parallel tasks")
+            log(f"Spark {spark.version} is up: {options.master}, {tasks} parallel tasks")
             if options.metrics is not None:
                 state.ticks.append(lambda: metrics.count_executors(spark))
             if given is None and is_kubernetes(options.master):
@@ -221,36 +225,39 @@ def _spark(
     log: Log,
     given: Given | None,
 ) -> Iterator[SparkSession]:
-    """The Spark of a run."""
+    """The Spark of a run: the one ``given``, or one of its own."""
     if given is not None:
         yield given.session(parallelism, checkpoint.store, dict(options.spark))
         return
-    with _spark_log(checkpoint, log) as written:
-        spark = _started(name, options, checkpoint, parallelism, scratch, written)
-        with stopped_after(spark):
-            yield spark
+    with spark_for(name, options, checkpoint, parallelism, scratch, log) as spark:
+        yield spark
 
 
-def _started(
+@contextmanager
+def spark_for(
     name: str,
     options: RunOptions,
     checkpoint: Checkpoint,
     parallelism: int,
     scratch: Path,
-    written: Path,
-) -> SparkSession:
+    log: Log,
+) -> Iterator[SparkSession]:
+    """A Spark that reaches the checkpoint. Raises RunError when it does not start."""
     settings = {
         **settings_for(checkpoint.store),
         **socket_settings(options.master, str(scratch)),
         **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
     }
-    return start_spark(
-        name,
-        options.master,
-        parallelism,
-        joined(settings, dict(options.spark)),
-        None if options.debug else written,
-    )
+    with _spark_log(checkpoint, log) as written:
+        spark = start_spark(
+            name,
+            options.master,
+            parallelism,
+            joined(settings, dict(options.spark)),
+            None if options.debug else written,
+        )
+        with stopped_after(spark):
+            yield spark
 
 
 @contextmanager
@@ -320,6 +327,7 @@ def _open_manifest(
                 " it has relative paths, in the directory in which it was run",
             )
         _check_fixed(manifest, identity)
+        manifest["parallelism"] = parallelism_of(checkpoint, manifest["parallelism"])
         if manifest.get("hash") != identity["hash"]:
             raise TrustError(
                 "this release spreads keys over vnodes in another way than the checkpoint's",

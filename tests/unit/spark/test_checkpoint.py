@@ -158,3 +158,31 @@ def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
     (Path(checkpoint.uri) / "job.json").write_text(json.dumps({"job": "one"})[:-2])
     with pytest.raises(TrustError, match=r"job\.json"):
         checkpoint.read_job()
+
+
+def test_an_epoch_is_planned_in_sparks_place_and_forgotten(checkpoint: Checkpoint) -> None:
+    write_log(checkpoint, "offsets", 0, GOOD)
+    lines = checkpoint.spark_plan(1)
+    assert lines == GOOD.encode().split(b"\n")
+    checkpoint.write_spark_plan(2, lines)
+    assert checkpoint.spark_plan(2) == lines
+    assert checkpoint.planned_epoch() == 2
+    with pytest.raises(FileExistsError):
+        checkpoint.write_spark_plan(2, [b"v1", b"{}", b"{}"])
+
+    state = Path(checkpoint.spark) / "state"
+    assert checkpoint.stages() == 0
+    kept = ["0/0/1.zip", "0/0/SSTs/2.sst", "0/_metadata/v2/0", "1/_metadata/v2/0", "1/3/2.zip"]
+    gone = ["0/0/2.zip", "0/0/.2.zip.crc", "0/2/2.zip", "1/1/2.changelog", "1/_metadata/v2/1"]
+    for name in (*kept, *gone):
+        (state / name).parent.mkdir(parents=True, exist_ok=True)
+        (state / name).write_text("")
+    assert checkpoint.stages() == 2
+    checkpoint.forget_spark_epoch(2, 3)
+    assert checkpoint.planned_epoch() == 1
+    assert sorted(str(p.relative_to(state)) for p in state.rglob("*") if p.is_file()) == sorted(
+        kept
+    )
+    checkpoint.write_entry(Entry(2, 1))
+    checkpoint.forget_entry(2)
+    assert checkpoint.entry(2) is None

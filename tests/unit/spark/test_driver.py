@@ -23,6 +23,7 @@ from tidegate.spark import driver
 from tidegate.spark.checkpoint import Entry
 from tidegate.spark.driver import RunOptions, fingerprint, run_job
 from tidegate.spark.lease import Lease
+from tidegate.spark.parallelism import Rescale, Rescales
 from tidegate.store.local import LocalStore
 from tidegate.types import Status
 
@@ -133,7 +134,33 @@ def test_the_number_of_tasks_is_kept_and_said(job: Path, monkeypatch: pytest.Mon
     with pytest.raises(SparkStarts):
         run_job(plan_in(job), options, SystemClock(), lines.append, lambda _: None)
     assert seen == [2]
-    assert lines == ["running 2 parallel tasks, as the checkpoint began with"]
+    (line,) = lines
+    assert line.startswith("running 2 parallel tasks, as the checkpoint has it, though")
+    assert line.endswith("tidegate.parallelism is 4 (tidegate rescale changes it)")
+
+
+def test_a_rescaled_job_has_the_number_of_tasks_it_was_given(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def start_spark(name: str, master: str, parallelism: int, *_: Any) -> None:
+        seen.append(parallelism)
+        raise SparkStarts
+
+    monkeypatch.setattr(driver, "start_spark", start_spark)
+    checkpoint = new_checkpoint(job)
+    Rescales(checkpoint).begin(Rescale(2, 3, 1, 1))
+    refused(job, OptionsError, "half way from 2 parallel tasks to 3")
+    assert seen == []
+
+    checkpoint.write_entry(Entry(1, 1))
+    for name in ("offsets", "commits"):
+        (Path(checkpoint.spark) / name).mkdir(parents=True)
+        (Path(checkpoint.spark) / name / "0").write_text('v1\n{}\n{"epoch": 1, "time_us": 1}')
+    started(job)
+    assert seen == [3]
+    assert manifest(job)["parallelism"] == 2, "job.json is never written again"
 
 
 def test_a_checkpoint_that_hashes_otherwise_is_not_trusted(job: Path) -> None:

@@ -1,0 +1,275 @@
+"""``tidegate rescale``: a job's state divided anew, for another number of parallel tasks.
+
+State is kept by vnode, and a route, which Spark groups by, stands for a vnode whatever the number
+of partitions (`routes`); readers and writers are counted anew in every epoch. So all that a
+rescale moves is Spark's state store, by Spark's own offline repartition
+(``StreamingCheckpointManager``, Spark 4.2). That is an epoch without rows: Spark reads the state as
+of the last committed batch, spreads it over the new partitions by the hash of the route, as the
+exchange of a later epoch does, writes it as the next version, and commits.
+
+An epoch is an epoch of ours too, or the two logs would part. So it is planned, entered and
+committed in the order of every other (`checkpoint`):
+
+    rescales/n.json     what is to be done; from here on no run is let in (`parallelism`)
+    spark/offsets/E-1   the last offset under a new number and time, with the new number of tasks:
+                        what Spark would write, but for the offset's number, by which the next
+                        epoch finds its entry. Spark takes it for a repartition that died
+    epochs/E.json       the last entry under a new number: watermarks, counts and offsets go on
+    spark/state         the state, by Spark
+    spark/commits/E-1   by Spark, and this decides
+
+Each step is a function of the record and of what was there before it, so a rescale that died is
+run again from the beginning. Spark overwrites what it had of the state. A rescale that cannot be
+finished is undone: what Spark has written of the new version goes first, since a snapshot of it
+would be read as that of the epoch that comes instead.
+
+What was found in Spark 4.2.0, all with our state (Python's ``transformWithState``, a value and a
+map in column families of their own, RocksDB with changelogs):
+
+- The repartition reads state through a part of the driver that only a session which has been asked
+  for its streams has (``StateStoreCoordinator``): without that it fails with "Cannot find
+  endpoint". `_repartition` asks.
+- It writes snapshots and no changelogs, so the new version does not lean on the old partitions.
+  Those that are not needed any more stay where they are: the state of the old version, once.
+- It refuses an epoch that was planned and not committed, and so do we, before anything is written:
+  only the job's run knows its rows.
+- A query refuses a repartition that was not finished, so it does not matter who looks first.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tidegate.clock import Clock
+from tidegate.errors import LeaseHeldError, OptionsError, RunError, StoreError, TrustError
+from tidegate.failpoints import hit
+from tidegate.spark.checkpoint import Checkpoint
+from tidegate.spark.driver import RunOptions, spark_for
+from tidegate.spark.errors import explained
+from tidegate.spark.lease import Lease
+from tidegate.spark.parallelism import Rescale, Rescales
+
+_PARTITIONS: Final = "spark.sql.shuffle.partitions"
+_TOLD_S: Final = 1.0
+"""How often it is told how far Spark is, and looked at the lease, while it moves the state."""
+
+Log = Callable[[str], None]
+
+
+def rescale(checkpoint: Checkpoint, options: RunOptions, clock: Clock, log: Log) -> None:
+    """Makes the job of ``checkpoint`` go on with ``options.parallelism`` parallel tasks.
+
+    Once it has them, nothing is done. Raises OptionsError when it can't, for what is asked or for
+    where the job stands, LeaseHeldError when a driver holds the checkpoint, TrustError when the
+    checkpoint is not whole, RunError when Spark fails.
+    """
+    manifest = checkpoint.read_job()
+    if not manifest.keys() >= {"job", "vnodes", "parallelism"}:
+        raise TrustError(f"{checkpoint.store.where('job.json')} does not describe a job")
+    vnodes, wanted = manifest["vnodes"], options.parallelism
+    if not 1 <= wanted <= vnodes:
+        raise OptionsError(
+            f"--parallelism {wanted} does not fit: it is from 1 to {vnodes}, the job's vnodes",
+            hint="a task without a vnode would have nothing to do",
+        )
+    checkpoint.create()  # what a backup may have left out
+    lease = Lease(checkpoint.store.below("lease"), clock)
+    note = lease.acquire(options.takeover)
+    if note:
+        log(note)
+    try:
+        _rescale(checkpoint, manifest, options, lease, clock, log)
+    finally:
+        lease.release()
+
+
+def _rescale(
+    checkpoint: Checkpoint,
+    manifest: Mapping[str, Any],
+    options: RunOptions,
+    lease: Lease,
+    clock: Clock,
+    log: Log,
+) -> None:
+    checkpoint.check_spark_log()
+    rescales, wanted = Rescales(checkpoint), options.parallelism
+    begun = rescales.pending
+    if begun is None:
+        now = rescales.parallelism(manifest["parallelism"])
+        if now == wanted:
+            log(f"the job has {now} parallel tasks already: nothing to do")
+            return
+        begun = _next(checkpoint, now, wanted, clock)
+        lease.check()
+        rescales.begin(begun)
+    elif begun.before == wanted:
+        _undo(checkpoint, rescales, begun)
+        log(f"undone: the job goes on with {wanted} parallel tasks")
+        return
+    elif begun.after != wanted:
+        raise OptionsError(
+            f"a rescale from {begun.before} parallel tasks to {begun.after} was begun and not"
+            " finished",
+            hint=f"finish it with --parallelism {begun.after}, or undo it with {begun.before};"
+            f" then rescale to {wanted}",
+        )
+    else:
+        log(f"going on with the rescale from {begun.before} to {begun.after} that was begun")
+    hit("rescale-recorded", begun.epoch)
+    if rescales.pending is not None:
+        _enter(checkpoint, begun)
+        _move(checkpoint, begun, manifest["job"], options, lease, log)
+    vnodes = manifest["vnodes"]
+    if vnodes % wanted:
+        log(f"{wanted} does not divide the job's {vnodes} vnodes: some tasks have more than others")
+    log(f"done: from {begun.before} to {begun.after} parallel tasks, from the next epoch on")
+
+
+def _next(checkpoint: Checkpoint, now: int, wanted: int, clock: Clock) -> Rescale:
+    """The rescale from ``now`` to ``wanted`` tasks. Raises OptionsError where the job must run."""
+    planned = checkpoint.planned_epoch()
+    if planned == 0:
+        raise OptionsError(
+            f"the job of the checkpoint {checkpoint.uri} has not run yet: it has no epoch",
+            hint=f"begin with --set tidegate.parallelism={wanted} and a new --checkpoint",
+        )
+    if not checkpoint.is_committed(planned):
+        raise OptionsError(
+            f"epoch {planned} was begun and not committed: only the job itself can finish it",
+            hint="run the job and stop it, or run it with --available-now; then rescale",
+        )
+    version, settings, *_ = checkpoint.spark_plan(planned)
+    if not checkpoint.stages():
+        return Rescale(now, wanted, planned, clock.now_us())
+    partitions = json.loads(settings)["conf"].get(_PARTITIONS)
+    if version != b"v1" or partitions != str(now):
+        raise TrustError(
+            f"{checkpoint.uri}: Spark's log is not that of a job with {now} parallel tasks",
+            detail=f"format {version.decode()}, {_PARTITIONS} is {partitions}",
+            hint="restore the checkpoint from a backup, or start anew with another one",
+        )
+    last = checkpoint.entry(planned)
+    assert last is not None  # `check_spark_log` has seen it
+    return Rescale(now, wanted, planned + 1, max(clock.now_us(), last.time_us + 1))
+
+
+def _enter(checkpoint: Checkpoint, begun: Rescale) -> None:
+    """Plans and enters the epoch that moves the state, unless that was done."""
+    version, settings, offset, *_ = checkpoint.spark_plan(begun.epoch - 1)
+    metadata, document = json.loads(settings), json.loads(offset)
+    metadata["conf"][_PARTITIONS] = str(begun.after)
+    document |= {"epoch": begun.epoch, "time_us": begun.time_us}
+    # As Spark writes an offset of ours: it compares offsets as text.
+    lines = [version, json.dumps(metadata).encode(), json.dumps(document).encode()]
+    try:
+        checkpoint.write_spark_plan(begun.epoch, lines)
+    except FileExistsError:
+        if checkpoint.spark_plan(begun.epoch) != lines:
+            raise LeaseHeldError(f"another driver has planned epoch {begun.epoch}") from None
+    hit("rescale-planned", begun.epoch)
+    last = checkpoint.entry(begun.epoch - 1)
+    if last is None:
+        raise TrustError(f"the epoch log has no entry for epoch {begun.epoch - 1}")
+    if checkpoint.entry(begun.epoch) is None:
+        at_us = begun.time_us
+        checkpoint.write_entry(
+            replace(last, epoch=begun.epoch, time_us=at_us, ended_us=at_us, staged={}, phases={})
+        )
+    hit("rescale-entered", begun.epoch)
+
+
+def _undo(checkpoint: Checkpoint, rescales: Rescales, begun: Rescale) -> None:
+    """Takes all away that a rescale has written; the record last, so that it can be run again."""
+    checkpoint.forget_entry(begun.epoch)
+    checkpoint.forget_spark_epoch(begun.epoch, max(begun.before, begun.after))
+    rescales.forget_pending()
+
+
+def _move(
+    checkpoint: Checkpoint,
+    begun: Rescale,
+    name: str,
+    options: RunOptions,
+    lease: Lease,
+    log: Log,
+) -> None:
+    """Lets Spark move the state and commit the epoch. Raises RunError when it fails."""
+    stages = checkpoint.stages()
+    log(
+        f"moving the state of {stages} stage(s) from {begun.before} to {begun.after} partitions"
+        f" in epoch {begun.epoch}"
+    )
+    with tempfile.TemporaryDirectory(prefix="tidegate-rescale-") as scratch:
+        tasks, place = begun.after, Path(scratch)
+        with spark_for(name, options, checkpoint, tasks, place, log) as spark:
+            log(f"Spark {spark.version} is up: {options.master}")
+            with _watched(spark, stages, lease, log):
+                try:
+                    _repartition(spark, checkpoint.spark, begun.after)
+                except (Py4JError, PySparkException) as error:
+                    lease.check()  # it may be why
+                    raise _explained(error, begun) from error
+    hit("rescale-moved", begun.epoch)
+
+
+def _repartition(spark: SparkSession, location: str, partitions: int) -> None:
+    _ = spark.streams  # else the state store's coordinator is missing, which its reader reports to
+    spark._streamingCheckpointManager.repartition(location, partitions)
+
+
+@contextmanager
+def _watched(spark: SparkSession, stages: int, lease: Lease, log: Log) -> Iterator[None]:
+    """Says how far Spark is, and stops it if another driver takes the lease."""
+    over = threading.Event()
+
+    def watch() -> None:
+        tracker, first, told = spark.sparkContext.statusTracker(), None, ""
+        while not over.wait(_TOLD_S):
+            try:
+                lease.check()
+            except StoreError:
+                continue  # a store that is away just now is asked again
+            except LeaseHeldError:
+                spark.sparkContext.cancelAllJobs()
+                return
+            # Spark moves one stage after the other, each in a job of its own.
+            for job in sorted(tracker.getActiveJobsIds()):
+                first = job if first is None else first
+                infos = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+                done = sum(info.numCompletedTasks for info in infos if info)
+                tasks = sum(info.numTasks for info in infos if info)
+                line = f"stage {job - first + 1} of {stages}: {done} of {tasks} tasks"
+                if line != told:
+                    log(line)
+                told = line
+
+    watcher = threading.Thread(target=watch, name="rescale", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _explained(error: Exception, begun: Rescale) -> Exception:
+    found = explained(str(error))
+    if isinstance(found, TrustError):
+        return found
+    return RunError(
+        "Spark could not move the state",
+        detail=found.detail,
+        hint=f"run it again, with --debug for the whole trace; --parallelism {begun.before} undoes"
+        " what was begun",
+    )

@@ -1,0 +1,350 @@
+"""Everything but the repartition itself, which is Spark's: tests/spark/test_rescale.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+
+from spark_kit import new_checkpoint
+from tidegate.clock import ManualClock, SystemClock
+from tidegate.errors import (
+    LeaseHeldError,
+    OptionsError,
+    RunError,
+    StoreError,
+    TidegateError,
+    TrustError,
+)
+from tidegate.spark import rescale as module
+from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.driver import RunOptions
+from tidegate.spark.lease import Lease
+from tidegate.spark.parallelism import Rescales
+from tidegate.spark.rescale import rescale
+
+NOW_US = 1_000
+OFFSET = '{"epoch": 1, "tables": {"orders": {"a": [["0.json", 5], 0]}}, "time_us": 900}'
+
+
+class FakeSpark:
+    """What of a session is used here: its version, jobs to be cancelled, and how far they are."""
+
+    version = "4.2.0"
+
+    def __init__(self) -> None:
+        self.sparkContext = self
+        self.cancelled = False
+
+    def statusTracker(self) -> FakeSpark:  # noqa: N802
+        return self
+
+    def getActiveJobsIds(self) -> list[int]:  # noqa: N802
+        return []
+
+    def cancelAllJobs(self) -> None:  # noqa: N802
+        self.cancelled = True
+
+
+class World:
+    """A stopped job of two parallel tasks and four vnodes, and Spark's part of a rescale."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.checkpoint = new_checkpoint(directory)
+        self.checkpoint.write_job({"job": "orders", "vnodes": 4, "parallelism": 2})
+        self.moved: list[tuple[str, int]] = []
+        self.spark = FakeSpark()
+        self.repartition: Callable[[Any, str, int], None] = self.commit
+
+    def write(self, name: str, text: str) -> Path:
+        path = Path(self.checkpoint.uri) / "spark" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def add_epoch(self, *, committed: bool = True, partitions: str = "2") -> None:
+        settings = {"batchTimestampMs": 7, "conf": {"spark.sql.shuffle.partitions": partitions}}
+        self.write("offsets/0", f"v1\n{json.dumps(settings)}\n{OFFSET}")
+        entry = Entry(1, 900, ended_us=950, staged={"-3": [["path", 0, 5, 100]]}, ledger_rows=2)
+        entry.phases, entry.counts = {"source": {"read": 1.5}}, {"orders": {"a": {"read": 5}}}
+        self.checkpoint.write_entry(entry)
+        for stage in range(2):
+            self.write(f"state/{stage}/_metadata/v2/0", "v2\n{}")
+        if committed:
+            self.write("commits/0", "v1\n{}")
+
+    def commit(self, spark: Any, location: str, partitions: int) -> None:
+        del spark
+        self.moved.append((location, partitions))
+        self.write("commits/1", "v1\n{}")
+
+    def rescale(self, parallelism: int, **options: Any) -> list[str]:
+        lines: list[str] = []
+        wanted = RunOptions(parallelism=parallelism, **options)
+        rescale(self.checkpoint, wanted, ManualClock(NOW_US), lines.append)
+        return lines
+
+    def refused(self, kind: type[TidegateError], words: str, parallelism: int = 4) -> TidegateError:
+        """The same must fail, and leave nothing behind but what was there."""
+        before = self.files()
+        with pytest.raises(kind, match=words) as caught:
+            self.rescale(parallelism)
+        assert self.files() == before
+        return caught.value
+
+    def files(self) -> dict[str, bytes]:
+        """All files of the checkpoint but for the lease's."""
+        root = Path(self.checkpoint.uri)
+        found = {str(p.relative_to(root)): p for p in root.rglob("*") if p.is_file()}
+        return {n: p.read_bytes() for n, p in found.items() if not n.startswith("lease/")}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    world = World(tmp_path)
+
+    @contextmanager
+    def spark_for(*_: Any) -> Iterator[Any]:
+        yield world.spark
+
+    def repartition(*args: Any) -> None:
+        world.repartition(*args)
+
+    monkeypatch.setattr(module, "spark_for", spark_for)
+    monkeypatch.setattr(module, "_repartition", repartition)
+    return world
+
+
+def test_an_epoch_without_rows_moves_the_state(world: World) -> None:
+    world.add_epoch()
+    assert world.rescale(4) == [
+        "moving the state of 2 stage(s) from 2 to 4 partitions in epoch 2",
+        "Spark 4.2.0 is up: local[2]",
+        "done: from 2 to 4 parallel tasks, from the next epoch on",
+    ]
+    assert world.moved == [(world.checkpoint.spark, 4)]
+    version, settings, offset = world.checkpoint.spark_plan(2)
+    assert version == b"v1"
+    assert json.loads(settings) == {
+        "batchTimestampMs": 7,
+        "conf": {"spark.sql.shuffle.partitions": "4"},
+    }
+    assert offset.decode() == OFFSET.replace("1,", "2,", 1).replace("900", str(NOW_US))
+    entry = world.checkpoint.entry(2)
+    assert entry == Entry(
+        2, NOW_US, ended_us=NOW_US, ledger_rows=2, counts={"orders": {"a": {"read": 5}}}
+    )
+    world.checkpoint.check_spark_log()
+    assert Rescales(world.checkpoint).parallelism(2) == 4
+
+
+def test_a_second_time_does_nothing(world: World) -> None:
+    world.add_epoch()
+    world.rescale(4)
+    before = world.files()
+    assert world.rescale(4) == ["the job has 4 parallel tasks already: nothing to do"]
+    assert (world.files(), len(world.moved)) == (before, 1)
+
+
+def test_vnodes_that_do_not_divide_are_told(world: World) -> None:
+    world.add_epoch()
+    assert "3 does not divide the job's 4 vnodes: some tasks have more than others" in (
+        world.rescale(3)
+    )
+
+
+def test_a_job_without_state_has_nothing_to_move(world: World) -> None:
+    world.add_epoch()
+    for path in Path(world.checkpoint.uri).glob("spark/state/*/_metadata/v2/0"):
+        path.unlink()
+    assert world.rescale(4) == ["done: from 2 to 4 parallel tasks, from the next epoch on"]
+    assert world.rescale(1) == ["done: from 4 to 1 parallel tasks, from the next epoch on"]
+    assert world.moved == []
+    assert world.checkpoint.last_epoch() == world.checkpoint.planned_epoch() == 1
+    assert Rescales(world.checkpoint).parallelism(2) == 1
+
+
+@pytest.mark.parametrize("parallelism", [-1, 0, 5, 4096])
+def test_a_number_that_does_not_fit(world: World, parallelism: int) -> None:
+    world.add_epoch()
+    words = f"--parallelism {parallelism} does not fit: it is from 1 to 4"
+    world.refused(OptionsError, words, parallelism)
+
+
+def test_no_checkpoint(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path / "none"))
+    with pytest.raises(OptionsError, match="no checkpoint of Tidegate"):
+        rescale(checkpoint, RunOptions(), ManualClock(0), lambda _: None)
+    assert not (tmp_path / "none").exists()
+    (tmp_path / "job.json").write_text("{}")
+    with pytest.raises(TrustError, match=r"job\.json does not describe a job"):
+        rescale(Checkpoint(str(tmp_path)), RunOptions(), ManualClock(0), lambda _: None)
+
+
+def test_a_job_that_never_ran(world: World) -> None:
+    error = world.refused(OptionsError, "has not run yet")
+    assert "--set tidegate.parallelism=4" in error.hint
+
+
+def test_an_epoch_that_was_not_committed_is_the_jobs(world: World) -> None:
+    world.add_epoch(committed=False)
+    error = world.refused(OptionsError, "epoch 1 was begun and not committed")
+    assert "--available-now" in error.hint
+
+
+def test_a_checkpoint_that_is_not_whole(world: World) -> None:
+    world.add_epoch()
+    world.write("commits/1", "v1\n{}")
+    world.refused(TrustError, "is not whole")
+
+
+@pytest.mark.parametrize("partitions", ["3", ""])
+def test_a_log_of_sparks_that_has_another_number(world: World, partitions: str) -> None:
+    world.add_epoch(partitions=partitions)
+    world.refused(TrustError, "is not that of a job with 2 parallel tasks")
+
+
+def test_a_driver_that_holds_the_checkpoint(world: World) -> None:
+    world.add_epoch()
+    lease = Lease(world.checkpoint.store.below("lease"), SystemClock())
+    lease.acquire()
+    lines: list[str] = []
+    try:
+        with pytest.raises(LeaseHeldError) as caught:
+            rescale(world.checkpoint, RunOptions(), SystemClock(), lines.append)
+        assert caught.value.exit_code == 3
+        options = RunOptions(parallelism=4, takeover=True)
+        rescale(world.checkpoint, options, SystemClock(), lines.append)
+        assert "as --takeover says" in lines[0]
+    finally:
+        lease.release()
+    assert world.rescale(4) == ["the job has 4 parallel tasks already: nothing to do"]
+
+
+class Dies(Exception):  # noqa: N818 -- it stands for a SIGKILL
+    """The process ends here."""
+
+
+@pytest.mark.parametrize("place", ["recorded", "planned", "entered", "state", "moved"])
+def test_what_died_is_run_again(world: World, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.add_epoch()
+    died_at(world, place, monkeypatch)
+    with pytest.raises(Dies):
+        world.rescale(4)
+    world.checkpoint.check_spark_log()
+    recovered(world, monkeypatch)
+
+    if place == "moved":
+        assert world.rescale(4) == ["the job has 4 parallel tasks already: nothing to do"]
+        return
+    error = world.refused(OptionsError, "a rescale from 2 parallel tasks to 4 was begun", 3)
+    assert "finish it with --parallelism 4, or undo it with 2; then rescale to 3" in error.hint
+    assert world.rescale(4)[0] == "going on with the rescale from 2 to 4 that was begun"
+    entry = world.checkpoint.entry(2)
+    assert entry is not None
+    assert entry.time_us == NOW_US
+    assert Rescales(world.checkpoint).parallelism(2) == 4
+    assert world.moved[-1] == (world.checkpoint.spark, 4)
+
+
+@pytest.mark.parametrize("place", ["recorded", "planned", "entered", "state"])
+def test_what_died_is_undone(world: World, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.add_epoch()
+    before = world.files()
+    died_at(world, place, monkeypatch)
+    with pytest.raises(Dies):
+        world.rescale(4)
+    recovered(world, monkeypatch)
+    assert world.rescale(2) == ["undone: the job goes on with 2 parallel tasks"]
+    assert world.files() == before
+    assert world.rescale(2) == ["the job has 2 parallel tasks already: nothing to do"]
+    assert world.rescale(3)[-1] == "done: from 2 to 3 parallel tasks, from the next epoch on"
+
+
+def died_at(world: World, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hit(name: str, epoch: int) -> None:
+        assert epoch == 2
+        if name == f"rescale-{place}":
+            raise Dies
+
+    def half(*_: Any) -> None:
+        """Spark has written the state of some partitions, then dies."""
+        for partition in range(3):
+            world.write(f"state/0/{partition}/2.zip", "half")
+            world.write(f"state/0/{partition}/.2.zip.crc", "half")
+        world.write("state/0/_metadata/v2/1", "v2\n{}")
+        world.write("offsets/.1.crc", "half")
+        raise Dies
+
+    monkeypatch.setattr(module, "hit", hit)
+    if place == "state":
+        world.repartition = half
+
+
+def recovered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "hit", lambda *_: None)
+    world.repartition = world.commit
+
+
+def test_an_epoch_that_another_driver_has_planned(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.add_epoch()
+    died_at(world, "recorded", monkeypatch)
+    with pytest.raises(Dies):
+        world.rescale(4)
+    recovered(world, monkeypatch)
+    world.write("offsets/1", f"v1\n{{}}\n{OFFSET}")
+    world.refused(LeaseHeldError, "another driver has planned epoch 2")
+
+
+def test_what_spark_says_is_told(world: World) -> None:
+    def fail(*_: Any) -> None:
+        raise Py4JError("trace\norg.apache.spark.SparkException: no disk\n at somewhere")
+
+    world.add_epoch()
+    world.repartition = fail
+    with pytest.raises(RunError, match="Spark could not move the state") as caught:
+        world.rescale(4)
+    assert caught.value.detail == "org.apache.spark.SparkException: no disk"
+    assert "--parallelism 2 undoes what was begun" in caught.value.hint
+
+
+def test_a_damaged_file_is_not_trusted(world: World) -> None:
+    def fail(*_: Any) -> None:
+        raise Py4JError("ChecksumException: Checksum error: file:/x at 0 exp: 1 got: 2")
+
+    world.add_epoch()
+    world.repartition = fail
+    with pytest.raises(TrustError, match="was changed after it was written"):
+        world.rescale(4)
+
+
+def test_a_lease_that_is_lost_stops_spark(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[Exception | None] = []
+
+    def check(lease: Lease) -> None:
+        del lease
+        if answers and (error := answers.pop(0)) is not None:
+            raise error
+
+    def wait(*_: Any) -> None:
+        """Until another driver takes over, behind a store that is away for a while."""
+        lost = LeaseHeldError("another driver has taken over")
+        answers.extend([StoreError("away"), lost, lost])
+        while not world.spark.cancelled:
+            SystemClock().sleep(0.01)
+        raise Py4JError("SparkException: Job 0 cancelled")
+
+    world.add_epoch()
+    world.repartition = wait
+    monkeypatch.setattr(Lease, "check", check)
+    monkeypatch.setattr(module, "_TOLD_S", 0.01)
+    with pytest.raises(LeaseHeldError, match="has taken over"):
+        world.rescale(4)
