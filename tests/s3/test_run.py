@@ -11,9 +11,10 @@ import pytest
 
 from oracle.jobs import expected, write
 from s3.minio import Minio, Request
-from spark.orders import order_lines, orders_job, problems_of
+from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
 from spark.processes import Commands
 from tidegate.clock import SystemClock
+from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.s3a_jars import fetch, home
 
 SPLITS = {"a": [order_lines(21, 900)], "b": [order_lines(22, 1700)]}
@@ -22,6 +23,8 @@ ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2
 AWAY_S = 25.0
 NOT_FOUND = 404
+OPTIONS_ARE_WRONG = 2
+SECOND_RUN_US = BEGIN_US + 280 * SECOND_US
 STAGES = 2
 """Windows and customers, then all in one order."""
 
@@ -56,6 +59,42 @@ def test_killed_and_cut_off(tidegate: Commands, lone_minio: Minio, tmp_path: Pat
     secret = lone_minio.environment["AWS_SECRET_ACCESS_KEY"]
     assert not [r for r in lone_minio.requests() if secret in r.key]
     assert secret not in "".join((ended.out, ended.err, again.out, again.err))
+
+
+def test_rescaled(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
+    """Killed when both logs have its epoch, and undone; then again, up and at last done."""
+    unbounded = "'source.monitor-interval' = '1 s'"
+    first = orders_job({"a": [order_lines(23, 700)], "b": [order_lines(24, 700)]}, unbounded, False)
+    place = f"{lone_minio.bucket('jobs')}/orders"
+    args = ["run", write(first, tmp_path), "--checkpoint", place, "--available-now"]
+    ended = tidegate.run(*args, "--set", "tidegate.epoch.rows.max=350")
+    assert ended.code == 0, ended.err
+    epoch = Checkpoint(place).last_epoch() + 1
+    assert epoch > STAGES
+    dead = tidegate.run(
+        *("rescale", place, "--parallelism", 4),
+        TIDEGATE_FAILPOINTS=f"rescale-entered:{epoch}",
+    )
+    assert dead.code == -signal.SIGKILL, dead.err
+    refused = tidegate.run(*args)
+    assert refused.code == OPTIONS_ARE_WRONG
+    assert "half way from 2 parallel tasks to 4" in refused.err
+    undone = tidegate.run("rescale", place, "--parallelism", PARTITIONS)
+    assert undone.code == 0, undone.err
+    assert Checkpoint(place).planned_epoch() == epoch - 1
+
+    done = tidegate.run("rescale", place, "--parallelism", 4)
+    assert done.code == 0, done.err
+    assert f"the state of {STAGES} stage(s) from {PARTITIONS} to 4 partitions" in done.err
+    splits = {split: [*files, order_lines(25, 700, SECOND_RUN_US)] for split, files in
+              first.splits.items()}  # fmt: skip
+    spec = orders_job(splits, unbounded, False)
+    for split, (_, content) in splits.items():
+        (tmp_path / "in/orders" / split / "001.json").write_bytes(content)
+    ended = tidegate.run(*args)
+    assert ended.code == 0, ended.err
+    assert "running 4 parallel tasks, as the checkpoint has it" in ended.err
+    assert problems_of(spec, expected(spec), tmp_path, place) == []
 
 
 def test_requests_of_an_epoch(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
