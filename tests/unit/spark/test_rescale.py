@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from py4j.protocol import Py4JError
+from pyspark import SparkStageInfo
 
 from spark_kit import new_checkpoint
 from tidegate.clock import ManualClock, SystemClock
@@ -40,12 +41,20 @@ class FakeSpark:
     def __init__(self) -> None:
         self.sparkContext = self
         self.cancelled = False
+        self.jobs: list[int] = []
+        self.tasks = {3: SparkStageInfo(3, 0, "write", 4, 0, 1, 0)}
 
     def statusTracker(self) -> FakeSpark:  # noqa: N802
         return self
 
     def getActiveJobsIds(self) -> list[int]:  # noqa: N802
-        return []
+        return self.jobs
+
+    def getActiveStageIds(self) -> list[int]:  # noqa: N802
+        return [3, 4]
+
+    def getStageInfo(self, stage: int) -> SparkStageInfo | None:  # noqa: N802
+        return self.tasks.get(stage)  # of one that has ended just now, nothing
 
     def cancelAllJobs(self) -> None:  # noqa: N802
         self.cancelled = True
@@ -304,6 +313,30 @@ def test_an_epoch_that_another_driver_has_planned(
     world.refused(LeaseHeldError, "another driver has planned epoch 2")
 
 
+def test_how_far_spark_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+
+    def until_said(line: str) -> None:
+        while line not in lines:
+            SystemClock().sleep(0.001)
+
+    def repartition(*args: Any) -> None:
+        world.spark.jobs = [7]
+        until_said("stage 1 of 2: 1 of 4 tasks")
+        world.spark.jobs, world.spark.tasks = [8], {}  # a job whose stages have not begun
+        SystemClock().sleep(0.05)
+        world.spark.tasks = {4: SparkStageInfo(4, 0, "write", 5, 0, 0, 0)}
+        until_said("stage 2 of 2: 0 of 5 tasks")
+        world.commit(*args)
+
+    world.add_epoch()
+    world.repartition = repartition
+    monkeypatch.setattr(module, "_TOLD_S", 0.01)
+    rescale(world.checkpoint, RunOptions(parallelism=4), ManualClock(NOW_US), lines.append)
+    said = ["stage 1 of 2: 1 of 4 tasks", "stage 2 of 2: 0 of 5 tasks"]
+    assert [line for line in lines if line in said] == said
+
+
 def test_what_spark_says_is_told(world: World) -> None:
     def fail(*_: Any) -> None:
         raise Py4JError("trace\norg.apache.spark.SparkException: no disk\n at somewhere")
@@ -336,8 +369,7 @@ def test_a_lease_that_is_lost_stops_spark(world: World, monkeypatch: pytest.Monk
 
     def wait(*_: Any) -> None:
         """Until another driver takes over, behind a store that is away for a while."""
-        lost = LeaseHeldError("another driver has taken over")
-        answers.extend([StoreError("away"), lost, lost])
+        answers.extend([StoreError("away"), LeaseHeldError("another driver has taken over")])
         while not world.spark.cancelled:
             SystemClock().sleep(0.01)
         raise Py4JError("SparkException: Job 0 cancelled")
