@@ -20,8 +20,9 @@ committed in the order of every other (`checkpoint`):
 
 Each step is a function of the record and of what was there before it, so a rescale that died is
 run again from the beginning. Spark overwrites what it had of the state. A rescale that cannot be
-finished is undone: what Spark has written of the new version goes first, since a snapshot of it
-would be read as that of the epoch that comes instead.
+finished is undone, with what Spark has written of the new version: a snapshot of it would be read
+as that of the epoch that comes instead. (Tried: with the snapshots left there, and all else undone,
+a job of 84 windows lost 20 of them, and said nothing.)
 
 What was found in Spark 4.2.0, all with our state (Python's ``transformWithState``, a value and a
 map in column families of their own, RocksDB with changelogs). It moves all of it, to more and to
