@@ -8,7 +8,8 @@ run with its start; CPU seconds per million rows; peak memory. The broker is not
 round the engines take turns, in another order; the files of the topic are read before each run, so
 that no engine waits for a disk that another has not waited for.
 
-Without ``--full``: orders alone, two rounds, under ten minutes. Results go to DIR (out/bench),
+A workload is one of `bench.workloads`; ``nexmark`` are all of Nexmark's. Without any, and without
+``--full``: orders alone, two rounds, under ten minutes. Results go to DIR (out/bench),
 beside those of other workloads that are there.
 """
 
@@ -21,11 +22,11 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from bench.data import PARTITIONS, Orders, Topics
+from bench.data import PARTITIONS, Data, Topics
 from bench.engines import ENGINES, Case, Engine
 from bench.measure import progress, run, save_output, steady, whole
 from bench.report import machine, table
-from bench.workloads import Workload, workloads
+from bench.workloads import FAMILIES, Workload, workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from tidegate.spark.gateway import DEFAULTS, REQUIRED
@@ -67,9 +68,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     names, rounds, rows = _QUICK
-    given.workloads = given.workloads or (
-        [workload.name for workload in workloads(1)] if given.full else names
-    )
+    known = [workload.name for workload in workloads(1)]
+    named = [each for name in given.workloads for each in FAMILIES.get(name, (name,))]
+    if unknown := sorted(set(named) - set(known)):
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join((*known, *FAMILIES))}")
+    given.workloads = named or (known if given.full else names)
     given.rounds = given.rounds or (_FULL_ROUNDS if given.full else rounds)
     given.rows = given.rows or (_FULL_ROWS if given.full else rows)
     return given
@@ -80,7 +83,7 @@ class _Bench:
         self._base = base
         self._kit = kit
         self._rounds = rounds
-        self._topics = Topics(kit, base / "orders")
+        self._topics = Topics(kit, base / "data")
 
     def measure(self, workload: Workload, names: list[str]) -> dict[str, Any]:
         """All rounds of a workload."""
@@ -94,15 +97,15 @@ class _Bench:
         for engine in engines:
             engine.prepare()
         runs = [
-            (engine, label, workload.slow if engine.slow and workload.slow else orders)
+            (engine, label, workload.slow if engine.slow and workload.slow else data)
             for engine in engines
-            for label, orders in workload.cases.items()
+            for label, data in workload.cases.items()
         ]
         found: dict[str, list[dict[str, Any]]] = {}
         for number in range(self._rounds):
-            for engine, label, orders in runs if number % 2 == 0 else reversed(runs):
+            for engine, label, data in runs if number % 2 == 0 else reversed(runs):
                 name = f"{engine.name} {label}".strip()
-                result = self._run(workload, engine, orders)
+                result = self._run(workload, engine, data)
                 found.setdefault(name, []).append(result)
                 speed = f"{result['rows_per_s']:,} rows/s" if not result["wrong"] else "wrong"
                 print(f"{workload.name}, round {number + 1}, {name}: {speed}", result, flush=True)
@@ -114,28 +117,29 @@ class _Bench:
             "runs": found,
         }
 
-    def _run(self, workload: Workload, engine: Engine, orders: Orders) -> dict[str, Any]:
-        source = self._topics.filled(orders)
+    def _run(self, workload: Workload, engine: Engine, data: Data) -> dict[str, Any]:
+        sources = self._topics.filled(data)
         target = self._kit.topic(f"{workload.name}-{engine.name}", partitions=PARTITIONS)
         home = Path(tempfile.mkdtemp(dir=self._base))
         case = Case(
-            workload.query, self._kit.bootstrap, source, target, home, padded=orders.padding > 0,
-            epoch_rows=_epoch_rows(engine, orders),
+            workload.query, self._kit.bootstrap, sources, target, home, padded=data.padded,
+            epoch_rows=_epoch_rows(engine, data),
         )  # fmt: skip
-        self._read_ahead(source)
+        for topic in sources.values():
+            self._read_ahead(topic)
         found = run(
             engine.command(case), engine.environment(), self._kit.bootstrap, target,
             home / "log", ends=engine.ends,
         )  # fmt: skip
         written = save_output(self._kit.bootstrap, target, home / "output")
-        wanted = self._topics.answer(orders, workload.query, engine.closes)
+        wanted = self._topics.answer(data, workload.query, engine.closes)
         wrong = wanted.differ(home / "output")
-        speed = (whole if engine.slow else steady)(found, orders.rows)
+        speed = (whole if engine.slow else steady)(found, data.rows)
         shutil.rmtree(home, ignore_errors=True)
         return {
-            "rows": orders.rows,
+            "rows": data.rows,
             "rows_per_s": round(speed.rows_per_s),
-            "rows_per_s_with_start": round(orders.rows / found.seconds),
+            "rows_per_s_with_start": round(data.rows / found.seconds),
             "cpu_s_per_million": round(speed.cpu_s_per_million, 2),
             "by": speed.by,
             "seconds": round(found.seconds, 2),
@@ -154,9 +158,9 @@ class _Bench:
                     pass
 
 
-def _epoch_rows(engine: Engine, orders: Orders) -> int | None:
+def _epoch_rows(engine: Engine, data: Data) -> int | None:
     """Not so many that a topic makes too few epochs to tell a speed."""
-    return engine.epoch_rows and min(engine.epoch_rows, 3 * orders.rows // 10)
+    return engine.epoch_rows and min(engine.epoch_rows, 3 * data.rows // 10)
 
 
 def _settings(engines: list[Engine]) -> dict[str, Any]:

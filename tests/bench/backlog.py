@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import live
-from bench.data import PARTITIONS, Windows
+from bench.data import PARTITIONS
 from bench.engines import Case, Engine, engine_named
 from bench.measure import Run, run, save_output
+from bench.orders import Windows
 from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
@@ -74,7 +75,10 @@ def main() -> None:
 def _case(engine: Engine, kit: Kit, source: str, base: Path) -> Case:
     target = kit.topic(f"drained-{engine.name}", partitions=PARTITIONS)
     home = Path(tempfile.mkdtemp(dir=base))
-    return Case("windows", kit.bootstrap, source, target, home, bounded=False, window_s=_WINDOW_S)
+    return Case(
+        "windows", kit.bootstrap, {"orders": source}, target, home, bounded=False,
+        window_s=_WINDOW_S,
+    )  # fmt: skip
 
 
 def _orders(kit: Kit, source: str, rate: int, seconds: float, base: Path) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from bench import nexmark
 from bench.queries import sql_of
 from kafka.broker import cache, locked, resolved_jars
 from tidegate.spark.gateway import DEFAULTS
@@ -30,16 +31,21 @@ _FILES: Final = "spark.sql.streaming.checkpointFileManagerClass"
 _WAIT_S: Final = 86_400
 """How late a row may be in engines that have one clock for all partitions that a worker reads: with
 the delay of the others they drop rows of a partition that is read behind another."""
+_ORDERS: Final = ("windows", "copy")
 _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One run that is asked of an engine. ``bucket``: where its checkpoint is, if not at home."""
+    """One run that is asked of an engine.
+
+    ``sources``: topics by table. ``epoch_rows``: of all of them together. ``bucket``: where its
+    checkpoint is, if not at home.
+    """
 
     query: str
     servers: str
-    source: str
+    sources: Mapping[str, str]
     target: str
     home: Path
     epoch_rows: int | None = None
@@ -68,7 +74,7 @@ class Engine:
     script: str = ""
     packages: tuple[str, ...] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    queries: tuple[str, ...] = ("windows", "copy")
+    queries: tuple[str, ...] = _ORDERS
     epoch_rows: int | None = None
     ends: bool = True
     closes: bool = True
@@ -109,8 +115,11 @@ class Engine:
             if case.bucket:  # the same client of S3, with the same settings, as ours has
                 told["spark"] |= settings_for(open_store(case.bucket))
                 told["checkpoint"] = case.bucket.replace("s3://", "s3a://")
-        places = [case.query, case.servers, case.source, case.target, str(case.home)]
-        return [python, str(_JOBS / self.script), *places, json.dumps(told)]
+        places = {
+            "query": case.query, "servers": case.servers, "sources": dict(case.sources),
+            "target": case.target, "directory": str(case.home),
+        }  # fmt: skip
+        return [python, str(_JOBS / self.script), json.dumps({**places, "settings": told})]
 
     def environment(self) -> dict[str, str]:
         """Variables for the process."""
@@ -133,14 +142,15 @@ def _tidegate(engine: Engine, case: Case) -> list[str]:
     file = case.home / "job.sql"
     file.write_text(
         sql_of(
-            case.query, case.servers, case.source, case.target, padded=case.padded,
+            case.query, case.servers, case.sources, case.target, padded=case.padded,
             bounded=case.bounded, window_s=case.window_s,
         )
     )  # fmt: skip
     command = [sys.executable, "-m", "tidegate.cli", "run", str(file), "--json"]
     command += ["--checkpoint", case.checkpoint, "--master", f"local[{CORES}]"]
     rows = case.epoch_rows or engine.epoch_rows
-    settings = {"tidegate.epoch.rows.max": rows, **engine.settings, **case.settings}
+    of_a_table = rows and max(1, rows // len(case.sources))
+    settings = {"tidegate.epoch.rows.max": of_a_table, **engine.settings, **case.settings}
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     return command
@@ -150,7 +160,7 @@ ENGINES: Final = (
     Engine(
         "tidegate",
         "Tidegate",
-        queries=("windows", "copy", "sort"),
+        queries=(*_ORDERS, "sort", *nexmark.QUERIES),
         settings={"tidegate.epoch.bytes.max": "600mb"},
         epoch_rows=6_000_000,
     ),
@@ -158,6 +168,7 @@ ENGINES: Final = (
         "native",
         "Spark withWatermark",
         "native.py",
+        queries=(*_ORDERS, *nexmark.QUERIES),
         settings={
             "master": f"local[{CORES}]",
             "spark": {
@@ -178,6 +189,7 @@ ENGINES: Final = (
         "flink",
         "Flink SQL",
         "flink.py",
+        queries=(*_ORDERS, *nexmark.QUERIES),
         packages=("apache-flink==2.2.1",),
         settings={
             "guarantee": "at-least-once",

@@ -15,16 +15,17 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from bench.data import PARTITIONS, Orders, Topics
+from bench.data import PARTITIONS, Topics
 from bench.engines import Case, Engine, engine_named
 from bench.measure import progress, run
+from bench.orders import Orders
 from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
@@ -50,10 +51,10 @@ def main() -> None:
     try:
         with Cluster(base / "kafka") as cluster, _bucket(base, given.s3) as bucket:
             kit = Kit(cluster.bootstrap)
-            source = Topics(kit, base / "orders").filled(Orders(given.epochs, partitions=1))
+            sources = Topics(kit, base / "orders").filled(Orders(given.epochs, partitions=1))
             for number in range(given.rounds):
                 for engine in engines if number % 2 == 0 else reversed(engines):
-                    took_ms = _run(engine, kit, source, base, bucket, given.epochs)
+                    took_ms = _run(engine, kit, sources, base, bucket, given.epochs)
                     found[engine.name].append(took_ms)
                     print(f"round {number + 1}, {engine.name}: {took_ms:.0f} ms", flush=True)
     finally:
@@ -78,12 +79,14 @@ def _bucket(base: Path, wanted: bool) -> Iterator[str]:
         yield minio.bucket("floor")
 
 
-def _run(engine: Engine, kit: Kit, source: str, base: Path, bucket: str, epochs: int) -> float:
+def _run(
+    engine: Engine, kit: Kit, sources: Mapping[str, str], base: Path, bucket: str, epochs: int
+) -> float:
     """The median of a run's epochs, in milliseconds."""
     target = kit.topic(f"floor-{engine.name}", partitions=PARTITIONS)
     folder = Path(tempfile.mkdtemp(dir=base))
     place = f"{bucket}/{folder.name}" if bucket else ""
-    case = Case("windows", kit.bootstrap, source, target, folder, epoch_rows=1, bucket=place)
+    case = Case("windows", kit.bootstrap, sources, target, folder, epoch_rows=1, bucket=place)
     done = run(
         engine.command(case), engine.environment(), kit.bootstrap, target, folder / "log",
         writes=False,

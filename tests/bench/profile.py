@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench.data import PARTITIONS, Orders, Topics
+from bench.data import PARTITIONS, Data, Topics
 from bench.engines import Case, engine_named
 from bench.measure import Run, run
 from bench.workloads import workloads
@@ -43,8 +43,8 @@ def main() -> None:
     base = Path(tempfile.mkdtemp(prefix="tidegate-profile-"))
     try:
         with Cluster(base / "kafka") as cluster:
-            orders = workload.cases[case]
-            found = _run(base, Kit(cluster.bootstrap), workload.query, orders, given.settings)
+            data = workload.cases[case]
+            found = _run(base, Kit(cluster.bootstrap), workload.query, data, given.settings)
         metrics = (base / "run" / "checkpoint" / "metrics.prom").read_text()
     finally:
         shutil.rmtree(base, ignore_errors=True)
@@ -61,13 +61,14 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _run(base: Path, kit: Kit, query: str, orders: Orders, given: list[tuple[str, str]]) -> Run:
-    source = Topics(kit, base / "orders").filled(orders)
+def _run(base: Path, kit: Kit, query: str, data: Data, given: list[tuple[str, str]]) -> Run:
+    sources = Topics(kit, base / "data").filled(data)
     target = kit.topic("profile", partitions=PARTITIONS)
     home = base / "run"
     home.mkdir()
-    padded = orders.padding > 0
-    case = Case(query, kit.bootstrap, source, target, home, padded=padded, settings=dict(given))
+    case = Case(
+        query, kit.bootstrap, sources, target, home, padded=data.padded, settings=dict(given)
+    )
     engine = engine_named("tidegate")
     return run(engine.command(case), {}, kit.bootstrap, target, home / "log")
 

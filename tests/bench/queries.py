@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
+
+from bench import nexmark
+from nexmark import reference
 
 _SOURCE: Final = """
 CREATE TABLE orders (
@@ -42,23 +46,36 @@ ORDER BY order_time EMIT ON WINDOW CLOSE""",
 def sql_of(
     query: str,
     servers: str,
-    source: str,
+    sources: Mapping[str, str],
     target: str,
     *,
     padded: bool,
     bounded: bool = True,
     window_s: int = 60,
 ) -> str:
-    """The job's file."""
+    """The job's file. ``sources`` are the topics by table."""
+    if query in nexmark.QUERIES:
+        return _nexmark(query, servers, sources, target, bounded)
     columns, select = _QUERIES[query]
     sink = f"CREATE TABLE written ({columns}) {_SINK}"
     text = f"{_SOURCE}{sink}INSERT INTO written\n{select};\n"
     return text.format(
         servers=servers,
-        source=source,
+        source=sources["orders"],
         target=target,
         bounded=_BOUNDED if bounded else "",
         window_s=window_s,
         note=", note STRING" if padded else "",
         note_name=", note" if padded else "",
     )
+
+
+def _nexmark(
+    query: str, servers: str, sources: Mapping[str, str], target: str, bounded: bool
+) -> str:
+    """The packaged job, between topics."""
+    kafka = f"connector = 'kafka', properties.bootstrap.server = '{servers}', topic = "
+    read = ", format = 'json', scan.startup.mode = 'earliest'"
+    read += ", scan.bounded.mode = 'latest-offset'" if bounded else ""
+    options = {table: f"{kafka}'{source}'{read}" for table, source in sources.items()}
+    return reference.job_over(query, options, f"{kafka}'{target}'")

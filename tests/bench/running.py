@@ -71,8 +71,8 @@ def running(
     target = kit.topic(f"closed-{engine.name}", partitions=PARTITIONS, settings=kept)
     home = Path(tempfile.mkdtemp(dir=base))
     case = Case(
-        "windows", kit.bootstrap, source, target, home, bounded=False, window_s=window_s,
-        settings=settings, epoch_rows=10_000_000,
+        "windows", kit.bootstrap, {"orders": source}, target, home, bounded=False,
+        window_s=window_s, settings=settings, epoch_rows=10_000_000,
     )  # fmt: skip
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", **engine.environment()}
     with (

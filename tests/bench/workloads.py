@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from bench.data import Orders
+from bench.data import Data
+from bench.nexmark import QUERIES, Nexmark
+from bench.orders import Orders
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,13 @@ class Workload:
     name: str
     about: str
     query: str
-    cases: dict[str, Orders]
+    cases: dict[str, Data]
     engines: tuple[str, ...] = ()
-    slow: Orders | None = None
+    slow: Data | None = None
 
 
 def workloads(rows: int) -> tuple[Workload, ...]:
-    """All of them, on topics of about ``rows`` orders."""
+    """All of them, on topics of about ``rows`` rows."""
     plain = Orders(rows)
     pair = ("tidegate", "native")
     return (
@@ -55,8 +57,14 @@ def workloads(rows: int) -> tuple[Workload, ...]:
             "wide", "minutes by customer, of rows of a kilobyte", "windows",
             {"": Orders(rows // 5, padding=900)}, engines=("tidegate", "native", "flink"),
         ),
+        *(
+            Workload(query, f"Nexmark, {about}", query, {"": Nexmark.of(query, rows // 2)})
+            for query, (about, _) in QUERIES.items()
+        ),
     )  # fmt: skip
 
 
 KEYS: Final = (1_000, 10_000, 100_000, 1_000_000)
+FAMILIES: Final = {"nexmark": tuple(QUERIES)}
+"""Workloads that can be named together."""
 LATE: Final = (0.0, 0.01, 0.1)

@@ -86,6 +86,7 @@ _WINDOW = "time_bucket(INTERVAL '10 seconds', date_time)"
 
 _NUMBER_OF_EVENTS = re.compile(r"nexmark\.event\.num = \d+")
 _SOURCE = re.compile(r"(?s)(CREATE SOURCE (\w+) \(.*?\n\)) WITH \(.*?\n\);\n")
+_SINK = re.compile(r"(?s)WITH \(\s*connector = 'filesystem'.*?\) FORMAT PLAIN ENCODE JSON")
 
 
 def job(name: str, events: int) -> str:
@@ -107,6 +108,13 @@ def one_job(events: int, options: Mapping[str, str] | None = None) -> str:
     return "\n".join([*sources.values(), *sinks])
 
 
+def job_over(name: str, options: Mapping[str, str], sink: str) -> str:
+    """The SQL of a job whose sources have the ``options`` of their names, and its sink ``sink``."""
+    text = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+    text = _SOURCE.sub(lambda found: f"{found[1]} WITH ({options[found[2]]});\n", text)
+    return _SINK.sub(f"WITH ({sink}) FORMAT PLAIN ENCODE JSON", text)
+
+
 def accepted(splits: Sequence[pa.Table]) -> pa.Table:
     """The rows of ``splits``, each in its order, that were not late when they came (S2)."""
     kept = []
@@ -118,13 +126,18 @@ def accepted(splits: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(kept)
 
 
+def question(name: str) -> str:
+    """The SQL, in DuckDB's, whose answer over all accepted rows is what the job must give."""
+    return QUERIES[name].format(window=_WINDOW)
+
+
 def answer(name: str, tables: Mapping[str, pa.Table]) -> Output:
     """What the job's sink must hold, if ``tables`` are the accepted rows."""
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for table, rows in tables.items():
             connection.register(table, rows)
-        found = connection.sql(QUERIES[name].format(window=_WINDOW)).to_arrow_table()
+        found = connection.sql(question(name)).to_arrow_table()
     columns = tuple(Column(field.name, _type(field.type)) for field in found.schema)
     return Output(columns, found.to_pylist())
 

@@ -7,8 +7,9 @@ from typing import Any
 
 
 def main(
-    query: str, servers: str, source: str, target: str, directory: str, *, settings: dict[str, Any]
-) -> None:
+    query: str, servers: str, sources: dict[str, str], target: str, directory: str,
+    settings: dict[str, Any],
+) -> None:  # fmt: skip
     import bytewax.operators as op
     import bytewax.operators.windowing as win
     from bytewax.connectors.kafka import KafkaSink, KafkaSinkMessage, KafkaSource
@@ -17,7 +18,7 @@ def main(
 
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     flow = Dataflow("orders")
-    messages = op.input("in", flow, KafkaSource([servers], [source], tail=False, batch_size=5_000))
+    messages = op.input("in", flow, KafkaSource([servers], [sources["orders"]], tail=False, batch_size=5_000))
 
     if query == "windows":
 
@@ -61,4 +62,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:6], settings=json.loads(sys.argv[6]))
+    main(**json.loads(sys.argv[1]))

@@ -4,13 +4,43 @@ import datetime as dt
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
-SCHEMA = "id BIGINT, order_time TIMESTAMP, price DECIMAL(10,2), customer_id BIGINT"
+ORDER = "id BIGINT, order_time TIMESTAMP, price DECIMAL(10,2), customer_id BIGINT"
+TABLES = {
+    "orders": (ORDER, "order_time", "5 seconds"),
+    "person": (
+        "id BIGINT, name STRING, email_address STRING, city STRING, state STRING,"
+        " date_time TIMESTAMP",
+        "date_time",
+        "4 seconds",
+    ),
+    "auction": (
+        "id BIGINT, item_name STRING, initial_bid BIGINT, reserve BIGINT, date_time TIMESTAMP,"
+        " expires TIMESTAMP, seller BIGINT, category BIGINT",
+        "date_time",
+        "4 seconds",
+    ),
+    "bid": (
+        "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING,"
+        " date_time TIMESTAMP",
+        "date_time",
+        "4 seconds",
+    ),
+}
+"""Columns, time, delay of the watermark."""
+SHARES = {"person": 1, "auction": 3}
+"""Of the rows of an epoch, where there are two tables: as they come in time."""
 
 
 def main(
-    query: str, servers: str, source: str, target: str, directory: str, *, settings: dict[str, Any]
+    query: str,
+    servers: str,
+    sources: dict[str, str],
+    target: str,
+    directory: str,
+    settings: dict[str, Any],
 ) -> None:
     from pyspark.sql import SparkSession
     from pyspark.sql import functions as f
@@ -20,29 +50,26 @@ def main(
     for key, value in settings["spark"].items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
-    messages = (
-        spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", servers)
-        .option("subscribe", source)
-        .option("startingOffsets", "earliest")
-        .option("maxOffsetsPerTrigger", settings["epoch_rows"])
-        .load()
-    )
-    schema = SCHEMA + (", note STRING" if settings["padded"] else "")
-    value = f.from_json(f.col("value").cast("string"), schema).alias("order")
-    result = messages.select(value).select("order.*")
-    if query == "windows":
-        result = (
-            result.withWatermark("order_time", "5 seconds")
-            .groupBy(f.window("order_time", f"{settings['window_s']} seconds"), "customer_id")
-            .agg(f.count("*").alias("order_count"), f.sum("price").alias("sum_price"))
-            .select(
-                f.col("window.start").alias("window_start"),
-                "customer_id",
-                "order_count",
-                "sum_price",
-            )
+
+    def table(name: str) -> Any:
+        """The rows of a topic, with their watermark."""
+        of_all = sum(SHARES[each] for each in sources) if len(sources) > 1 else 1
+        share = SHARES[name] / of_all if len(sources) > 1 else 1
+        messages = (
+            spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", servers)
+            .option("subscribe", sources[name])
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", max(1, round(settings["epoch_rows"] * share)))
+            .load()
         )
+        columns, time, delay = TABLES[name]
+        columns += ", note STRING" if settings["padded"] else ""
+        value = f.from_json(f.col("value").cast("string"), columns).alias("row")
+        rows = messages.select(value).select("row.*")
+        return rows if query == "copy" else rows.withWatermark(time, delay)
+
+    result = QUERIES[query](table, settings)
     columns = [f.col(name) for name in result.columns]
     out = (
         result.select(f.to_json(f.struct(*columns)).alias("value"))
@@ -53,10 +80,10 @@ def main(
         .outputMode("append")
     )
     if settings["bounded"]:
-        query_ = out.trigger(availableNow=True).start()
+        running = out.trigger(availableNow=True).start()
     else:
-        query_ = out.trigger(processingTime="0 seconds").start()
-    query_.awaitTermination()
+        running = out.trigger(processingTime="0 seconds").start()
+    running.awaitTermination()
     epochs = [
         {
             "rows": progress.numInputRows,
@@ -65,11 +92,123 @@ def main(
             ).timestamp()
             + progress.durationMs["triggerExecution"] / 1000,
         }
-        for progress in query_.recentProgress
+        for progress in running.recentProgress
     ]
     print(json.dumps({"epochs": epochs}), flush=True)
     spark.stop()
 
 
+def windows(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    from pyspark.sql import functions as f
+
+    return (
+        table("orders")
+        .groupBy(f.window("order_time", f"{settings['window_s']} seconds"), "customer_id")
+        .agg(f.count("*").alias("order_count"), f.sum("price").alias("sum_price"))
+        .select(
+            f.col("window.start").alias("window_start"),
+            "customer_id",
+            "order_count",
+            "sum_price",
+        )
+    )
+
+
+def copy(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    return table("orders")
+
+
+def q5(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    """A join of the counts with their maximum would read and count everything twice: Spark has a
+    source for each branch. So a window's counts are collected, and those with the most taken out."""
+    from pyspark.sql import functions as f
+
+    return (
+        table("bid")
+        .groupBy(f.window("date_time", "10 seconds", "2 seconds"), "auction")
+        .agg(f.count("*").alias("num"))
+        .groupBy("window")
+        .agg(f.max("num").alias("num"), f.collect_list(f.struct("auction", "num")).alias("counted"))
+        .select(
+            f.col("window.start").alias("window_start"),
+            f.col("window.end").alias("window_end"),
+            f.explode(f.expr("filter(counted, each -> each.num = num)")).alias("most"),
+        )
+        .select("window_start", "window_end", "most.auction", "most.num")
+    )
+
+
+def q7(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    from pyspark.sql import functions as f
+
+    if os.environ.get("Q7") == "join":
+        bid = table("bid").withColumn("window", f.window("date_time", "10 seconds"))
+        high = (
+            table("bid").groupBy(f.window("date_time", "10 seconds"))
+            .agg(f.max("price").alias("price"))
+        )
+        return bid.join(high, ["window", "price"]).select(
+            "auction", "price", "bidder", "date_time", f.col("window.end").alias("window_end")
+        )
+    bid = f.struct("auction", "bidder", "date_time")
+    if os.environ.get("Q7") == "two":
+        return (
+            table("bid")
+            .groupBy(f.window("date_time", "10 seconds"), "price")
+            .agg(f.collect_list(bid).alias("bids"))
+            .groupBy("window")
+            .agg(f.max("price").alias("price"), f.max_by("bids", "price").alias("bids"))
+            .select("price", f.col("window.end").alias("window_end"), f.explode("bids").alias("bid"))
+            .select("bid.auction", "price", "bid.bidder", "bid.date_time", "window_end")
+        )
+    bid = f.struct("auction", "price", "bidder", "date_time")
+    return (
+        table("bid")
+        .groupBy(f.window("date_time", "10 seconds"))
+        .agg(f.max("price").alias("high"), f.collect_list(bid).alias("bids"))
+        .select(
+            f.col("window.end").alias("window_end"),
+            f.explode(f.expr("filter(bids, each -> each.price = high)")).alias("bid"),
+        )
+        .select("bid.*", "window_end")
+    )
+
+
+def q8(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    """A pair is final once both are there, so nothing waits for the window's end."""
+    from pyspark.sql import functions as f
+
+    window = f.window("date_time", "10 seconds").alias("window")
+    persons = table("person").select("id", "name", window).dropDuplicates(["id", "name", "window"])
+    sellers = (
+        table("auction")
+        .select(f.col("seller").alias("id"), window)
+        .dropDuplicates(["id", "window"])
+    )
+    joined = persons.join(sellers, ["id", "window"])
+    return joined.select("id", "name", f.col("window.start").alias("window_start"))
+
+
+def q11(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
+    """Spark merges sessions that touch, where Tidegate begins the next one: times being whole
+    milliseconds, the same sessions have a gap that is one shorter here, and an end one earlier."""
+    from pyspark.sql import functions as f
+
+    return (
+        table("bid")
+        .groupBy(f.session_window("date_time", "9999 milliseconds").alias("session"), "bidder")
+        .agg(f.count("*").alias("bids"))
+        .select(
+            "bidder",
+            "bids",
+            f.col("session.start").alias("window_start"),
+            (f.col("session.end") + f.expr("INTERVAL '0.001' SECOND")).alias("window_end"),
+        )
+    )
+
+
+QUERIES = {"windows": windows, "copy": copy, "q5": q5, "q7": q7, "q8": q8, "q11": q11}
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:6], settings=json.loads(sys.argv[6]))
+    main(**json.loads(sys.argv[1]))

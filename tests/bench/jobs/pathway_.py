@@ -7,8 +7,9 @@ from typing import Any
 
 
 def main(
-    query: str, servers: str, source: str, target: str, directory: str, *, settings: dict[str, Any]
-) -> None:
+    query: str, servers: str, sources: dict[str, str], target: str, directory: str,
+    settings: dict[str, Any],
+) -> None:  # fmt: skip
     import pathway as pw
 
     class Order(pw.Schema):
@@ -23,7 +24,7 @@ def main(
         "auto.offset.reset": "earliest",
     }
     orders = pw.io.kafka.read(
-        rdkafka, topic=source, format="json", schema=Order, mode="static",
+        rdkafka, topic=sources["orders"], format="json", schema=Order, mode="static",
         autocommit_duration_ms=settings["commit_ms"],
     )  # fmt: skip
     if query == "windows":
@@ -50,4 +51,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:6], settings=json.loads(sys.argv[6]))
+    main(**json.loads(sys.argv[1]))

@@ -7,8 +7,9 @@ from typing import Any
 
 
 def main(
-    query: str, servers: str, source: str, target: str, directory: str, *, settings: dict[str, Any]
-) -> None:
+    query: str, servers: str, sources: dict[str, str], target: str, directory: str,
+    settings: dict[str, Any],
+) -> None:  # fmt: skip
     from quixstreams import Application
     from quixstreams.dataframe.windows import Count, Sum
 
@@ -25,7 +26,7 @@ def main(
         parsed = datetime.fromisoformat(value["order_time"]).replace(tzinfo=UTC)
         return int(parsed.timestamp() * 1000)
 
-    orders = app.topic(source, value_deserializer="json", timestamp_extractor=event_time)
+    orders = app.topic(sources["orders"], value_deserializer="json", timestamp_extractor=event_time)
     result = app.topic(target, value_serializer="json")
     rows = app.dataframe(orders)
     if query == "windows":
@@ -51,4 +52,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:6], settings=json.loads(sys.argv[6]))
+    main(**json.loads(sys.argv[1]))

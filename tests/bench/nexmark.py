@@ -1,0 +1,207 @@
+"""Nexmark: persons, auctions and bids of the seeded generator, and what the queries must give.
+
+The queries are those of jobs/nexmark, over topics: one for each kind of event, of which a query reads
+what it asks about. The peers' forms of them are in ``bench.jobs``. No row is late in any engine:
+within each partition events lie `_DISORDER_S` behind their turn at most, and watermarks trail by
+more than that. So that it makes no difference who judges rows and who judges windows, and outputs
+must be equal. Times are whole milliseconds, since that is all that Flink's watermarks and Spark's
+JSON know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow.parquet as pq
+
+from bench.data import PARTITIONS, Answer
+from nexmark import reference
+from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
+from tidegate.connectors.json_encode import encode_lines
+from tidegate.connectors.nexmark import PER_ROUND
+from tidegate.connectors.nexmark import Nexmark as Generator
+from tidegate.executor.engine import Engine
+from tidegate.types import Column, Schema
+
+QUERIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "q5": ("the auctions with the most bids of ten seconds, every two", ("bid",)),
+    "q7": ("the highest bids of each ten seconds", ("bid",)),
+    "q8": ("who registered and sold in the same ten seconds", ("person", "auction")),
+    "q11": ("sessions of bidders", ("bid",)),
+}
+"""What each asks, and of which kinds of events."""
+_DISORDER_S: Final = 2
+_SLACK_S: Final = _DISORDER_S + reference.DELAY_US // 1_000_000
+"""How far the watermark is at most behind the highest time of a kind."""
+_COLUMNS: Final[Mapping[str, Schema]] = {
+    "person": (
+        Column("id", "BIGINT"), Column("name", "VARCHAR"), Column("email_address", "VARCHAR"),
+        Column("city", "VARCHAR"), Column("state", "VARCHAR"), Column("date_time", "TIMESTAMP"),
+    ),
+    "auction": (
+        Column("id", "BIGINT"), Column("item_name", "VARCHAR"), Column("initial_bid", "BIGINT"),
+        Column("reserve", "BIGINT"), Column("date_time", "TIMESTAMP"),
+        Column("expires", "TIMESTAMP"), Column("seller", "BIGINT"), Column("category", "BIGINT"),
+    ),
+    "bid": (
+        Column("auction", "BIGINT"), Column("bidder", "BIGINT"), Column("price", "BIGINT"),
+        Column("channel", "VARCHAR"), Column("url", "VARCHAR"), Column("date_time", "TIMESTAMP"),
+    ),
+}  # fmt: skip
+"""As the jobs declare them."""
+_MILLISECONDS: Final = (
+    "SELECT * REPLACE (date_trunc('millisecond', date_time) AS date_time) FROM made"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Nexmark:
+    """Implements `data.Data`: the events of some ``kinds``, of so many rounds of the generator.
+
+    A round is 50 events, of which one is a person, three are auctions, 46 bids; a millisecond apart.
+    """
+
+    kinds: tuple[str, ...]
+    rounds: int
+    partitions: int = PARTITIONS
+
+    @staticmethod
+    def of(query: str, rows: int) -> Nexmark:
+        """As many rounds as have about so many events of the kinds that a query reads."""
+        kinds = QUERIES[query][1]
+        return Nexmark(kinds, max(1, rows // sum(PER_ROUND[kind] for kind in kinds)))
+
+    @property
+    def name(self) -> str:
+        return "-".join(("nexmark", *self.kinds, str(self.rounds), str(self.partitions)))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return self.kinds
+
+    @property
+    def rows(self) -> int:
+        return sum(self._rows(kind) for kind in self.kinds)
+
+    @property
+    def padded(self) -> bool:
+        return False
+
+    def write(self, directory: Path) -> None:
+        engine = Engine()
+        for kind in self.kinds:
+            generator = Generator(
+                _COLUMNS[kind], kind, seed=1, disorder_us=_DISORDER_S * 1_000_000,
+                splits=self.partitions,
+            )  # fmt: skip
+            (directory / kind).mkdir(parents=True)
+            for partition in range(self.partitions):
+                end = rows_of_split(self._rows(kind), self.partitions, partition)
+                writer = None
+                for begin in range(0, end, CHUNK_ROWS):
+                    made = generator.make(partition, begin, min(begin + CHUNK_ROWS, end), engine)
+                    made = engine.query(_MILLISECONDS, {"made": made})
+                    writer = writer or pq.ParquetWriter(
+                        self._file(directory, kind, partition), made.schema, compression="zstd"
+                    )
+                    writer.write_table(made)
+                if writer:
+                    writer.close()
+
+    def lines(self, directory: Path, table: str, partition: int) -> Iterator[bytes]:
+        path = self._file(directory, table, partition)
+        if not path.exists():
+            return
+        engine = Engine()
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                lines = encode_lines(file.read_row_group(group), _COLUMNS[table], engine)
+                yield from (line.encode() for line in lines.to_pylist())
+
+    def answer(self, directory: Path, query: str, closes: bool) -> Answer:
+        return Windows(directory, self.kinds, query, closes)
+
+    def _rows(self, kind: str) -> int:
+        return self.rounds * PER_ROUND[kind]
+
+    @staticmethod
+    def _file(directory: Path, kind: str, partition: int) -> Path:
+        return directory / kind / f"{partition}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Implements `data.Answer`: rows right, each once, none missing of a window that closes.
+
+    ``closes``: all windows close. Else those that end before the watermark of a stream that has not
+    ended; rows of others may be there, if nothing can change them.
+    """
+
+    directory: Path
+    kinds: tuple[str, ...]
+    query: str
+    closes: bool
+
+    def differ(self, found: Path) -> str:
+        wanted = self._wanted()
+        with duckdb.connect(config={"threads": 2}) as engine:
+            engine.execute(f"CREATE VIEW wanted AS FROM '{wanted}'")
+            columns = engine.execute("SELECT column_name, column_type FROM (DESCRIBE wanted)")
+            types: dict[str, str] = dict(columns.fetchall())
+            # Engines write times in several forms: as texts all of them can be read.
+            told = ", ".join(f"{name}: '{_told(type_)}'" for name, type_ in types.items())
+            cast = ", ".join(f"CAST({name} AS {type_}) AS {name}" for name, type_ in types.items())
+            engine.execute(
+                f"CREATE TABLE found AS SELECT {cast} FROM read_json('{found / '*.json'}',"
+                f" format = 'newline_delimited', columns = {{{told}}})"
+            )
+            end = "window_end" if "window_end" in types else "window_start + INTERVAL 10 SECOND"
+            engine.execute(f"CREATE VIEW due AS FROM wanted WHERE {end} <= {self._until()}")
+            found_out = engine.execute(_VERDICT).fetchone()
+        wrong, missing, rows = found_out or (0, 0, 0)
+        parts = [
+            f"{count} rows {what}"
+            for count, what in ((wrong, "wrong or twice"), (missing, "missing"))
+            if count
+        ]
+        return ", ".join(parts) if rows else "no row"
+
+    def _wanted(self) -> Path:
+        """A file with what the query gives over all rows; found once."""
+        file = self.directory / f"{self.query}.parquet"
+        if not file.exists():
+            with duckdb.connect(config={"threads": 2}) as engine:
+                for kind in self.kinds:
+                    engine.execute(f"CREATE VIEW {kind} AS FROM {self._rows(kind)}")
+                select = reference.question(self.query)
+                engine.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
+        return file
+
+    def _until(self) -> str:
+        """SQL: up to where windows have closed."""
+        if self.closes:
+            return "TIMESTAMP 'infinity'"
+        highest = ", ".join(
+            f"(SELECT max(date_time) FROM {self._rows(kind)})" for kind in self.kinds
+        )
+        return f"least({highest}) - INTERVAL {_SLACK_S} SECOND"
+
+    def _rows(self, kind: str) -> str:
+        """SQL: all rows of a kind."""
+        return f"'{self.directory / kind}/*.parquet'"
+
+
+def _told(type_: str) -> str:
+    return "VARCHAR" if type_ == "TIMESTAMP" else type_
+
+
+_VERDICT: Final = """
+SELECT
+  (SELECT count(*) FROM (FROM found EXCEPT ALL FROM wanted)),
+  (SELECT count(*) FROM (FROM due EXCEPT ALL FROM found)),
+  (SELECT count(*) FROM found)
+"""
