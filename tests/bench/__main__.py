@@ -26,7 +26,7 @@ from bench.data import PARTITIONS, Data, Topics
 from bench.engines import ENGINES, Case, Engine
 from bench.measure import progress, run, save_output, steady, whole
 from bench.report import machine, table
-from bench.workloads import FAMILIES, Workload, workloads
+from bench.workloads import NAMES, Workload, names_of, workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from tidegate.spark.gateway import DEFAULTS, REQUIRED
@@ -68,11 +68,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("out/bench"))
     given = parser.parse_args()
     names, rounds, rows = _QUICK
-    known = [workload.name for workload in workloads(1)]
-    named = [each for name in given.workloads for each in FAMILIES.get(name, (name,))]
-    if unknown := sorted(set(named) - set(known)):
-        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join((*known, *FAMILIES))}")
-    given.workloads = named or (known if given.full else names)
+    try:
+        given.workloads = names_of(given.workloads or (NAMES if given.full else names))
+    except ValueError as unknown:
+        parser.error(str(unknown))
     given.rounds = given.rounds or (_FULL_ROUNDS if given.full else rounds)
     given.rows = given.rows or (_FULL_ROWS if given.full else rows)
     return given

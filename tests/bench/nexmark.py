@@ -1,11 +1,11 @@
 """Nexmark: persons, auctions and bids of the seeded generator, and what the queries must give.
 
-The queries are those of jobs/nexmark, over topics: one for each kind of event, of which a query reads
-what it asks about. The peers' forms of them are in ``bench.jobs``. No row is late in any engine:
-within each partition events lie `_DISORDER_S` behind their turn at most, and watermarks trail by
-more than that. So that it makes no difference who judges rows and who judges windows, and outputs
-must be equal. Times are whole milliseconds, since that is all that Flink's watermarks and Spark's
-JSON know.
+The queries are those of jobs/nexmark, over topics: one for each kind of event, of which a query
+reads what it asks about. The peers' forms of them are in ``bench.jobs``. No row is late in any
+engine: within each partition events lie `_DISORDER_S` behind their turn at most, and watermarks
+trail by more than that. So it makes no difference that some engines judge rows and others windows,
+and outputs must be equal. Times are whole milliseconds: Flink's watermarks and Spark's JSON know no
+more.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _MILLISECONDS: Final = (
 class Nexmark:
     """Implements `data.Data`: the events of some ``kinds``, of so many rounds of the generator.
 
-    A round is 50 events, of which one is a person, three are auctions, 46 bids; a millisecond apart.
+    A round is 50 events, a millisecond apart: a person, three auctions, 46 bids.
     """
 
     kinds: tuple[str, ...]

@@ -1,7 +1,7 @@
 """``python -m bench.plot [RESULTS] [PICTURES]``: the pictures of docs/performance.md.
 
-Needs ``pip install -e '.[plots]'``. Draws what is there of ``results.json`` (orders, keys),
-``latency.json`` and ``soak.json`` in RESULTS (out/bench) into PICTURES (docs), as SVG.
+Needs ``pip install -e '.[plots]'``. Draws what is there of ``results.json`` (orders, keys,
+Nexmark), ``latency.json`` and ``soak.json`` in RESULTS (out/bench) into PICTURES (docs), as SVG.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any, Final
 
 from bench.engines import ENGINES
+from bench.nexmark import QUERIES
 
 _LABELS: Final = {engine.name: engine.label for engine in ENGINES}
 _COLOURS: Final = {"tidegate": "#0b7285", "native": "#e8590c", "flink": "#ae3ec9"}
@@ -87,6 +88,33 @@ def keys(figure: Any, found: Mapping[str, Any]) -> bool:
     return True
 
 
+def nexmark(figure: Any, found: Mapping[str, Any]) -> bool:
+    """Rows a second, with the start, of each query and engine that answered right."""
+    queries = [name for name in QUERIES if name in found]
+    engines = {engine: None for query in queries for engine in found[query]["runs"]}
+    if not queries:
+        return False
+    axes = figure.subplots()
+    width = 0.8 / len(engines)
+    for number, engine in enumerate(engines):
+        bars: list[tuple[float, float, float, float]] = []
+        for place, query in enumerate(queries):
+            runs = found[query]["runs"].get(engine, [])
+            if runs and not any(run["wrong"] for run in runs):
+                speeds = [run["rows_per_s_with_start"] / 1e3 for run in runs]
+                middle = median(speeds)
+                where = place + (number - (len(engines) - 1) / 2) * width
+                bars.append((where, middle, middle - min(speeds), max(speeds) - middle))
+        if bars:
+            places, middles, below, above = zip(*bars, strict=True)
+            axes.bar(places, middles, width, yerr=[below, above], capsize=3,
+                     label=_LABELS[engine], color=_COLOURS.get(engine, _GREY))  # fmt: skip
+    axes.set_xticks(range(len(queries)), queries)
+    axes.set_ylabel("thousand rows a second, with the start")
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return True
+
+
 def latency(figure: Any, found: Mapping[str, Any]) -> bool:
     """The median and the 99th percentile over the rate, of each engine."""
     lines: dict[str, list[tuple[float, float, float]]] = {}
@@ -124,6 +152,7 @@ def soak(figure: Any, found: Mapping[str, Any]) -> bool:
 _PICTURES: Final[Sequence[tuple[str, str, Callable[[Any, Mapping[str, Any]], bool]]]] = (
     ("results.json", "speed", orders),
     ("results.json", "keys", keys),
+    ("results.json", "nexmark", nexmark),
     ("latency.json", "latency", latency),
     ("soak.json", "soak", soak),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -65,6 +66,16 @@ def workloads(rows: int) -> tuple[Workload, ...]:
 
 
 KEYS: Final = (1_000, 10_000, 100_000, 1_000_000)
-FAMILIES: Final = {"nexmark": tuple(QUERIES)}
-"""Workloads that can be named together."""
 LATE: Final = (0.0, 0.01, 0.1)
+NAMES: Final = tuple(workload.name for workload in workloads(1))
+FAMILIES: Final = {"nexmark": tuple(QUERIES)}
+"""Workloads that have a name together."""
+
+
+def names_of(given: Iterable[str]) -> list[str]:
+    """The names of workloads, where some are of families; ValueError when there is no such one."""
+    found = [name for each in given for name in FAMILIES.get(each, (each,))]
+    if unknown := sorted(set(found) - set(NAMES)):
+        there_are = ", ".join((*NAMES, *FAMILIES))
+        raise ValueError(f"no workload {', '.join(unknown)}; there are {there_are}")
+    return found

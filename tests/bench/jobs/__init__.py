@@ -1,7 +1,9 @@
 """The peers' jobs: each a script that runs in an environment of its own, without anything of ours.
 
-    python JOB.py QUERY SERVERS SOURCE TARGET DIRECTORY SETTINGS
+    python JOB.py CASE
 
-QUERY is ``windows`` or ``copy``; SETTINGS a JSON object, all of it in the results. Each writes JSON
-with the columns that tests/bench/queries.py names into TARGET.
+CASE is a JSON object: ``query``, ``windows``, ``copy`` or one of Nexmark's; ``servers``;
+``sources``, topics by table; ``target``, a topic; ``directory``; ``settings``, an object, all of it
+in the results. Each writes JSON into the target, with the columns that the query has in
+tests/bench/queries.py, or in jobs/nexmark.
 """

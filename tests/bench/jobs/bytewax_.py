@@ -7,9 +7,13 @@ from typing import Any
 
 
 def main(
-    query: str, servers: str, sources: dict[str, str], target: str, directory: str,
+    query: str,
+    servers: str,
+    sources: dict[str, str],
+    target: str,
+    directory: str,
     settings: dict[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     import bytewax.operators as op
     import bytewax.operators.windowing as win
     from bytewax.connectors.kafka import KafkaSink, KafkaSinkMessage, KafkaSource
@@ -18,7 +22,8 @@ def main(
 
     epoch = datetime(1970, 1, 1, tzinfo=UTC)
     flow = Dataflow("orders")
-    messages = op.input("in", flow, KafkaSource([servers], [sources["orders"]], tail=False, batch_size=5_000))
+    source = KafkaSource([servers], [sources["orders"]], tail=False, batch_size=5_000)
+    messages = op.input("in", flow, source)
 
     if query == "windows":
 

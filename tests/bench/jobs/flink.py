@@ -24,21 +24,19 @@ CREATE TABLE written ({columns}) WITH (
   'sink.transactional-id-prefix' = 'flink-{target}'
 )"""
 ORDER = "id BIGINT, order_time TIMESTAMP(3), price DECIMAL(10, 2), customer_id BIGINT{note}"
+PERSON = """id BIGINT, name STRING, email_address STRING, city STRING, state STRING,
+  date_time TIMESTAMP(3)"""
+AUCTION = """id BIGINT, item_name STRING, initial_bid BIGINT, reserve BIGINT,
+  date_time TIMESTAMP(3), expires TIMESTAMP(3), seller BIGINT, category BIGINT"""
+BID = """auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING,
+  date_time TIMESTAMP(3)"""
 TABLES = {
-    "orders": ORDER,
-    "person": (
-        "id BIGINT, name STRING, email_address STRING, city STRING, state STRING,"
-        " date_time TIMESTAMP(3)"
-    ),
-    "auction": (
-        "id BIGINT, item_name STRING, initial_bid BIGINT, reserve BIGINT, date_time TIMESTAMP(3),"
-        " expires TIMESTAMP(3), seller BIGINT, category BIGINT"
-    ),
-    "bid": (
-        "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRING,"
-        " date_time TIMESTAMP(3)"
-    ),
+    "orders": (ORDER, "order_time", 5),
+    "person": (PERSON, "date_time", 4),
+    "auction": (AUCTION, "date_time", 4),
+    "bid": (BID, "date_time", 4),
 }
+"""Columns, time, the watermark's delay in seconds."""
 WINDOW = "window_start TIMESTAMP(3), window_end TIMESTAMP(3)"
 COUNTED = """
 SELECT auction, count(*) AS num, window_start, window_end
@@ -47,8 +45,8 @@ GROUP BY window_start, window_end, auction"""
 TUMBLED = "TABLE(TUMBLE(TABLE {table}, DESCRIPTOR(date_time), INTERVAL '10' SECOND))"
 QUERIES = {
     "windows": (
-        "window_start TIMESTAMP(3), customer_id BIGINT, order_count BIGINT,"
-        " sum_price DECIMAL(38, 2)",
+        """window_start TIMESTAMP(3), customer_id BIGINT, order_count BIGINT,
+  sum_price DECIMAL(38, 2)""",
         """SELECT window_start, customer_id, count(*), sum(price)
 FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '{window_s}' SECOND))
 GROUP BY window_start, window_end, customer_id""",
@@ -65,8 +63,8 @@ FROM ({COUNTED}) AS c JOIN (
 ON c.window_start = m.window_start AND c.window_end = m.window_end AND c.num >= m.num""",
     ),
     "q7": (
-        "auction BIGINT, price BIGINT, bidder BIGINT, date_time TIMESTAMP(3),"
-        " window_end TIMESTAMP(3)",
+        """auction BIGINT, price BIGINT, bidder BIGINT, date_time TIMESTAMP(3),
+  window_end TIMESTAMP(3)""",
         f"""SELECT b.auction, b.price, b.bidder, b.date_time, b.window_end
 FROM (SELECT * FROM {TUMBLED.format(table="bid")}) AS b JOIN (
   SELECT max(price) AS price, window_start, window_end
@@ -122,10 +120,10 @@ def main(
     bounded = " 'scan.bounded.mode' = 'latest-offset'," if settings["bounded"] else ""
     note = ", note STRING" if settings["padded"] else ""
     for table, topic in sources.items():
-        time, delay_s = ("order_time", 5) if table == "orders" else ("date_time", 4)
+        columns, time, delay_s = TABLES[table]
         env.execute_sql(
             SOURCE.format(
-                table=table, columns=TABLES[table].format(note=note), time=time, delay_s=delay_s,
+                table=table, columns=columns.format(note=note), time=time, delay_s=delay_s,
                 topic=topic, servers=servers, bounded=bounded,
             )
         )  # fmt: skip

@@ -7,9 +7,13 @@ from typing import Any
 
 
 def main(
-    query: str, servers: str, sources: dict[str, str], target: str, directory: str,
+    query: str,
+    servers: str,
+    sources: dict[str, str],
+    target: str,
+    directory: str,
     settings: dict[str, Any],
-) -> None:  # fmt: skip
+) -> None:
     import pathway as pw
 
     class Order(pw.Schema):
