@@ -136,7 +136,11 @@ def q5(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
 
 
 def q7(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
-    """As `q5`: a window's bids are collected, and the highest taken out once it closes."""
+    """As `q5`: a window's bids are collected, and the highest taken out once it closes.
+
+    A join of bids and windows works once the bids' time is no event time any more (Spark takes one
+    column of event time from each side), reads all bids twice, keeps each as state, and was slower.
+    """
     from pyspark.sql import functions as f
 
     bid = f.struct("auction", "price", "bidder", "date_time")
@@ -170,7 +174,8 @@ def q8(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
 
 def q11(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
     """Spark merges sessions that touch, where Tidegate begins the next one: times being whole
-    milliseconds, the same sessions have a gap that is one shorter here, and an end one earlier."""
+    milliseconds, the same sessions have a gap that is one shorter here, and an end one earlier,
+    which is put right."""
     from pyspark.sql import functions as f
 
     return (
