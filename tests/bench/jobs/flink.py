@@ -1,7 +1,7 @@
 """Flink SQL, through PyFlink: a mini cluster in one JVM. Its rows never meet Python.
 
 Nexmark's queries are of windowing table functions, window joins and an interval join, whose state
-ends with their windows. (A window join of bids for q7 was slower.) Flink merges sessions that
+ends with their windows. (A window join of bids for q7 seemed slower.) Flink merges sessions that
 touch, where Tidegate begins the next one: times being whole milliseconds, the same sessions have a
 gap that is one shorter here, and an end one earlier, which is put right.
 """
