@@ -139,7 +139,8 @@ def q7(table: Callable[[str], Any], settings: dict[str, Any]) -> Any:
     """As `q5`: a window's bids are collected, and the highest taken out once it closes.
 
     A join of bids and windows works once the bids' time is no event time any more (Spark takes one
-    column of event time from each side), reads all bids twice, keeps each as state, and seemed slower.
+    column of event time from each side), reads all bids twice, keeps each as state, and seemed
+    slower.
     """
     from pyspark.sql import functions as f
 
