@@ -60,7 +60,8 @@ def run(
         plan, settings, spark = _compiled(file, set_, json_, writes=True)
         if not plan.job.sinks:
             return
-        from tidegate.spark.driver import RunOptions, run_job
+        from tidegate.spark.driver import run_job
+        from tidegate.spark.run_options import RunOptions
         from tidegate.spark.stop import Stop
 
         options = RunOptions.of(
@@ -216,8 +217,8 @@ def rescale(
     """Let a stopped job go on with more or fewer parallel tasks."""
     with _reported(debug):
         from tidegate.spark.checkpoint import Checkpoint
-        from tidegate.spark.driver import RunOptions
         from tidegate.spark.rescale import rescale as rescale_job
+        from tidegate.spark.run_options import RunOptions
 
         pairs = _pairs(set_)
         for name in pairs:

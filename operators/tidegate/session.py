@@ -33,9 +33,10 @@ from tidegate.plan.nodes import Job as JobPlan
 from tidegate.progress import Progress
 from tidegate.settings import resolve
 from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.driver import RunOptions, run_job
+from tidegate.spark.driver import run_job
 from tidegate.spark.given import Given, Spark, builder_settings
 from tidegate.spark.ledger import counts_document, read_ledger
+from tidegate.spark.run_options import RunOptions
 from tidegate.spark.status import read_status
 from tidegate.spark.stop import Stop
 from tidegate.spark.watermarks import read_watermarks

@@ -17,8 +17,8 @@ from tidegate.errors import BindError, OptionsError, RunError, SqlSyntaxError
 from tidegate.plan.fragments import Plan
 from tidegate.session import Answers, Job, Session
 from tidegate.spark.checkpoint import Entry
-from tidegate.spark.driver import RunOptions
 from tidegate.spark.given import Given
+from tidegate.spark.run_options import RunOptions
 from tidegate.spark.stop import Stop
 
 TABLES = """

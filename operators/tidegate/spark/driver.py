@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
@@ -29,61 +27,26 @@ from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
-from tidegate.settings import Address, Settings
 from tidegate.spark.about import about
 from tidegate.spark.checkpoint import Checkpoint, Entry
 from tidegate.spark.commit import Committer, is_finished
 from tidegate.spark.exporter import exporting
-from tidegate.spark.gateway import socket_settings, start_spark
 from tidegate.spark.given import Given
 from tidegate.spark.health import Health
 from tidegate.spark.job_metrics import JobMetrics
-from tidegate.spark.kubernetes import is_kubernetes, kubernetes_settings
+from tidegate.spark.kubernetes import is_kubernetes
 from tidegate.spark.lease import EXPIRY_S, RENEWAL_S, Lease
 from tidegate.spark.losses import Losses
 from tidegate.spark.metrics_file import MetricsFile
 from tidegate.spark.offsets import Offset
+from tidegate.spark.own_spark import spark_for
 from tidegate.spark.parallelism import parallelism_of
 from tidegate.spark.reaper import reaper_in
-from tidegate.spark.runtime import RunState, all_bounded, run_query, stopped_after
-from tidegate.spark.s3a import joined, settings_for
+from tidegate.spark.run_options import RunOptions
+from tidegate.spark.runtime import RunState, all_bounded, run_query
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
 from tidegate.spark.writer import targets
-from tidegate.store.local import LocalStore
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a job is run; none of it changes what it gives (S6)."""
-
-    checkpoint: str | None = None
-    master: str = "local[2]"
-    parallelism: int = 2
-    rows_max: int | None = 4_000_000
-    bytes_max: int | None = 256 << 20
-    duration_us: int = 10_000_000
-    interval_s: float = 1.0
-    available_now: bool = False
-    takeover: bool = False
-    debug: bool = False
-    metrics: Address | None = None
-    spark: tuple[tuple[str, str], ...] = ()
-
-    @classmethod
-    def of(cls, settings: Settings, spark: Mapping[str, str], **own: Any) -> RunOptions:
-        """Those that ``settings`` say; ``spark`` are Spark's, ``own`` what this run has besides."""
-        return cls(
-            parallelism=settings.parallelism,
-            rows_max=settings.epoch_rows_max,
-            bytes_max=settings.epoch_bytes_max,
-            duration_us=settings.epoch_duration_us,
-            interval_s=settings.epoch_interval_us / 1e6,
-            metrics=settings.metrics_address,
-            spark=tuple(spark.items()),
-            **own,
-        )
-
 
 Log = Callable[[str], None]
 Listener = Callable[[Entry], None]
@@ -231,45 +194,6 @@ def _spark(
         return
     with spark_for(name, options, checkpoint, parallelism, scratch, log) as spark:
         yield spark
-
-
-@contextmanager
-def spark_for(
-    name: str,
-    options: RunOptions,
-    checkpoint: Checkpoint,
-    parallelism: int,
-    scratch: Path,
-    log: Log,
-) -> Iterator[SparkSession]:
-    """A Spark that reaches the checkpoint. Raises RunError when it does not start."""
-    settings = {
-        **settings_for(checkpoint.store),
-        **socket_settings(options.master, str(scratch)),
-        **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
-    }
-    with _spark_log(checkpoint, log) as written:
-        spark = start_spark(
-            name,
-            options.master,
-            parallelism,
-            joined(settings, dict(options.spark)),
-            None if options.debug else written,
-        )
-        with stopped_after(spark):
-            yield spark
-
-
-@contextmanager
-def _spark_log(checkpoint: Checkpoint, log: Log) -> Iterator[Path]:
-    """Where the JVM's output goes: with the checkpoint, else a file that failed runs leave."""
-    if isinstance(checkpoint.store, LocalStore):
-        yield checkpoint.store.path / "log" / "spark.log"
-        return
-    directory = Path(tempfile.mkdtemp(prefix="tidegate-log-"))
-    log(f"Spark's own words are in {directory / 'spark.log'}")
-    yield directory / "spark.log"
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:

@@ -64,10 +64,11 @@ from tidegate.errors import (
 )
 from tidegate.failpoints import hit
 from tidegate.spark.checkpoint import Checkpoint
-from tidegate.spark.driver import RunOptions, spark_for
 from tidegate.spark.errors import explained
 from tidegate.spark.lease import Lease
+from tidegate.spark.own_spark import spark_for
 from tidegate.spark.parallelism import Rescale, Rescales
+from tidegate.spark.run_options import RunOptions
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _TOLD_S: Final = 1.0

@@ -19,11 +19,12 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.plan.fragments import Plan
-from tidegate.spark import driver
+from tidegate.spark import own_spark
 from tidegate.spark.checkpoint import Entry
-from tidegate.spark.driver import RunOptions, fingerprint, run_job
+from tidegate.spark.driver import fingerprint, run_job
 from tidegate.spark.lease import Lease
 from tidegate.spark.parallelism import Rescale, Rescales
+from tidegate.spark.run_options import RunOptions
 from tidegate.store.local import LocalStore
 from tidegate.types import Status
 
@@ -37,7 +38,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def start_spark(*_: Any) -> None:
         raise SparkStarts
 
-    monkeypatch.setattr(driver, "start_spark", start_spark)
+    monkeypatch.setattr(own_spark, "start_spark", start_spark)
 
 
 def run(directory: Path, plan: Plan | None = None, **options: Any) -> list[str]:
@@ -128,7 +129,7 @@ def test_the_number_of_tasks_is_kept_and_said(job: Path, monkeypatch: pytest.Mon
         seen.append(parallelism)
         raise SparkStarts
 
-    monkeypatch.setattr(driver, "start_spark", start_spark)
+    monkeypatch.setattr(own_spark, "start_spark", start_spark)
     lines: list[str] = []
     options = RunOptions(str(job / "checkpoint"), parallelism=4)
     with pytest.raises(SparkStarts):
@@ -148,7 +149,7 @@ def test_a_rescaled_job_has_the_number_of_tasks_it_was_given(
         seen.append(parallelism)
         raise SparkStarts
 
-    monkeypatch.setattr(driver, "start_spark", start_spark)
+    monkeypatch.setattr(own_spark, "start_spark", start_spark)
     checkpoint = new_checkpoint(job)
     Rescales(checkpoint).begin(Rescale(2, 3, 1, 1))
     refused(job, OptionsError, "half way from 2 parallel tasks to 3")

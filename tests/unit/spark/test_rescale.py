@@ -24,10 +24,10 @@ from tidegate.errors import (
 )
 from tidegate.spark import rescale as module
 from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.driver import RunOptions
 from tidegate.spark.lease import Lease
 from tidegate.spark.parallelism import Rescales
 from tidegate.spark.rescale import rescale
+from tidegate.spark.run_options import RunOptions
 
 NOW_US = 1_000
 OFFSET = '{"epoch": 1, "tables": {"orders": {"a": [["0.json", 5], 0]}}, "time_us": 900}'
