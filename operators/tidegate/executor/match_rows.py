@@ -1,0 +1,231 @@
+"""MatchRows: MATCH_RECOGNIZE, a row for each match of a pattern of rows (S5, SQL:2016).
+
+Contract. Rows in, each partition at one instance. A row is known once the watermark w of the time
+is above its own. The known rows of a partition are tried as starts one after the other, in their
+order; a match leaves once no row that comes later can change it: the pattern is complete and
+nothing preferred is possible any more, or w has passed the time in which it must end. A start that
+later rows decide holds those behind it. At `END` no row is coming. Rows without a time match
+nothing.
+
+Watermarks. The times of matches that leave later lie at or above the oldest start that is not
+decided, or w: that is the watermark of the outputs that are a time of the match. So, as with
+``LEAD``, a partition that never gets another row holds it back, unless WITHIN ends that.
+
+State:
+
+- ``rows``: those that are not known (a `TimeQueue`);
+- ``context``: known rows from the first start on that is not decided, and as many before it as
+  ``PREV`` looks back, in each partition. A log in one bucket, written anew once half of it is
+  needed no more; rows have a number, in their order;
+- ``starts``: of each partition with such a start, its number.
+
+A start that is not decided is tried again in the epoch in which its rows come: what is kept are
+rows, not the ways in which they may be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.executor.base import Executor, held_status
+from tidegate.executor.columns import Int64s, event_times, single_array
+from tidegate.executor.engine import Engine
+from tidegate.executor.match_outputs import outputs
+from tidegate.executor.match_threads import MATCHED, NOTHING, OPEN, Found, Matcher, Rows
+from tidegate.executor.order import sorted_by
+from tidegate.executor.pairing import chunks
+from tidegate.executor.time_queue import TimeQueue, slices
+from tidegate.plan.match import MatchRecognize, SkipTo
+from tidegate.plan.nodes import SortKey
+from tidegate.state import StateTable, compact, get_int, put_int
+from tidegate.types import END, Barrier, Chunk, Message, Watermark
+
+SLACK_ROWS: Final = 1_024
+"""A log of fewer rows than twice what is needed and these is not written anew."""
+_LOG: Final = 0
+_NUMBER: Final = "__number"
+_NEXT: Final = "match:next"
+_WAITING: Final = "match:waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Known rows, partition by partition, with their numbers."""
+
+    rows: Rows
+    numbers: Int64s
+
+
+class MatchRows(Executor):
+    """One of the parallel instances; ``state`` gives the state tables by name."""
+
+    def __init__(
+        self, node: MatchRecognize, engine: Engine, state: Callable[[str], StateTable]
+    ) -> None:
+        self.schema = node.schema
+        self._node = node
+        self._engine = engine
+        self._matcher = Matcher(node, engine)
+        visible = (column.name for column in node.input.schema)
+        self._columns = [*visible, *node.hidden]
+        self._order = (*node.order, *(SortKey(tie) for tie in node.ties))
+        self._queue = TimeQueue(state("rows"), node.time)
+        self._context = state("context")
+        self._starts = state("starts")
+        self._word = Watermark(node.time, None)
+        self._next = get_int(self._context, _NEXT, 0)
+        """The number of the next row."""
+        self._waiting = get_int(self._context, _WAITING, END)
+        """The time of the oldest start that is not decided."""
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        self._queue.add(chunk.data.select(self._columns))
+        return iter(())
+
+    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
+        """Waits for the barrier: the context is read once in an epoch."""
+        if watermark.column == self._node.time:
+            self._word = watermark
+        return iter(())
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        bound, status = self._word.value, self._word.status
+        if bound is not None and bound > self._queue.cut:
+            for until, (tables,) in slices([self._queue], bound):
+                yield from self._step(tables, until)
+        self._queue.persist()
+        held = bound
+        if bound is not None and bound != END:
+            held = min(bound, self._waiting)
+        for column in self._node.times:
+            yield Watermark(column, held, held_status(held, bound, status))
+        yield barrier
+
+    def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
+        """All rows below ``bound`` are known now, these ones are new."""
+        if not tables and not self._is_due(bound):
+            return
+        old = self._context.read(_LOG)
+        if tables or old:
+            new = self._numbered(tables or [old[0].slice(0, 0).drop_columns([_NUMBER])])
+            known = self._known(pa.concat_tables([*old, new]))
+            tried = self._tried(known, self._next - new.num_rows)
+            found = self._matcher.find(known.rows, tried, bound)
+            matches, undecided = self._resolved(known.rows, found)
+            if len(matches):
+                yield from chunks(
+                    outputs(
+                        self._node, self._engine, self._matcher.names, known.rows, found, matches
+                    )
+                )
+            self._keep(known, undecided, sum(table.num_rows for table in old), new.num_rows)
+        if bound == END:
+            for table in (self._context, self._starts):
+                table.delete_bucket(_LOG)
+
+    def _is_due(self, bound: int) -> bool:
+        """Whether time alone decides a start."""
+        within = self._node.within
+        return bound == END or (within is not None and self._waiting + within <= bound)
+
+    def _numbered(self, tables: list[pa.Table]) -> pa.Table:
+        """New rows in their order, with their numbers."""
+        data = pa.concat_tables(tables)
+        data = data.filter(pc.is_valid(data.column(self._node.time)))
+        data = sorted_by(self._engine, data, self._order)
+        numbers = np.arange(self._next, self._next + data.num_rows, dtype=np.int64)
+        self._next += data.num_rows
+        return data.append_column(_NUMBER, pa.array(numbers))
+
+    def _known(self, data: pa.Table) -> _Known:
+        """``data`` partition by partition."""
+        keys = [f"k{n}" for n in range(len(self._node.keys))]
+        columns = {key: data.column(name) for key, name in zip(keys, self._node.keys, strict=True)}
+        columns |= {"n": data.column(_NUMBER), "i": pa.array(np.arange(data.num_rows))}
+        partition = f"dense_rank() OVER (ORDER BY {', '.join(keys)})" if keys else "1"
+        sql = f"SELECT i, {partition} AS p FROM rows_ ORDER BY p, n"
+        placed = self._engine.query(sql, {"rows_": pa.table(columns)})
+        data = data.take(placed.column("i")).combine_chunks()
+        partitions = single_array(placed.column("p")).to_numpy()
+        begins = np.flatnonzero(np.append(True, partitions[1:] != partitions[:-1]))[
+            : len(partitions)
+        ]
+        lengths = np.diff(np.append(begins, len(partitions)))
+        first, end = np.repeat(begins, lengths), np.repeat(begins + lengths, lengths)
+        times, _ = event_times(data.column(self._node.time))
+        numbers = single_array(data.column(_NUMBER)).to_numpy()
+        return _Known(Rows(data, times, first, end), numbers)
+
+    def _tried(self, known: _Known, new: int) -> Int64s:
+        """The rows that may be starts: those from number ``new`` on, and those not yet decided."""
+        runs = self._starts.read(_LOG)
+        marks = pa.concat_tables(runs).column(_NUMBER).to_numpy() if runs else []
+        begin = np.full(len(known.numbers), new)  # at the first row of each partition
+        (marked,) = np.nonzero(np.isin(known.numbers, marks))
+        begin[known.rows.first[marked]] = known.numbers[marked]
+        return np.flatnonzero(known.numbers >= begin[known.rows.first])
+
+    def _resolved(self, rows: Rows, found: Found) -> tuple[Int64s, Int64s]:
+        """The matches that are there, as numbers of starts, and the rows at which partitions stay.
+
+        A start that is reached from no other, as it lies in a match, is none.
+        """
+        (events,) = np.nonzero(found.fate != NOTHING)
+        at = found.starts[events]
+        following = np.searchsorted(at, self._behind(found, events))
+        _, frontier = np.unique(rows.first[at], return_index=True)
+        reached = np.zeros(len(events), dtype=np.bool_)
+        while len(frontier):
+            reached[frontier] = True
+            frontier = frontier[found.fate[events[frontier]] == MATCHED]
+            further = following[frontier]
+            is_there = further < len(at)
+            frontier, further = frontier[is_there], further[is_there]
+            frontier = further[at[further] < rows.end[at[frontier]]]
+        events = events[reached]
+        fate = found.fate[events]
+        return events[fate == MATCHED], found.starts[events[fate == OPEN]]
+
+    def _behind(self, found: Found, events: Int64s) -> Int64s:
+        """At which row to go on behind each of ``events``, if it is a match."""
+        start, length = found.starts[events], found.length[events]
+        skip = self._node.skip
+        if skip is SkipTo.PAST_LAST:
+            return start + length
+        result = start + 1
+        if skip is SkipTo.NEXT:
+            return result
+        (matched,) = np.nonzero(found.fate[events] == MATCHED)
+        taken = found.taken(events[matched])
+        wanted = taken.variable == self._matcher.names.index(self._node.skip_variable)
+        match, row = taken.match[wanted], taken.row[wanted]
+        if skip is SkipTo.FIRST:
+            match, row = match[::-1], row[::-1]
+        result[matched[match]] = np.maximum(row, result[matched[match]])  # the last one stays
+        return result
+
+    def _keep(self, known: _Known, undecided: Int64s, stored: int, new: int) -> None:
+        """Writes the rows that are needed later."""
+        rows = known.rows
+        self._starts.delete_bucket(_LOG)
+        if len(undecided):
+            self._starts.append(_LOG, pa.table({_NUMBER: known.numbers[undecided]}))
+        self._waiting = int(rows.times[undecided].min()) if len(undecided) else END
+        put_int(self._context, _NEXT, self._next)
+        put_int(self._context, _WAITING, self._waiting)
+        stays = rows.end.copy()  # at the first row of each partition
+        stays[rows.first[undecided]] = undecided
+        (kept,) = np.nonzero(np.arange(len(rows.end)) >= stays[rows.first] - self._node.rows_back)
+        added = kept[known.numbers[kept] >= self._next - new]
+        if stored + len(added) > 2 * len(kept) + SLACK_ROWS or (stored and not len(kept)):
+            self._context.delete_bucket(_LOG)
+            added = kept
+        if len(added):
+            self._context.append(_LOG, rows.data.take(pa.array(added)))
+            compact(self._context, _LOG, pa.concat_tables)

@@ -1,0 +1,193 @@
+"""What the tests of MATCH_RECOGNIZE share: patterns and conditions for the executor and the oracle.
+
+Rows are ``k t v``; split and offset are added (see `over_kit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeAlias
+
+from executor_kit import expr, leaf
+from oracle.match import Condition as Holds
+from oracle.match import Taken
+from over_kit import COLUMNS, HIDDEN
+from tidegate.plan.match import Condition, Look, MatchRecognize, SkipTo
+from tidegate.plan.nodes import SortKey
+from tidegate.plan.pattern import Alternation, Pattern, Repeat, Variable
+from tidegate.plan.pattern import Sequence as Parts
+from tidegate.types import Column
+
+Values: TypeAlias = list[int | None]
+V, T, K = Column("v", "BIGINT"), Column("t", "BIGINT"), Column("k", "VARCHAR")
+NAMES = "ABC"
+
+
+def look(function: str, variable: str = "", argument: Column | None = V, offset: int = 0) -> Look:
+    """A look, under the name that it has in conditions and in the output."""
+    types = {"count": "BIGINT", "sum": "DECIMAL(38,0)", "avg": "DOUBLE", "classifier": "VARCHAR"}
+    type_ = types.get(function) or (argument.type if argument else "BIGINT")
+    name = f"{function}_{variable}_{argument.name if argument else ''}_{offset}"
+    return Look(Column(name, type_), function, variable, argument, offset)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A condition in SQL, ``{0}``… being its looks, and what it means."""
+
+    sql: str
+    looks: tuple[Look, ...]
+    meaning: Callable[[Taken, Values], bool | None]
+
+    def of(self, variable: str) -> Condition:
+        names = [each.output.name for each in self.looks]
+        sql = self.sql.format(*(f'"{name}"' for name in names))
+        predicate = expr(sql, "BOOLEAN", *names, *["v"] * ("v" in self.sql.split()))
+        return Condition(variable, predicate, self.looks)
+
+    def holds(self, values: Values) -> Holds:
+        return lambda taken: bool(self.meaning(taken, values))
+
+
+def now(taken: Taken, values: Values) -> int | None:
+    return values[taken[-1][1]]
+
+
+def of(taken: Taken, variable: str, values: Values) -> list[int | None]:
+    """The values of the rows that ``variable`` has taken."""
+    return [values[row] for name, row in taken if name == variable or not variable]
+
+
+def less(a: float | None, b: float | None) -> bool | None:
+    return None if a is None or b is None else a < b
+
+
+def at(values: Sequence[int | None], place: int) -> int | None:
+    return values[place] if -len(values) <= place < len(values) else None
+
+
+def before(taken: Taken, variable: str, offset: int, values: Values) -> int | None:
+    rows = [row for name, row in taken if name == variable or not variable]
+    place = rows[-1] - offset if rows else -1
+    return values[place] if place >= 0 else None
+
+
+def total(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+RULES: Sequence[Rule] = (
+    Rule("v < 5", (), lambda s, v: less(now(s, v), 5)),
+    Rule("v > {0}", (look("prev", offset=1),), lambda s, v: less(before(s, "", 1, v), now(s, v))),
+    Rule("v >= {0}", (look("last", "A"),), lambda s, v: not_less(now(s, v), at(of(s, "A", v), -1))),
+    Rule("v > {0}", (look("first", "B"),), lambda s, v: less(at(of(s, "B", v), 0), now(s, v))),
+    Rule(
+        "v > {0} OR {0} IS NULL",
+        (look("last", "B", offset=1),),
+        lambda s, v: at(of(s, "B", v), -2) is None or less(at(of(s, "B", v), -2), now(s, v)),
+    ),
+    Rule("coalesce({0}, 0) < 7", (look("sum", "A"),), lambda s, v: (total(of(s, "A", v)) or 0) < 7),
+    Rule("{0} <= 3", (look("count", "", None),), lambda s, _: len(s) <= 3),
+    Rule("{0} < 5", (look("max", "B"),), lambda s, v: less(most(of(s, "B", v)), 5)),
+    Rule("{0} >= v", (look("avg", ""),), lambda s, v: not_less(mean(of(s, "", v)), now(s, v))),
+    Rule(
+        "v > {0}",
+        (look("prev", "A", offset=1),),
+        lambda s, v: less(before(s, "A", 1, v), now(s, v)),
+    ),
+    *(
+        Rule(
+            "v <> {0}",
+            (look(end, name, offset=offset),),
+            lambda s, v, name=name, place=place: differ(now(s, v), at(of(s, name, v), place)),
+        )
+        for end, name, offset, place in (
+            ("last", "", 2, -3),
+            ("first", "", 1, 1),
+            ("first", "A", 1, 1),
+        )
+    ),
+)
+
+
+def not_less(a: float | None, b: float | None) -> bool | None:
+    return None if a is None or b is None else a >= b
+
+
+def differ(a: int | None, b: int | None) -> bool | None:
+    return None if a is None or b is None else a != b
+
+
+def most(values: list[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def mean(values: list[int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def planned(pattern: tuple[Any, ...]) -> Pattern:
+    """The oracle's pattern as the plan's."""
+    if len(pattern) == 1:
+        return Variable(pattern[0])
+    kind, *parts = pattern
+    if kind == "rep":
+        part, low, high, greedy = parts
+        return Repeat(planned(part), low, high, greedy)
+    return (Parts if kind == "seq" else Alternation)(tuple(planned(part) for part in parts))
+
+
+def random_pattern(random: Random, depth: int = 2) -> tuple[Any, ...]:
+    if depth == 0 or random.random() < 0.25:
+        return (random.choice(NAMES),)
+    kind = random.choice(["seq", "seq", "alt", "rep", "rep"])
+    if kind == "rep":
+        low = random.choice([0, 0, 1, 1, 2])
+        high = random.choice([None, None, low + random.randrange(2)])
+        high = 1 if high == 0 else high
+        return ("rep", random_pattern(random, depth - 1), low, high, random.random() < 0.7)
+    return (kind, *(random_pattern(random, depth - 1) for _ in range(random.choice([2, 2, 3]))))
+
+
+LOOKS = (
+    look("first", "", T),
+    look("last", "", T),
+    look("last", "A"),
+    look("first", "B", V, 1),
+    look("last", "B", V, 1),
+    look("sum", "A"),
+    look("count", "", None),
+    look("count", "C"),
+    look("prev", "A", V, 2),
+    look("classifier", "", None),
+)
+
+
+def a_node(
+    pattern: Pattern,
+    rules: dict[str, Rule],
+    within: int | None = None,
+    skip: tuple[SkipTo, str] = (SkipTo.PAST_LAST, ""),
+    looks: tuple[Look, ...] = LOOKS,
+) -> MatchRecognize:
+    """The node over ``k t v``, by k in the order of t."""
+    below = leaf(COLUMNS)
+    schema = (K, *(each.output for each in looks))
+    conditions = tuple(rule.of(name) for name, rule in rules.items())
+    return MatchRecognize(
+        schema, below, ("k",), (SortKey("t"),), HIDDEN, pattern, conditions, looks, within, *skip
+    )
+
+
+def expected(way: Taken, key: str, times: Sequence[int], values: Values) -> tuple[Any, ...]:
+    """The row of `LOOKS` of a match."""
+    a, b = of(way, "A", values), of(way, "B", values)
+    return (
+        key, times[way[0][1]], times[way[-1][1]], at(a, -1), at(b, 1), at(b, -2), total(a),
+        len(way), sum(value is not None for value in of(way, "C", values)), before(way, "A", 2, values),
+        way[-1][0],
+    )  # fmt: skip
