@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any, TypeAlias
 
 from executor_kit import expr, leaf
@@ -139,18 +138,6 @@ def planned(pattern: tuple[Any, ...]) -> Pattern:
         part, low, high, greedy = parts
         return Repeat(planned(part), low, high, greedy)
     return (Parts if kind == "seq" else Alternation)(tuple(planned(part) for part in parts))
-
-
-def random_pattern(random: Random, depth: int = 2) -> tuple[Any, ...]:
-    if depth == 0 or random.random() < 0.25:
-        return (random.choice(NAMES),)
-    kind = random.choice(["seq", "seq", "alt", "rep", "rep"])
-    if kind == "rep":
-        low = random.choice([0, 0, 1, 1, 2])
-        high = random.choice([None, None, low + random.randrange(2)])
-        high = 1 if high == 0 else high
-        return ("rep", random_pattern(random, depth - 1), low, high, random.random() < 0.7)
-    return (kind, *(random_pattern(random, depth - 1) for _ in range(random.choice([2, 2, 3]))))
 
 
 LOOKS = (

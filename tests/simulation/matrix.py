@@ -19,6 +19,7 @@ from typing import Final
 
 from simulation.check import Ran, judged
 from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -74,6 +75,8 @@ def _name(node: Node) -> str:
             return f"{'window' if node.at_one_time else 'interval'} {node.kind} JOIN"
         case Union():
             return "UNION ALL"
+        case MatchRecognize():
+            return "MATCH_RECOGNIZE"
         case OverWindow():
             return "OVER whole windows" if node.by_partition else "OVER in the order of time"
     return ""

@@ -15,6 +15,7 @@ from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.hop import Hop
 from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.lookup_join import LookupJoin
+from tidegate.executor.match_rows import MatchRows
 from tidegate.executor.merge_sort import MergeSort
 from tidegate.executor.over_partitions import OverPartitions
 from tidegate.executor.over_rows import OverRows
@@ -33,6 +34,7 @@ from tidegate.executor.window_join import WindowJoin
 from tidegate.executor.window_partials import WindowPartials
 from tidegate.executor.windows import WindowExecutor
 from tidegate.plan import joins, nodes, physical
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import RecentRows as RecentRowsNode
 from tidegate.state import StateTable
 
@@ -72,6 +74,8 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return _junction(node, context, name)
         case physical.OverRows():
             return _over(node, context, name)
+        case MatchRecognize():
+            return MatchRows(node, engine, lambda table: context.state(f"{name}.{table}"))
         case physical.Tally():
             return Tally(
                 node.account,

@@ -37,6 +37,7 @@ from tidegate.plan.nodes import (
     Window,
     column_expr,
 )
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverWindow
 from tidegate.plan.projections import narrowed
 from tidegate.types import Column
@@ -130,7 +131,15 @@ def _carried(
                 raise _without_watermark(source, relation, column, span)
             below, name = _carried(source, relation, node.input, column, span)
             return _over(node, below), name
-        case Aggregate() | Session() | Sort() | Join() | Union() | OverWindow():
+        case (
+            Aggregate()
+            | Session()
+            | Sort()
+            | Join()
+            | Union()
+            | OverWindow()
+            | MatchRecognize()
+        ):
             raise UnsupportedError(
                 "rows that are grouped, sorted, joined or united are of no split, so"
                 " CURRENT_WATERMARK is not known",

@@ -29,6 +29,7 @@ from tidegate.plan.nodes import (
     Table,
     WatermarkFilter,
 )
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverWindow
 
 _GROUP = "scan.watermark.alignment.group"
@@ -80,7 +81,7 @@ def _waits(sink: Sink) -> bool:
     for node in sink.walk():
         if isinstance(node, LookupJoin):
             continue  # rows pass
-        if isinstance(node, Aggregate | Session | Sort | Join | OverWindow):
+        if isinstance(node, Aggregate | Session | Sort | Join | MatchRecognize | OverWindow):
             return True
         if isinstance(node, WatermarkFilter) and node.before:
             return True

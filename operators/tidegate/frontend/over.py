@@ -13,21 +13,19 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.frontend.below import Below, ties_of
 from tidegate.frontend.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.query_syntax import NamedWindow, Scalar
 from tidegate.frontend.scalar import Binder, argument_span, call_span
-from tidegate.frontend.scope import Relation, Scope, article, unused
+from tidegate.frontend.scope import Relation, Scope, article
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.typecheck import TypeChecker
-from tidegate.frontend.windows import repeated_by
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
-from tidegate.plan.joins import Union, has_splits
-from tidegate.plan.nodes import Expr, Node, SortKey
+from tidegate.plan.nodes import Expr, SortKey
 from tidegate.plan.over import CARRIED, OverCall, OverWindow, RecentRows
-from tidegate.plan.projections import widened
-from tidegate.types import OFFSET, SPLIT, Column
+from tidegate.types import Column
 
 _NUMBERING: Final = {"row_number": "BIGINT", "rank": "BIGINT", "dense_rank": "BIGINT"}
 _OF_WHOLE: Final = {"percent_rank": "DOUBLE", "cume_dist": "DOUBLE", "ntile": "BIGINT"}
@@ -125,7 +123,7 @@ class OverPlanner:
     def _grouped(self, relation: Relation, group: _Group, columns: dict[exp.Expr, str]) -> Relation:
         """``relation`` behind the node of one group."""
         binder = Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
-        below = _Below(relation.node)
+        below = Below(relation.node)
         span = group.calls[0][2]
         place = self._source.position(span)
 
@@ -167,14 +165,14 @@ class OverPlanner:
         node = below.build()
         schema = (*node.schema, *(call.output for call in calls))
         over = OverWindow(
-            schema, node, keys, time, order, _ties(relation.node), tuple(calls), by_partition
+            schema, node, keys, time, order, ties_of(relation.node), tuple(calls), by_partition
         )
         return replace(relation, node=over)
 
     def _recent_call(
         self,
         binder: Binder,
-        below: _Below,
+        below: Below,
         spec: exp.WindowSpec | None,
         window: exp.Window,
         span: Span,
@@ -231,7 +229,7 @@ class OverPlanner:
     def _call(
         self,
         binder: Binder,
-        below: _Below,
+        below: Below,
         frames: FramePlanner,
         spec: exp.WindowSpec | None,
         window: exp.Window,
@@ -298,7 +296,7 @@ class OverPlanner:
     def _offset(
         self,
         binder: Binder,
-        below: _Below,
+        below: Below,
         name: str,
         arguments: list[Expr],
         output: str,
@@ -335,38 +333,6 @@ class OverPlanner:
         return OverCall(column, name, (argument,), None, offset, default)
 
 
-class _Below:
-    """The projection below an over-window: all columns of ``node``, and what calls compute."""
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-        self._added: dict[str, Expr] = {}
-        self._outputs: list[str] = []
-
-    def column(self, expr: Expr) -> str:
-        """The column that holds ``expr``."""
-        if expr.is_column:
-            return next(iter(expr.columns))
-        for name, known in self._added.items():
-            if known.sql == expr.sql:
-                return name
-        taken = [column.name for column in self._node.schema]
-        name = unused(expr.text or "value", [*taken, *self._added, *self._outputs])
-        self._added[name] = expr
-        return name
-
-    def output(self, column: Column) -> Column:
-        """``column``, under a name that no other has."""
-        taken = [known.name for known in self._node.schema]
-        name = unused(column.name, [*taken, *self._added, *self._outputs])
-        self._outputs.append(name)
-        return replace(column, name=name)
-
-    def build(self) -> Node:
-        """The node below."""
-        return widened(self._node, self._added.items())
-
-
 def _type_of(name: str, arguments: list[Expr], place: Position) -> str:
     known = _NUMBERING.get(name) or _OF_WHOLE.get(name)
     if known is not None:
@@ -375,12 +341,3 @@ def _type_of(name: str, arguments: list[Expr], place: Position) -> str:
         return result_type(name, arguments[0].type if arguments else None)
     except ValueError as error:
         raise BindError(f"{name} cannot be computed here: {error}", place) from None
-
-
-def _ties(node: Node) -> tuple[str, ...]:
-    """What orders rows that SQL leaves unordered (S6)."""
-    columns = tuple(column.name for column in node.schema)
-    if not has_splits(node):
-        return columns
-    own = (SPLIT, OFFSET, *repeated_by(node))
-    return (*own, *columns) if any(isinstance(part, Union) for part in node.walk()) else own

@@ -78,7 +78,7 @@ class FramePlanner:
                 hint="write ROWS, or order by the time column alone",
             )
         unit_us = unit_us_in(self.binder.scope.relation.node, self.time)
-        return sign * bind_size(self.binder, shown, self.time, unit_us, "frame")
+        return sign * bind_size(self.binder, shown, self.time, unit_us, "length of the frame")
 
     def _rows(self, scalar: Scalar) -> int:
         node = scalar.node

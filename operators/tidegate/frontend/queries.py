@@ -13,12 +13,13 @@ from tidegate.frontend.dialect import parse_named_window, parse_scalar
 from tidegate.frontend.grouping_sets import Keys, parse_group_by
 from tidegate.frontend.hints import take_hints
 from tidegate.frontend.join_syntax import parse_joins
+from tidegate.frontend.match_syntax import parse_match
+from tidegate.frontend.order_syntax import parse_order_by
 from tidegate.frontend.query_syntax import (
     Cte,
     Item,
     JoinRef,
     NamedWindow,
-    OrderItem,
     Query,
     Relation,
     Scalar,
@@ -34,7 +35,6 @@ _LATER_CLAUSES: Final = {
     "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
     "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
     "FETCH": ("FETCH is not there yet", "filter with WHERE"),
-    "MATCH_RECOGNIZE": ("MATCH_RECOGNIZE is not there yet", "filter with WHERE"),
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -75,7 +75,7 @@ def parse_query(cursor: Cursor) -> Query:
             )
         distinct = is_distinct
         further.append(_part(cursor))
-    order_by = _order_by(cursor) if cursor.accept("ORDER BY") else ()
+    order_by = parse_order_by(cursor) if cursor.accept("ORDER BY") else ()
     emit = take_emit(cursor)
     unbounded = cursor.accept("ALLOW", "UNBOUNDED")
     _refuse_later_clauses(cursor)
@@ -166,7 +166,15 @@ def parse_from(cursor: Cursor) -> Relation:
 
 
 def parse_relation(cursor: Cursor) -> Relation:
-    """What may stand where a table may stand, with its alias."""
+    """What may stand where a table may stand, with its alias and what is matched in its rows."""
+    start = cursor.span
+    relation = _parse_rows(cursor)
+    while cursor.at("MATCH_RECOGNIZE"):
+        relation = parse_match(cursor, start, relation)
+    return relation
+
+
+def _parse_rows(cursor: Cursor) -> Relation:
     start = cursor.span
     if cursor.accept("("):
         if at_query(cursor):
@@ -232,24 +240,6 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
         if not cursor.accept(","):
             return tuple(items)
         if cursor.at("FROM"):
-            return tuple(items)
-
-
-def _order_by(cursor: Cursor) -> tuple[OrderItem, ...]:
-    items = []
-    while True:
-        start = cursor.span
-        value = parse_scalar(cursor, "a column to order by")
-        descending = cursor.accept("DESC")
-        if not descending:
-            cursor.accept("ASC")
-        nulls_first = descending
-        if cursor.accept("NULLS"):
-            nulls_first = cursor.at("FIRST")
-            if not cursor.accept("FIRST") and not cursor.accept("LAST"):
-                raise cursor.expected("FIRST or LAST after NULLS")
-        items.append(OrderItem(value, descending, nulls_first, start.to(cursor.previous_span)))
-        if not cursor.accept(","):
             return tuple(items)
 
 

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from tidegate.frontend.source import Span
 from tidegate.plan.joins import JoinKind
+from tidegate.plan.match import SkipTo
+from tidegate.plan.pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,47 @@ class JoinRef:
     as_of: Scalar | None = None
 
 
-Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef | JoinRef
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """``value AS name`` of MEASURES."""
+
+    value: Scalar
+    name: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Define:
+    """``variable AS condition`` of DEFINE."""
+
+    variable: Name
+    condition: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRef:
+    """``input MATCH_RECOGNIZE (…)``, a row for each match.
+
+    ``pattern`` is that of the plan, its variables in upper case; ``skip_to`` says where the next
+    match may begin, ``skip_variable`` behind which variable. ``names`` are the variables of the
+    pattern as they were written.
+    """
+
+    input: Relation
+    keys: tuple[Scalar, ...]
+    order: tuple[OrderItem, ...]
+    measures: tuple[Measure, ...]
+    skip_to: SkipTo
+    skip_variable: Name | None
+    pattern: Pattern
+    pattern_span: Span
+    names: tuple[Name, ...]
+    within: Scalar | None
+    defines: tuple[Define, ...]
+    alias: Name | None
+    span: Span
+
+
+Relation: TypeAlias = TableRef | SubqueryRef | WindowRef | WatermarkRef | JoinRef | MatchRef
 
 
 @dataclass(frozen=True, slots=True)

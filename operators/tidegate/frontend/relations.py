@@ -11,9 +11,11 @@ from tidegate.frontend.catalog import Catalog
 from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.joins import JoinPlanner
+from tidegate.frontend.match import MatchPlanner
 from tidegate.frontend.query_syntax import (
     Cte,
     JoinRef,
+    MatchRef,
     Option,
     Query,
     Scalar,
@@ -31,6 +33,7 @@ from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.watermarks import WatermarkPlanner
 from tidegate.frontend.windows import WindowPlanner
 from tidegate.plan.joins import Join, Union
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import Aggregate, Scan, Session, Sort, Window
 from tidegate.plan.over import OverWindow
 
@@ -78,6 +81,7 @@ class RelationPlanner:
         self._queries = queries
         self.windows = WindowPlanner(source, checker)
         self._joins = JoinPlanner(source, checker)
+        self._matches = MatchPlanner(source, checker)
         self._watermarks = WatermarkPlanner(source, checker, settings, self.windows)
         self.tables = TablePlanner(source, catalog, checker, hints, settings, self._watermarks)
 
@@ -95,6 +99,9 @@ class RelationPlanner:
                 return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
+            case MatchRef():
+                below = self.plan(syntax.input, env)
+                return self._matches.matched(below, syntax, unbounded=env.unbounded)
             case JoinRef():
                 return self.joined(syntax, env, [])[0]
 
@@ -161,7 +168,7 @@ class RelationPlanner:
         relation = self.plan(syntax.input, replace(env, judged=True))
         nodes = list(relation.node.walk())
         scan = next((node for node in nodes if isinstance(node, Scan)), None)
-        kept = Aggregate | Session | Sort | Join | Union | OverWindow
+        kept = Aggregate | Session | Sort | Join | Union | OverWindow | MatchRecognize
         stateful = any(isinstance(node, kept) for node in nodes)
         if scan is None or stateful:
             raise UnsupportedError(

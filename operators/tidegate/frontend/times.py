@@ -34,12 +34,14 @@ from tidegate.plan.nodes import (
     Table,
     Window,
 )
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverCall, OverWindow, RecentRows
 from tidegate.types import Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
 UNIT_OPTION: Final = "scan.watermark.unit"
+_LOOKS: Final = frozenset({"first", "last", "prev", "min", "max"})
 _PICKS: Final = frozenset({"min", "max", "mode", "quantile_disc", "lag", "lead"}) | PICKS
 _FIELD: Final = re.compile(r"""(struct_extract\()+"[^"]*"(, '[^']*'\))+""")
 """An expression that is a field of a column."""
@@ -81,6 +83,11 @@ def unit_us_in(node: Node, column: Column) -> int:
             if picked is None:
                 return 0
             name = picked
+        case MatchRecognize():
+            seen = name if name in node.keys else _seen(node, name)
+            if seen is None:
+                return 0
+            name = seen
         case Join():
             below = tuple(
                 side for side in below if any(name == known.name for known in side.schema)
@@ -96,6 +103,14 @@ def _picked_from(node: OverWindow | RecentRows | Aggregate, name: str) -> str | 
             given = call.arguments[:1] if isinstance(call, OverCall) else (call.argument,)
             return given[0] if given and call.function in _PICKS else None
     return name
+
+
+def _seen(node: MatchRecognize, name: str) -> str | None:
+    """The column of the input that ``name`` is a value of; None where it is computed."""
+    for look in node.looks:
+        if look.output.name == name and look.argument is not None:
+            return look.argument.name if look.function in _LOOKS else None
+    return None
 
 
 def skew_us_max_of(table: Table) -> int:
@@ -137,11 +152,11 @@ def bind_strategy(binder: Binder, strategy: Scalar, column: Column, unit_us: int
 
 
 def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: str) -> int:
-    """A window's size or offset in the unit of ``column``."""
+    """A length of time, such as ``what`` (the size of the windows), in the unit of ``column``."""
     node = binder.resolve(size)
     place = binder.source.position(size.span)
     if node.find(exp.Column) or node.find(exp.Anonymous):
-        raise BindError(f"the {what} of the windows must be a constant", place)
+        raise BindError(f"the {what} must be a constant", place)
     given = binder.type_of(node, size.span)
     sql = sql_of(node)
     if given == "VARCHAR" and size.node.is_string:
@@ -151,14 +166,14 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
         return _in_units(binder, us, unit_us, column, size)
     if column.type.startswith("TIMESTAMP") or not is_numeric(given):
         raise BindError(
-            f"the {what} of the windows is {article(given)}, expected an INTERVAL"
+            f"the {what} is {article(given)}, expected an INTERVAL"
             + ("" if column.type.startswith("TIMESTAMP") else " or a whole number"),
             place,
             hint="write INTERVAL '1' HOUR",
         )
     value = binder.checker.integer(sql, decimal_scale(column.type) or 0)
     if value is None:
-        raise BindError(f"the {what} of the windows must be whole units of the column", place)
+        raise BindError(f"the {what} must be whole units of the column", place)
     return value
 
 

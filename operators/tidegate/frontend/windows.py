@@ -147,7 +147,7 @@ class WindowPlanner:
         unit_us = unit_us_in(relation.node, time)
 
         def bound(scalar: Scalar, what: str) -> int:
-            length = bind_size(binder, scalar, time, unit_us, what)
+            length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
             if length <= 0:
                 place = self._source.position(scalar.span)
                 raise BindError(f"the {what} of the windows must be more than 0", place)
@@ -172,7 +172,8 @@ class WindowPlanner:
         size = bound(syntax.size, "size")
         offset = 0
         if syntax.offset is not None:
-            offset = bind_size(binder, syntax.offset, time, unit_us, "offset") % size
+            given = bind_size(binder, syntax.offset, time, unit_us, "offset of the windows")
+            offset = given % size
         if syntax.step is None:
             return Tumble(schema, below, time.name, size, offset, with_time)
         what = "slide" if syntax.kind == "HOP" else "step"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Cumulate,
@@ -160,6 +161,8 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
             return _of_aggregate(node.aggregate, below, node.derived)
         case OverWindow() | OverRows() | RecentRows():
             return _of_over(node, below)
+        case MatchRecognize():
+            return _of_match(node, below)
         case Sort() | SortRuns() | MergeRuns():
             return _of_sort(node if isinstance(node, Sort) else node.sort, below)
         case Filter() | Sink() | Tally() | Exchange():
@@ -284,6 +287,16 @@ def _of_over(node: OverWindow | OverRows | RecentRows, below: Columns) -> dict[s
         result = {n: d if d.lost or n in kept else held for n, d in below.items()}
     computed = Derived(lost="it is computed over several rows")
     return result | {call.output.name: computed for call in over.calls}
+
+
+def _of_match(node: MatchRecognize, below: Columns) -> dict[str, Derived]:
+    held = Derived(lost=f"matches leave in the order of {node.time}")
+    result = {key: below[key] if below[key].lost else held for key in node.keys}
+    computed = Derived(lost="it is computed over several rows")
+    time = replace(below[node.time], window=None)
+    for look in node.looks:
+        result[look.output.name] = time if look.output.name in node.times else computed
+    return result
 
 
 def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:

@@ -14,7 +14,9 @@ from typing import TypeAlias
 from tidegate.plan import joins, nodes, physical
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverWindow, Reach, RecentRows
+from tidegate.plan.pattern import longest
 from tidegate.plan.titles import span, time_span, title
 
 Ports: TypeAlias = Mapping[tuple[int, int], Columns]
@@ -126,6 +128,8 @@ class _Part:
                 yield f"state: the last {rows} of each split, in {where}"
             case physical.OverRows():
                 yield from _over_state(node.over)
+            case MatchRecognize():
+                yield from _match_state(node)
             case physical.SortRuns():
                 column = node.sort.column
                 yield f"state: the rows whose {column} is not below the watermark"
@@ -191,6 +195,21 @@ def _over_state(node: OverWindow) -> Iterator[str]:
         yield f"state: the rows of the last {length}"
     if any(call.is_running for call in node.calls):
         yield f"state: one row {of}"
+
+
+def _match_state(node: MatchRecognize) -> Iterator[str]:
+    of = f"of each {', '.join(node.keys)}" if node.keys else "of all"
+    rows, length = longest(node.pattern), node.within
+    yield f"state: the rows whose {node.time} is not below the watermark"
+    if length is not None:
+        within = time_span(node.input, node.time, length)
+        yield f"state: the rows {of} from the first start of a match of the last {within} on"
+    elif rows is not None:
+        yield f"state: the last {rows - 1} rows {of}" if rows > 1 else "state: none of known rows"
+    else:
+        yield f"unbounded: all rows {of} from the first start of a match on, no WITHIN"
+    if node.rows_back:
+        yield f"state: the last {node.rows_back} row{'s' * (node.rows_back > 1)} {of}"
 
 
 def _groups(node: nodes.Aggregate) -> str:

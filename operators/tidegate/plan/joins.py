@@ -9,6 +9,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import Aggregate, Expr, Node
 from tidegate.types import Schema
 
@@ -133,9 +134,10 @@ class LookupJoin(Join):
 def has_splits(node: Node) -> bool:
     """Whether the rows of ``node`` are a source's, each of a split, at an offset.
 
-    Groups and pairs are of none.
+    Groups, pairs and matches are of none.
     """
-    return not any(isinstance(part, Aggregate | Join) for part in node.walk())
+    own = Aggregate | Join | MatchRecognize
+    return not any(isinstance(part, own) for part in node.walk())
 
 
 def branches(node: Node) -> tuple[Node, ...]:

@@ -6,7 +6,7 @@ Each rule is one branch of `lower`:
   overlapping windows the partial one is by panes, which the windows share (`panes`);
 - sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
-- an over-window is computed behind an exchange by the hash of its partition;
+- over-windows and row patterns are computed behind an exchange by the hash of their partition;
 - the two sides of a join meet behind exchanges by the hash of its keys;
 - a union rises above what has no state (`raised`): each of its branches is sent, to the operator
   that needs them all or to the sink, by whoever has it;
@@ -29,6 +29,7 @@ from tidegate.plan.joins import (
     has_splits,
     united,
 )
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -86,6 +87,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
             return _lower_join(node, pushdown)
         case OverWindow():
             return _lower_over(node, pushdown, keep)
+        case MatchRecognize():
+            return replace(node, input=_by_keys(node.input, pushdown, node.keys, node.hidden))
         case Union():
             return node.on([lower(branch, pushdown, keep) for branch in node.branches])
         case Sink():
@@ -135,7 +138,7 @@ def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
 def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
     """Whether all rows of ``node`` that are alike in ``keys`` are in one actor already."""
     match node:
-        case Session() | OverWindow():
+        case Session() | OverWindow() | MatchRecognize():
             return set(node.keys) <= set(keys)
         case Filter():
             return _are_together(node.input, keys)

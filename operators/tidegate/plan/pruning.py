@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tidegate.plan.joins import Join, Union
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Filter,
     Node,
@@ -65,6 +66,8 @@ def _reads(node: Node, wanted: set[str]) -> tuple[set[str], ...]:
             return (wanted | {node.time_column, *node.keys},)
         case OverWindow():
             return (wanted | _read_over(node),)
+        case MatchRecognize():
+            return (set(node.read),)
         case Sort():
             return (wanted | {key.column for key in node.order},)
         case Join():
@@ -97,7 +100,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
     if isinstance(node, Scan | WatermarkFilter):
         return node
     inputs = [_built(below, wanted, built) for below in node.inputs]
-    if isinstance(node, Join | OverWindow | Session | Sort):
+    if isinstance(node, Join | MatchRecognize | OverWindow | Session | Sort):
         inputs = [_only(b, r) for b, r in zip(inputs, _reads(node, names), strict=True)]
     match node:
         case Project():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.plan import joins, nodes, physical
+from tidegate.plan.match import MatchRecognize, SkipTo
 from tidegate.plan.over import OverWindow, RecentRows
+from tidegate.plan.pattern import text
 
 
 def title(node: nodes.Node) -> str:
@@ -48,6 +50,8 @@ def _stateful(node: nodes.Node) -> str:
             return _join(node)
         case physical.OverRows():
             return _over(node.over)
+        case MatchRecognize():
+            return _match(node)
         case RecentRows():
             calls = ", ".join(call.output.name for call in node.calls)
             return f"Over {calls} in the order of the split"
@@ -78,6 +82,14 @@ def _over(node: OverWindow) -> str:
     order = [key.column + " DESC" * key.descending for key in node.order]
     ordered = f" in the order of {', '.join(order)}" if order else ""
     return f"Over {calls}{by}{ordered}"
+
+
+def _match(node: MatchRecognize) -> str:
+    by = f" by {', '.join(node.keys)}" if node.keys else ""
+    within = f" within {time_span(node.input, node.time, node.within)}" if node.within else ""
+    skip = "" if node.skip is SkipTo.PAST_LAST else f", skip {node.skip} {node.skip_variable}"
+    defined = "; ".join(f"{each.variable} AS {each.predicate.text}" for each in node.conditions)
+    return f"MatchRecognize ({text(node.pattern)}){by}{within}{skip.rstrip()}: {defined}"
 
 
 def _join(node: joins.Join) -> str:
