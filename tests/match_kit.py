@@ -97,19 +97,25 @@ RULES: Sequence[Rule] = (
         (look("prev", "A", offset=1),),
         lambda s, v: less(before(s, "A", 1, v), now(s, v)),
     ),
-    *(
-        Rule(
-            "v <> {0}",
-            (look(end, name, offset=offset),),
-            lambda s, v, name=name, place=place: differ(now(s, v), at(of(s, name, v), place)),
-        )
-        for end, name, offset, place in (
-            ("last", "", 2, -3),
-            ("first", "", 1, 1),
-            ("first", "A", 1, 1),
-        )
+    Rule(
+        "v <> {0}",
+        (look("last", "", offset=2),),
+        lambda s, v: differ(now(s, v), at(of(s, "", v), -3)),
+    ),
+    Rule(
+        "v <> {0}",
+        (look("first", "", offset=1),),
+        lambda s, v: differ(now(s, v), at(of(s, "", v), 1)),
+    ),
+    Rule(
+        "v <> {0}",
+        (look("first", "A", offset=1),),
+        lambda s, v: differ(now(s, v), at(of(s, "A", v), 1)),
     ),
 )
+
+
+UP = RULES[1]
 
 
 def not_less(a: float | None, b: float | None) -> bool | None:
@@ -175,6 +181,6 @@ def expected(way: Taken, key: str, times: Sequence[int], values: Values) -> tupl
     a, b = of(way, "A", values), of(way, "B", values)
     return (
         key, times[way[0][1]], times[way[-1][1]], at(a, -1), at(b, 1), at(b, -2), total(a),
-        len(way), sum(value is not None for value in of(way, "C", values)), before(way, "A", 2, values),
-        way[-1][0],
+        len(way), sum(value is not None for value in of(way, "C", values)),
+        before(way, "A", 2, values), way[-1][0],
     )  # fmt: skip

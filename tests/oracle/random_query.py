@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 from oracle.account import Where
 from oracle.decode import Column, Values, value_at
+from oracle.match_query import MatchQuery, grows, random_match
 from oracle.over import Call, OverQuery, random_calls
 from oracle.query import Expression, Pass, Select, Sort, WindowAggregate, WindowPass, Windows
 from oracle.vocabulary import AGGREGATES, HAVINGS, PAYLOAD, PREDICATES, TimeColumn
 
-Query: TypeAlias = "WindowAggregate | WindowPass | Sort | Pass | OverQuery"
+Query: TypeAlias = "WindowAggregate | WindowPass | Sort | Pass | OverQuery | MatchQuery"
 
 BEFORE = "the watermark before the row"
 """What the oracle calls it among a row's values; no column has such a name."""
@@ -55,11 +56,25 @@ class QueryDraw:
         if self.rng.random() < 0.4:
             select = (*select, (Column("mark", self.time.type), _at(BEFORE)))
             names.append(f"CURRENT_WATERMARK({self.time.path}) AS mark")
+        how = Random(f"{source}{where_sql}{names}")  # of its own: other draws stay as they are
+        if kind == "pass" and how.random() < 0.75:
+            return self._match(how, prefix, source)
         text = f"{prefix}SELECT {', '.join(names)}\nFROM {source}{where_sql}"
         if kind == "sort":
             text += f"\nORDER BY {self.time.path}\nEMIT ON WINDOW CLOSE"
             return Sort(self.time.path, select, where), text
         return Pass(select, where), text
+
+    def _match(self, rng: Random, prefix: str, source: str) -> tuple[Query, str]:
+        """Patterns of rows, of each customer, of each region, or of all."""
+        wanted = rng.choice([(), ("customer",), ("region",), ("customer", "region")])
+        keys = [(column, _at(column.name)) for column in PAYLOAD if column.name in wanted]
+        source = f"(SELECT * FROM {source})" if source.startswith("WATERMARK") else source
+        query, text = random_match(rng, self.time, source, keys)
+        items = ", ".join(column.name for column in query.columns)
+        emit = "\nEMIT ON WINDOW CLOSE" * (rng.random() < 0.5)
+        unbounded = "\nALLOW UNBOUNDED" * grows(query)
+        return query, f"{prefix}SELECT {items}\nFROM {text}{emit}{unbounded}"
 
     def _windows(self, source: str) -> tuple[Windows, str]:
         """Windows over ``source``, and what stands in FROM for them."""
@@ -213,6 +228,8 @@ class QueryDraw:
 
 def output_columns(query: Query) -> tuple[Column, ...]:
     """What a query gives."""
+    if isinstance(query, MatchQuery):
+        return query.columns
     calls = query.calls if isinstance(query, OverQuery) else ()
     return (*(column for column, _ in query.select), *(call.output for call in calls))
 

@@ -20,6 +20,7 @@ from tidegate.executor import (
     adaptive,
     base,
     judge,
+    match_rows,
     merge,
     over_rows,
     temporal_join,
@@ -332,6 +333,15 @@ def over_rows_keeps_a_row_less() -> AbstractContextManager[Any]:
     return patch.object(Reach, "of", of)
 
 
+def matches_forget_starts() -> AbstractContextManager[Any]:
+    """MATCH_RECOGNIZE tries again, at a barrier, only the rows that have come."""
+    return patch.object(match_rows.MatchRows, "_tried", _only_new)
+
+
+def _only_new(_self: Any, known: Any, new: int) -> Any:
+    return (known.numbers >= new).nonzero()[0]
+
+
 def running_calls_begin_anew() -> AbstractContextManager[Any]:
     """The over-window carries nothing from step to step."""
     return patch.object(OverRows, "_carry_on", lambda *_: None)
@@ -380,6 +390,7 @@ MUTANTS = (
     Mutant(lead_does_not_hold_the_watermark, 60),
     Mutant(over_rows_keeps_a_row_less, 90),
     Mutant(running_calls_begin_anew, 60),
+    Mutant(matches_forget_starts, 200),
     Mutant(temporal_join_does_not_wait, 80),
     Mutant(temporal_join_keeps_last_versions_only, 60),
     Mutant(lookup_join_does_not_wait, 60),

@@ -72,10 +72,8 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return _windows(node)
         case joins.Union() | joins.Join():
             return _junction(node, context, name)
-        case physical.OverRows():
+        case physical.OverRows() | MatchRecognize():
             return _over(node, context, name)
-        case MatchRecognize():
-            return MatchRows(node, engine, lambda table: context.state(f"{name}.{table}"))
         case physical.Tally():
             return Tally(
                 node.account,
@@ -116,10 +114,17 @@ def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Ex
     return join(node, context.engine, state)
 
 
-def _over(node: physical.OverRows, context: Context, name: str) -> Executor:
+def _over(node: physical.OverRows | MatchRecognize, context: Context, name: str) -> Executor:
+    """What looks at rows in their order."""
+
+    def state(table: str) -> StateTable:
+        return context.state(f"{name}.{table}")
+
+    if isinstance(node, MatchRecognize):
+        return MatchRows(node, context.engine, state)
     if node.over.by_partition:
         return OverPartitions(node, context.engine, context.state(name))
-    return OverRows(node, context.engine, lambda table: context.state(f"{name}.{table}"))
+    return OverRows(node, context.engine, state)
 
 
 def _windows(node: nodes.Window) -> WindowExecutor:

@@ -55,8 +55,7 @@ def _mine(look: Look, names: Sequence[str], taken: Taken) -> Bools:
 
 
 def _place(look: Look, names: Sequence[str], rows: Rows, taken: Taken, count: int) -> Int64s:
-    """The row that ``look`` sees of each match, or `_NONE`; for a classifier, its place in ``taken``.
-    """
+    """The row that ``look`` sees of each match, or `_NONE`; of a classifier, where in ``taken``."""
     (mine,) = np.nonzero(_mine(look, names, taken))
     many = np.bincount(taken.match[mine], minlength=count)
     end = np.cumsum(many)

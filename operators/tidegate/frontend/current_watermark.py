@@ -24,6 +24,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Join, Union
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Filter,
@@ -37,7 +38,6 @@ from tidegate.plan.nodes import (
     Window,
     column_expr,
 )
-from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverWindow
 from tidegate.plan.projections import narrowed
 from tidegate.types import Column
@@ -131,15 +131,7 @@ def _carried(
                 raise _without_watermark(source, relation, column, span)
             below, name = _carried(source, relation, node.input, column, span)
             return _over(node, below), name
-        case (
-            Aggregate()
-            | Session()
-            | Sort()
-            | Join()
-            | Union()
-            | OverWindow()
-            | MatchRecognize()
-        ):
+        case Aggregate() | Session() | Sort() | Join() | Union() | OverWindow() | MatchRecognize():
             raise UnsupportedError(
                 "rows that are grouped, sorted, joined or united are of no split, so"
                 " CURRENT_WATERMARK is not known",

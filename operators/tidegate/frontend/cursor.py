@@ -107,7 +107,7 @@ class Cursor:
         start = self.span
         for word in words:
             if not self.accept(word):
-                shown = " ".join(words) if words[0].isalpha() else f"'{words[0]}'"
+                shown = " ".join(words) if words[0][0].isalpha() else f"'{words[0]}'"
                 raise self.expected(shown + (f" {why}" if why else ""))
         return start.to(self.previous_span)
 

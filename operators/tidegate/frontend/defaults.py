@@ -19,6 +19,7 @@ from dataclasses import replace
 from tidegate.errors import BindError, Position
 from tidegate.frontend.watermarks import is_default
 from tidegate.plan.joins import Join, LookupJoin
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Node,
@@ -29,7 +30,6 @@ from tidegate.plan.nodes import (
     Table,
     WatermarkFilter,
 )
-from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverWindow
 
 _GROUP = "scan.watermark.alignment.group"

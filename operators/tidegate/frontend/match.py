@@ -19,7 +19,13 @@ from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.match_syntax import variable_of
 from tidegate.frontend.over_frames import ROWS_MAX
 from tidegate.frontend.query_syntax import Define, MatchRef, Measure, Name, Scalar
-from tidegate.frontend.scalar import Binder, argument_span, identifier_path, plan_column
+from tidegate.frontend.scalar import (
+    Binder,
+    argument_span,
+    call_span,
+    identifier_path,
+    plan_column,
+)
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.times import bind_size, unit_us_in
@@ -34,8 +40,8 @@ from tidegate.types import Column
 
 _PLACES: Final = frozenset({"first", "last", "prev"})
 _LATER: Final = {
-    "next": "NEXT is not there yet",
-    "match_number": "MATCH_NUMBER is not there yet",
+    "next": ("NEXT is not there yet", "look back with PREV or LAST"),
+    "match_number": ("MATCH_NUMBER is not there yet", "number them with row_number() OVER (…)"),
 }
 
 
@@ -208,8 +214,9 @@ class _One:
                 hint="order by a time column with WATERMARK FOR",
             )
         if first.descending or first.nulls_first:
+            how = "DESC" if first.descending else "NULLS FIRST"
             raise UnsupportedError(
-                f"MATCH_RECOGNIZE (… ORDER BY {shown} {'DESC' if first.descending else 'NULLS FIRST'})"
+                f"MATCH_RECOGNIZE (… ORDER BY {shown} {how})"
                 " cannot be done on a stream: rows come as time passes",
                 place,
                 hint=f"order by {shown} ascending",
@@ -262,7 +269,7 @@ class _One:
         """
 
         def looked(node: exp.Expr) -> exp.Expr:
-            span = argument_span(node, scalar.span)
+            span = call_span(self._source, node, scalar.span)
             if isinstance(node, exp.Filter | exp.Window):
                 raise UnsupportedError(
                     "FILTER and OVER in MATCH_RECOGNIZE are not there yet",
@@ -285,20 +292,19 @@ class _One:
         return Scalar(looked(scalar.node), scalar.span, scalar.text)
 
     def _look(self, node: exp.Expr, span: Span, variable: str) -> Look | exp.Expr | None:
-        """What ``node`` sees; None where its parts decide, a column where that is the row itself."""
+        """What ``node`` sees; None: its parts decide; a column: it is the row itself."""
         path = identifier_path(node) if isinstance(node, exp.Column | exp.Dot) else None
         if path is not None:
             name = self._named(path)
             if variable and (not name or name == variable):
-                return self._without(node, path) if name else None
+                return _without_variable(path) if name else None
             return self._value("last", node, span, 0)
         if not isinstance(node, exp.Anonymous):
             return None
         function = node.name.lower()
         if function in _LATER:
-            raise UnsupportedError(
-                _LATER[function], self._source.position(span), hint="look back with PREV or LAST"
-            )
+            message, instead = _LATER[function]
+            raise UnsupportedError(message, self._source.position(span), hint=instead)
         if function == "classifier":
             if variable:
                 raise UnsupportedError(
@@ -329,8 +335,9 @@ class _One:
             raise BindError(f"{function} takes one argument", self._source.position(span))
         (argument,) = node.expressions
         if isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star):
-            path = [part for part in argument.parts[:-1]] if isinstance(argument, exp.Column) else []
-            name = self._named((*(_name_of(part, span) for part in path), Name("*", False, span)))
+            path = list(argument.parts[:-1]) if isinstance(argument, exp.Column) else []
+            names = (Name(part.name, bool(part.args.get("quoted")), span) for part in path)
+            name = self._named((*names, Name("*", False, span)))
             if function != "count" or (path and not name):
                 raise BindError(
                     f"'{self._source.snippet(span)}' is no aggregate of a variable's rows",
@@ -361,7 +368,7 @@ class _One:
                 return part
             name = self._named(path)
             names.add(name)
-            return self._without(part, path) if name else part
+            return _without_variable(path) if name else part
 
         bound = node.copy().transform(plain)
         if len(names) > 1:
@@ -377,18 +384,6 @@ class _One:
         """The variable that ``path`` begins with; empty where it is one of the input's columns."""
         name = variable_of(path[0])
         return name if len(path) > 1 and name in self._variables else ""
-
-    def _without(self, node: exp.Expr, path: tuple[Name, ...]) -> exp.Expr:
-        """``node``, whose ``path`` begins with a variable, as the column alone."""
-        parts = [exp.Identifier(this=part.text, quoted=part.quoted) for part in path[1:]]
-        for part, name in zip(parts, path[1:], strict=True):
-            part.update_positions(start=name.span.start, end=name.span.end - 1)
-        column: exp.Expr = exp.Column(
-            **dict(zip(("this", "table", "db", "catalog"), reversed(parts[:4]), strict=False))
-        )
-        for part in parts[4:]:
-            column = exp.Dot(this=column, expression=part)
-        return column
 
     def _offset(self, node: exp.Anonymous, span: Span) -> int:
         """How many rows away FIRST, LAST and PREV look."""
@@ -420,5 +415,14 @@ def _or(value: object, looked: Callable[[exp.Expr], exp.Expr]) -> object:
     return value.copy() if isinstance(value, exp.Expr) else value
 
 
-def _name_of(part: exp.Expr, span: Span) -> Name:
-    return Name(part.name, bool(part.args.get("quoted")), span)
+def _without_variable(path: tuple[Name, ...]) -> exp.Expr:
+    """The column of ``path``, which begins with a variable."""
+    parts = [exp.Identifier(this=part.text, quoted=part.quoted) for part in path[1:]]
+    for part, name in zip(parts, path[1:], strict=True):
+        part.update_positions(start=name.span.start, end=name.span.end - 1)
+    column: exp.Expr = exp.Column(
+        **dict(zip(("this", "table", "db", "catalog"), reversed(parts[:4]), strict=False))
+    )
+    for part in parts[4:]:
+        column = exp.Dot(this=column, expression=part)
+    return column

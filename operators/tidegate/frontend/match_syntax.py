@@ -163,9 +163,9 @@ def _repeated(cursor: Cursor, names: dict[str, Name]) -> Pattern:
 
 def _bounds(cursor: Cursor) -> tuple[int, int | None, bool] | None:
     """How often the part before the cursor is there: least, most, and whether rather more."""
-    for word, low, high in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
+    for word, least, most in (("*", 0, None), ("+", 1, None), ("?", 0, 1)):
         if cursor.accept(word):
-            return low, high, True
+            return least, most, True
     if cursor.accept("??"):
         return 0, 1, False
     if not (cursor.at("{") and cursor.word(1) != "-"):

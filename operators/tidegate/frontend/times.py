@@ -24,6 +24,7 @@ from tidegate.frontend.typecheck import (
 )
 from tidegate.plan.aggregate_types import PICKS
 from tidegate.plan.joins import Join
+from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Aggregate,
     Expr,
@@ -34,7 +35,6 @@ from tidegate.plan.nodes import (
     Table,
     Window,
 )
-from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import OverCall, OverWindow, RecentRows
 from tidegate.types import Column, decimal_scale, is_event_time_type
 

@@ -126,10 +126,8 @@ class _Part:
                 where = "the epoch log (pushed down)" if self.fragment.table else "the state store"
                 rows = _count(Reach.of(node.calls).rows_back, "row")
                 yield f"state: the last {rows} of each split, in {where}"
-            case physical.OverRows():
-                yield from _over_state(node.over)
-            case MatchRecognize():
-                yield from _match_state(node)
+            case physical.OverRows() | MatchRecognize():
+                yield from _ordered_state(node)
             case physical.SortRuns():
                 column = node.sort.column
                 yield f"state: the rows whose {column} is not below the watermark"
@@ -180,6 +178,11 @@ def _origin(derived: Derived) -> str:
     return f"{derived.describe()}, from filter{'s' * (len(filters) > 1)} {', '.join(filters)}"
 
 
+def _ordered_state(node: physical.OverRows | MatchRecognize) -> Iterator[str]:
+    """Of what looks at rows in their order."""
+    return _match_state(node) if isinstance(node, MatchRecognize) else _over_state(node.over)
+
+
 def _over_state(node: OverWindow) -> Iterator[str]:
     if node.by_partition:
         yield f"state: the rows whose {node.time} is not below the watermark"
@@ -205,11 +208,11 @@ def _match_state(node: MatchRecognize) -> Iterator[str]:
         within = time_span(node.input, node.time, length)
         yield f"state: the rows {of} from the first start of a match of the last {within} on"
     elif rows is not None:
-        yield f"state: the last {rows - 1} rows {of}" if rows > 1 else "state: none of known rows"
+        yield f"state: the last {_count(rows - 1, 'row')} {of}"
     else:
         yield f"unbounded: all rows {of} from the first start of a match on, no WITHIN"
     if node.rows_back:
-        yield f"state: the last {node.rows_back} row{'s' * (node.rows_back > 1)} {of}"
+        yield f"state: the last {_count(node.rows_back, 'row')} {of}"
 
 
 def _groups(node: nodes.Aggregate) -> str:

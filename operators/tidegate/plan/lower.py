@@ -85,10 +85,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
             return _lower_sort(node, pushdown)
         case Join():
             return _lower_join(node, pushdown)
-        case OverWindow():
+        case OverWindow() | MatchRecognize():
             return _lower_over(node, pushdown, keep)
-        case MatchRecognize():
-            return replace(node, input=_by_keys(node.input, pushdown, node.keys, node.hidden))
         case Union():
             return node.on([lower(branch, pushdown, keep) for branch in node.branches])
         case Sink():
@@ -192,7 +190,9 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
     return replace(node, left=left, right=right, follow=follow)
 
 
-def _lower_over(node: OverWindow, pushdown: bool, keep: tuple[str, ...]) -> Node:
+def _lower_over(node: OverWindow | MatchRecognize, pushdown: bool, keep: tuple[str, ...]) -> Node:
+    if isinstance(node, MatchRecognize):
+        return replace(node, input=_by_keys(node.input, pushdown, node.keys, node.hidden))
     own = (tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
     hidden = tuple(dict.fromkeys((*keep, *own)))
     follow = behind_time(node.time, derive(node.input))
