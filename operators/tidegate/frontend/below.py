@@ -20,6 +20,11 @@ class Below:
         self._added: dict[str, Expr] = {}
         self._outputs: list[str] = []
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that it has so far."""
+        return [*(column.name for column in self._node.schema), *self._added]
+
     def column(self, expr: Expr) -> str:
         """The column that holds ``expr``."""
         if expr.is_column:
@@ -27,15 +32,13 @@ class Below:
         for name, known in self._added.items():
             if known.sql == expr.sql:
                 return name
-        taken = [column.name for column in self._node.schema]
-        name = unused(expr.text or "value", [*taken, *self._added, *self._outputs])
+        name = unused(expr.text or "value", [*self.names, *self._outputs])
         self._added[name] = expr
         return name
 
     def output(self, column: Column) -> Column:
         """``column``, under a name that no other has."""
-        taken = [known.name for known in self._node.schema]
-        name = unused(column.name, [*taken, *self._added, *self._outputs])
+        name = unused(column.name, [*self.names, *self._outputs])
         self._outputs.append(name)
         return replace(column, name=name)
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from frontend_kit import job
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Look, MatchRecognize
@@ -23,33 +21,6 @@ def planned(
 def shown(look: Look) -> tuple[str, str, str | None, int]:
     argument = None if look.argument is None else look.argument.name
     return look.function, look.variable, argument, look.offset
-
-
-@pytest.mark.parametrize(
-    ("define", "sql", "looks"),
-    [
-        ("B AS price > 1", '"price" > 1', []),
-        ("B AS B.price > 1", '"price" > 1', []),
-        ("B AS orders.price > 1", '"price" > 1', []),
-        ("B AS A.price > 1", '"A.price" > 1', [("last", "A", "price", 0)]),
-        ("B AS a.price > a.price", '"a.price" > "a.price"', [("last", "A", "price", 0)]),
-        ("B AS LAST(B.price, 1) > 1", None, [("last", "B", "price", 1)]),
-        ("B AS FIRST(price) > 1", None, [("first", "", "price", 0)]),
-        ("B AS PREV(B.price) > 1", None, [("prev", "", "price", 1)]),
-        ("B AS PREV(A.price, 3) > 1", None, [("prev", "A", "price", 3)]),
-        ("B AS COUNT(*) + COUNT(A.*) > 1", None, [("count", "", None, 0), ("count", "A", None, 0)]),
-        ("B AS SUM(A.price) > B.price", None, [("sum", "A", "price", 0)]),
-        ("B AS MATCH_ROWTIME() > A.order_time", None, [("last", "A", "order_time", 0)]),
-    ],
-)
-def test_what_conditions_see(
-    define: str, sql: str | None, looks: list[tuple[str, str, str | None, int]]
-) -> None:
-    _, node = planned(define)
-    (condition,) = node.conditions
-    assert [shown(look) for look in condition.looks] == looks
-    if sql is not None:
-        assert condition.predicate.sql == sql
 
 
 def test_measures_are_a_projection_over_looks() -> None:
