@@ -334,12 +334,8 @@ def over_rows_keeps_a_row_less() -> AbstractContextManager[Any]:
 
 
 def matches_forget_starts() -> AbstractContextManager[Any]:
-    """MATCH_RECOGNIZE tries again, at a barrier, only the rows that have come."""
-    return patch.object(match_rows.MatchRows, "_tried", _only_new)
-
-
-def _only_new(_self: Any, known: Any, new: int) -> Any:
-    return (known.numbers >= new).nonzero()[0]
+    """MATCH_RECOGNIZE lets go of starts that later rows decide."""
+    return patch.object(match_rows, "OPEN", -1)
 
 
 def running_calls_begin_anew() -> AbstractContextManager[Any]:

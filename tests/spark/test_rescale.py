@@ -137,7 +137,6 @@ def die_in_the_state(tidegate: Commands, checkpoint: Path, epoch: int) -> None:
     wait_until(lambda: any(state.glob(f"0/*/{epoch}.zip")), "Spark writes state")
     command.kill_driver()
     assert command.wait().code == -signal.SIGKILL, command.err
-    command.wait_for_family(30)
     assert not (checkpoint / "spark/commits" / str(epoch - 1)).exists()
 
 

@@ -65,11 +65,15 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What became of each of ``starts``; ``length`` is how many rows its match has."""
+    """What became of each of ``starts``; ``length`` is how many rows its match has.
+
+    ``depth`` is how far the one that went furthest went.
+    """
 
     starts: Int64s
     fate: npt.NDArray[np.int8]
     length: Int64s
+    depth: int
     _last: Int64s  # the step with which the match ended
     _before: Int64s  # of each step, the one before it, or `_NONE`
     _variable: Int64s  # of each step, what the row was taken as
@@ -171,7 +175,9 @@ class Matcher:
             threads, target, row = threads.only(which), target[which], row[which]
             threads = self._taking(rows, threads, target, row, depth, at_once, steps)
             depth += 1
-        return Found(starts, fate, length, last, _joined(steps.before), _joined(steps.variable))
+        return Found(
+            starts, fate, length, depth, last, _joined(steps.before), _joined(steps.variable)
+        )
 
     def _until(self, rows: Rows, starts: Int64s) -> Int64s | None:
         """The time before which a match of each start ends."""

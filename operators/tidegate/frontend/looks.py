@@ -16,7 +16,6 @@ from sqlglot import exp
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.below import Below
 from tidegate.frontend.match_syntax import variable_of
-from tidegate.frontend.over_frames import ROWS_MAX
 from tidegate.frontend.query_syntax import Name, Scalar
 from tidegate.frontend.scalar import Binder, argument_span, call_span, identifier_path, plan_column
 from tidegate.frontend.scope import unused
@@ -26,6 +25,8 @@ from tidegate.plan.match import AGGREGATES, Look
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column
 
+LOOK_ROWS_MAX: Final = 1_000
+"""How many rows away FIRST, LAST and PREV may look: each start keeps so many."""
 _PLACES: Final = frozenset({"first", "last", "prev"})
 _LATER: Final = {
     "next": ("NEXT is not there yet", "look back with PREV or LAST"),
@@ -79,9 +80,9 @@ class LookPlanner:
 
         def looked(node: exp.Expr) -> exp.Expr:
             span = call_span(self._source, node, scalar.span)
-            if isinstance(node, exp.Filter | exp.Window):
+            if isinstance(node, exp.Filter | exp.Window) or node.find(exp.Distinct) is not None:
                 raise UnsupportedError(
-                    "FILTER and OVER in MATCH_RECOGNIZE are not there yet",
+                    "FILTER, DISTINCT and OVER in MATCH_RECOGNIZE are not there yet",
                     self._source.position(span),
                     hint="write CASE WHEN … inside the aggregate",
                 )
@@ -125,7 +126,8 @@ class LookPlanner:
         if function == "match_rowtime":
             time = self._below.build().column_of(self._time)
             return plan_column(time.name) if variable else Look(time, "last", "", time)
-        if function in _PLACES and node.expressions:
+        if function in _PLACES:
+            self._check_place(node, span)
             look = self._value(function, node.expressions[0], span, self._offset(node, span))
             is_own = function == "prev" and variable and look.variable == variable
             return replace(look, variable="") if is_own else look
@@ -194,6 +196,18 @@ class LookPlanner:
         name = variable_of(path[0])
         return name if len(path) > 1 and name in self._variables else ""
 
+    def _check_place(self, node: exp.Anonymous, span: Span) -> None:
+        inner = node.expressions[0].find(exp.Anonymous) if node.expressions else None
+        if inner is None and node.expressions:
+            return
+        nests = inner is not None and inner.name.lower() in _PLACES | AGGREGATES
+        if nests or inner is None:
+            raise UnsupportedError(
+                f"{node.name} takes a column{' of one row' * nests}",
+                self._source.position(span),
+                hint=f"write {node.name}(A.price, 1)",
+            )
+
     def _offset(self, node: exp.Anonymous, span: Span) -> int:
         """How many rows away FIRST, LAST and PREV look."""
         usual = 1 if node.name.lower() == "prev" else 0
@@ -203,10 +217,10 @@ class LookPlanner:
         is_number = isinstance(second, exp.Literal) and not second.is_string
         if len(node.expressions) == 2 and is_number and second.name.isdigit():
             offset = int(second.name)
-            if offset <= ROWS_MAX:
+            if offset <= LOOK_ROWS_MAX:
                 return offset
         raise BindError(
-            f"{node.name} takes a column, and how many rows away it is",
+            f"{node.name} takes a column, and how many rows away it is, up to {LOOK_ROWS_MAX:,}",
             self._source.position(span),
             hint=f"write {node.name}(A.price, 1)",
         )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.below import Below, ties_of
+from tidegate.frontend.catalog import refuse_hidden
 from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.looks import LookPlanner, Looks
 from tidegate.frontend.match_syntax import variable_of
@@ -20,8 +21,8 @@ from tidegate.frontend.times import bind_size, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Condition, MatchRecognize
-from tidegate.plan.nodes import Node, SortKey, column_expr
-from tidegate.plan.pattern import STATES_MAX, Automaton, longest, size
+from tidegate.plan.nodes import PROC_TIME_SQL, Node, SortKey, column_expr
+from tidegate.plan.pattern import STATES_MAX, STEPS_MAX, Automaton, longest, size
 from tidegate.plan.projections import project
 
 
@@ -84,6 +85,7 @@ class MatchPlanner:
         binder = Binder(self._source, Scope(self._source, seen, self._checker), self._checker)
         for measure, scalar in measures:
             expr = binder.bind(scalar)
+            refuse_hidden(self._source, measure.name)
             shown = self._source.snippet(measure.value.span)
             name = unused(measure.name.text, [name for name, _ in columns])
             columns.append((name, replace(expr, text=shown)))
@@ -109,7 +111,14 @@ class MatchPlanner:
                 place,
                 hint=f"at most {STATES_MAX:,} are done; * and + count once",
             )
-        if Automaton.of(syntax.pattern).may_be_empty:
+        automaton = Automaton.of(syntax.pattern)
+        if automaton.steps > STEPS_MAX:
+            raise UnsupportedError(
+                f"the pattern leaves {automaton.steps:,} ways from row to row",
+                place,
+                hint=f"at most {STEPS_MAX:,} are done: nest fewer parts that may be left out",
+            )
+        if automaton.may_be_empty:
             raise UnsupportedError(
                 "the pattern may match no row at all",
                 place,
@@ -225,6 +234,12 @@ class _One:
                 f"the condition of {define.variable.text} is {predicate.type}, expected BOOLEAN",
                 self._source.position(define.condition.span),
                 hint="write a comparison",
+            )
+        if PROC_TIME_SQL in predicate.sql:
+            raise UnsupportedError(
+                "the clock in DEFINE would judge a row again with each epoch",
+                self._source.position(define.condition.span),
+                hint="read it below: FROM (SELECT *, PROC_TIME() AS seen FROM …) MATCH_RECOGNIZE",
             )
         shown = self._source.snippet(define.condition.span)
         return Condition(name, replace(predicate, text=shown), tuple(looks.found))

@@ -30,7 +30,10 @@ _LATER: Final = {
     "PERMUTE": ("PERMUTE is not there yet", "write the orders out: (A B | B A)"),
     "{": ("{- … -} in a pattern is not there yet", "leave it out: a match is one row"),
 }
+_BEHIND: Final = {"PERMUTE": "(", "{": "-"}
+"""What stands behind them where they mean that."""
 _AN_EXAMPLE: Final = "PATTERN (A B+ C)"
+_DIGITS_MAX: Final = 9
 _T = TypeVar("_T")
 
 
@@ -143,7 +146,7 @@ def _sequence(cursor: Cursor, names: dict[str, Name]) -> Pattern:
 def _repeated(cursor: Cursor, names: dict[str, Name]) -> Pattern:
     """A variable, or a pattern in parentheses, and how often."""
     word = cursor.word()
-    if word in _LATER and (word != "PERMUTE" or cursor.word(1) == "("):
+    if word in _LATER and cursor.word(1) == _BEHIND.get(word, cursor.word(1)):
         raise _later(cursor, *_LATER[word])
     if cursor.accept("("):
         part = _alternation(cursor, names)
@@ -192,7 +195,7 @@ def _count(cursor: Cursor) -> int | None:
     if cursor.kind() is not TokenType.NUMBER:
         return None
     token = cursor.take()
-    if not token.text.isdigit():
+    if not token.text.isdigit() or len(token.text) > _DIGITS_MAX:
         raise SqlSyntaxError(
             f"'{token.text}' is no number of rows", cursor.source.position(cursor.previous_span)
         )

@@ -11,10 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from tidegate.plan.nodes import quoted
+
 ACCEPT: Final = -1
 """Among what may follow: the pattern is complete."""
 STATES_MAX: Final = 1_000
-"""Of an automaton; ``{2,5}`` stands for five copies of what is before it."""
+STEPS_MAX: Final = 10_000
+"""Of an automaton: its states, and its ways from one to the next.
+
+``{2,5}`` stands for five copies of what is before it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,8 @@ def text(pattern: Pattern) -> str:
     """``pattern`` as SQL."""
     match pattern:
         case Variable():
-            return pattern.name
+            plain = pattern.name.isidentifier() and pattern.name.isupper()
+            return pattern.name if plain else quoted(pattern.name)
         case Sequence():
             return " ".join(_inner(part) for part in pattern.parts)
         case Alternation():
@@ -116,6 +123,11 @@ class Automaton:
         start = builder.build(pattern, builder.add(()))
         follow = [builder.closure(builder.steps[state]) for state in builder.states]
         return cls(tuple(builder.names), builder.closure((start,)), tuple(follow))
+
+    @property
+    def steps(self) -> int:
+        """The number of ways from state to state."""
+        return sum(len(states) for states in (self.entry, *self.after))
 
     @property
     def may_be_empty(self) -> bool:

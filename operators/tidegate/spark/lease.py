@@ -46,13 +46,22 @@ class Holder:
 
     @classmethod
     def me(cls) -> Holder:
-        return cls(socket.gethostname(), _boot(), os.getpid(), _process_start(os.getpid()))
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Holder:
+        """A process of this host, which runs."""
+        return cls(socket.gethostname(), _boot(), pid, _process_start(pid))
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it would be seen from here."""
+        return (self.host, self.boot) == (socket.gethostname(), _boot())
 
     @property
     def is_dead(self) -> bool:
         """True only when it ran on this host and no longer does."""
-        here = (self.host, self.boot) == (socket.gethostname(), _boot())
-        return here and _process_start(self.pid) != self.started
+        return self.is_here and _process_start(self.pid) != self.started
 
 
 def _boot() -> str:

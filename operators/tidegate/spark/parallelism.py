@@ -19,7 +19,7 @@ from typing import Final
 from tidegate.errors import OptionsError, TrustError
 from tidegate.spark.checkpoint import Checkpoint, encoded
 
-_FOLDER: Final = "rescales"
+FOLDER: Final = "rescales"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Rescales:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._checkpoint = checkpoint
-        self._store = checkpoint.store.below(_FOLDER)
+        self._store = checkpoint.store.below(FOLDER)
         stems = (name.partition(".")[0] for name in self._store.names(""))
         self._last = max((int(stem) for stem in stems if stem.isdigit()), default=0)
         self._newest = self._read(self._last) if self._last else None

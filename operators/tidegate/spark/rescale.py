@@ -24,6 +24,11 @@ finished is undone, with what Spark has written of the new version: a snapshot o
 as that of the epoch that comes instead. (Tried: with the snapshots left there, and all else undone,
 a job of 84 windows lost 20 of them, and said nothing.)
 
+Spark's JVM outlives a driver that is killed by a moment, and it alone writes the state and commits.
+So its process is written down (``rescales/mover.json``) before it begins, and who comes next waits
+for its end, as for a lease's. (Tried without: of ten rescales killed and undone at once, two were
+committed after that, and the checkpoint could not be used any more.)
+
 What was found in Spark 4.2.0, all with our state (Python's ``transformWithState``, a value and a
 map in column families of their own, RocksDB with changelogs). It moves all of it, to more and to
 fewer partitions, and back; 160 MB took 4 s beside Spark's start, with a heap of 512 MB.
@@ -45,7 +50,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,14 +70,20 @@ from tidegate.errors import (
 from tidegate.failpoints import hit
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import explained
-from tidegate.spark.lease import Lease
+from tidegate.spark.lease import Holder, Lease
 from tidegate.spark.own_spark import spark_for
-from tidegate.spark.parallelism import Rescale, Rescales
+from tidegate.spark.parallelism import FOLDER, Rescale, Rescales
 from tidegate.spark.run_options import RunOptions
 
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _TOLD_S: Final = 1.0
 """How often it is told how far Spark is, and looked at the lease, while it moves the state."""
+
+_CANCEL_S: Final = 0.2
+"""How often Spark's jobs are cancelled until it has given up."""
+_MOVER: Final = "mover.json"
+_MOVER_S: Final = 30.0
+"""How long the Spark of a rescale that died may take to end: it has nothing to wait for."""
 
 Log = Callable[[str], None]
 
@@ -87,18 +98,13 @@ def rescale(checkpoint: Checkpoint, options: RunOptions, clock: Clock, log: Log)
     manifest = checkpoint.read_job()
     if not manifest.keys() >= {"job", "vnodes", "parallelism"}:
         raise TrustError(f"{checkpoint.store.where('job.json')} does not describe a job")
-    vnodes, wanted = manifest["vnodes"], options.parallelism
-    if not 1 <= wanted <= vnodes:
-        raise OptionsError(
-            f"--parallelism {wanted} does not fit: it is from 1 to {vnodes}, the job's vnodes",
-            hint="a task without a vnode would have nothing to do",
-        )
     checkpoint.create()  # what a backup may have left out
     lease = Lease(checkpoint.store.below("lease"), clock)
     note = lease.acquire(options.takeover)
     if note:
         log(note)
     try:
+        _await_mover(checkpoint, clock, log)
         _rescale(checkpoint, manifest, options, lease, clock, log)
     finally:
         lease.release()
@@ -114,8 +120,13 @@ def _rescale(
 ) -> None:
     checkpoint.check_spark_log()
     rescales, wanted = Rescales(checkpoint), options.parallelism
-    begun = rescales.pending
+    begun, vnodes = rescales.pending, manifest["vnodes"]
     if begun is None:
+        if not 1 <= wanted <= vnodes:
+            raise OptionsError(
+                f"--parallelism {wanted} does not fit: it is from 1 to {vnodes}, the job's vnodes",
+                hint="a task without a vnode would have nothing to do",
+            )
         now = rescales.parallelism(manifest["parallelism"])
         if now == wanted:
             log(f"the job has {now} parallel tasks already: nothing to do")
@@ -140,7 +151,6 @@ def _rescale(
     if rescales.pending is not None:
         _enter(checkpoint, begun)
         _move(checkpoint, begun, manifest["job"], options, lease, log)
-    vnodes = manifest["vnodes"]
     if vnodes % wanted:
         log(f"{wanted} does not divide the job's {vnodes} vnodes: some tasks have more than others")
     log(f"done: from {begun.before} to {begun.after} parallel tasks, from the next epoch on")
@@ -224,6 +234,7 @@ def _move(
         tasks, place = begun.after, Path(scratch)
         with spark_for(name, options, checkpoint, tasks, place, log) as spark:
             log(f"Spark {spark.version} is up: {options.master}")
+            _note_mover(checkpoint, _jvm_pid(spark))
             # In a thread of its own: what waits for Java here would be torn apart by a Ctrl-C.
             with ThreadPoolExecutor(1) as pool:
                 moving = pool.submit(_repartition, spark, checkpoint.spark, begun.after)
@@ -233,9 +244,46 @@ def _move(
                 except (Py4JError, PySparkException) as error:
                     raise _explained(error, begun) from error
                 except BaseException:
-                    spark.sparkContext.cancelAllJobs()
+                    while not wait([moving], _CANCEL_S).done:  # there may be a next job
+                        spark.sparkContext.cancelAllJobs()
                     raise
+    checkpoint.store.below(FOLDER).delete([_MOVER])
     hit("rescale-moved", begun.epoch)
+
+
+def _jvm_pid(spark: SparkSession) -> int:
+    """The process that will write the state."""
+    jvm: Any = spark._jvm
+    return int(jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _note_mover(checkpoint: Checkpoint, pid: int) -> None:
+    document = json.dumps(asdict(Holder.of(pid)), sort_keys=True)
+    checkpoint.store.below(FOLDER).write(_MOVER, document.encode())
+
+
+def _await_mover(checkpoint: Checkpoint, clock: Clock, log: Log) -> None:
+    """Waits for the end of the Spark of a rescale that died. Raises LeaseHeldError if it stays."""
+    store = checkpoint.store.below(FOLDER)
+    if not store.exists(_MOVER):
+        return
+    try:
+        mover = Holder(**json.loads(store.read(_MOVER)))
+    except (ValueError, TypeError) as error:
+        raise TrustError(f"{store.where(_MOVER)} cannot be read: {error}") from error
+    until_s = clock.monotonic_s() + _MOVER_S
+    said = False
+    while mover.is_here and not mover.is_dead:
+        if not said:
+            log(f"waiting for the Spark of a rescale that died: process {mover.pid}")
+            said = True
+        if clock.monotonic_s() >= until_s:
+            raise LeaseHeldError(
+                f"the Spark of a rescale that died still runs: process {mover.pid}",
+                hint="end that process, and run this again",
+            )
+        clock.sleep(0.2)
+    store.delete([_MOVER])
 
 
 def _repartition(spark: SparkSession, location: str, partitions: int) -> None:

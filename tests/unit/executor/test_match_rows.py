@@ -128,6 +128,8 @@ def test_random_patterns_match_what_backtracking_finds(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(match_rows, "SLACK_ROWS", random.choice([0, 1_024]))
+        patch.setattr(match_rows, "TRIED_MIN", random.choice([1, 2, 256]))
+        patch.setattr(match_rows, "FAR_ROWS", random.choice([0, 64]))
         patch.setattr(time_queue, "EMIT_ROWS_MAX", random.choice([1, 262_144]))
         tables, seen, left, watermark = (
             Tables(),

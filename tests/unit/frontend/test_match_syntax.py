@@ -31,7 +31,7 @@ def read(pattern: str = "A B", before: str = "", behind: str = "") -> MatchRef:
         ("A B+? C*? D??", "A B+? C*? D??"),
         ("A{2} B{2,} C{,3} D{1,4}?", "A{2} B{2,} C{0,3} D{1,4}?"),
         ("A | B C | (D E)+", "A | B C | (D E)+"),
-        ('"a" A', "a A"),
+        ('"a" A', '"a" A'),
     ],
 )
 def test_patterns(written: str, shown: str) -> None:
