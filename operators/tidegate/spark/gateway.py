@@ -43,7 +43,6 @@ DEFAULTS = {
     # Over TCP the JVM's second write to a worker waits until the worker's kernel has acknowledged
     # the first, which takes it 40 ms: once in each task, a third of a small epoch.
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.sql.adaptive.enabled": "false",
     # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
     # times, five seconds apart, before its tasks run again. That costs an epoch a second here, so
     # it may be soon, and as often as it takes until the executor is known to be gone. A pod that
@@ -86,6 +85,8 @@ REQUIRED = {
     "spark.dynamicAllocation.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    # It merges partitions of a shuffle as it likes: ours are the job's tasks, each with its state.
+    "spark.sql.adaptive.enabled": "false",
     # Spark compares what two attempts of a task have sent, byte by byte of a row, and ends the
     # query when they differ while the writers run. Ours do: a row holds a whole batch, in the order
     # in which its parts came in, and how long that took. What a batch says is the same each time

@@ -27,6 +27,7 @@ from tidegate.store.base import Store
 Spark: TypeAlias = SparkSession
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _SQL: Final = "spark.sql."
 _HADOOP: Final = "spark.hadoop."
 _S3A: Final = (
@@ -79,18 +80,21 @@ class Given:
         settings of Spark. Raises OptionsError for one that cannot be set any more.
         """
         own = self._spark.newSession()
-        for name, value in self._settings(parallelism, store).items():
+        for name, value in self._settings(store).items():
             _set(own, name, value)
         began_with = self._spark.sparkContext.getConf()
         for name, value in asked.items():
-            if name in REQUIRED or began_with.get(name) == value:
+            if name in REQUIRED:
                 continue
-            if not name.startswith((_SQL, _HADOOP)):
+            if name.startswith((_SQL, _HADOOP)):
+                # Also one that the context has: the user's session may have another one since.
+                _set(own, name, value)
+            elif began_with.get(name) != value:
                 raise _refused(name, value, "this Spark was started without it")
-            _set(own, name, value)
+        _set(own, PARTITIONS, str(parallelism))  # the checkpoint's, whatever was asked
         return own
 
-    def _settings(self, parallelism: int, store: Store) -> dict[str, str]:
+    def _settings(self, store: Store) -> dict[str, str]:
         """What all jobs need; the user's own choice wins where that is not needed."""
         found = {name: value for name, value in DEFAULTS.items() if name.startswith(_SQL)}
         found = {name: self._spark.conf.get(name, value) or value for name, value in found.items()}
@@ -98,7 +102,6 @@ class Given:
             self._check_s3a(store)
             found |= settings_for(store, loaded=True)
         found |= {name: value for name, value in REQUIRED.items() if name.startswith(_SQL)}
-        found["spark.sql.shuffle.partitions"] = str(parallelism)
         return {n: v for n, v in found.items() if not n.startswith(_OF_A_TERMINAL)}
 
     def _check_s3a(self, store: Store) -> None:

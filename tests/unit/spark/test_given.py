@@ -16,6 +16,7 @@ from tidegate.spark.given import Given, builder_settings
 from tidegate.store.local import LocalStore
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+PARTITIONS = "spark.sql.shuffle.partitions"
 REPLACED = "spark.sql.streaming.minBatchesToRetain"
 
 
@@ -144,6 +145,25 @@ def test_a_job_has_a_session_of_its_own(tmp_path: Path) -> None:
     assert own.conf.values["spark.sql.x"] == "1"
     assert all(name.startswith("spark.sql.") for name in own.conf.values)
     assert "spark.sql.ui.retainedExecutions" not in own.conf.values, "that is static"
+
+
+def test_what_tidegate_must_fix_is_not_for_the_job_to_set(tmp_path: Path) -> None:
+    user = {"spark.sql.adaptive.enabled": "true", PARTITIONS: "200"}
+    spark: Any = Session(**{name.replace(".", "__"): value for name, value in user.items()})
+    required = {name: "mine" for name in REQUIRED}
+    for asked in ({}, {PARTITIONS: "5", "spark.sql.adaptive.enabled": "true"}, required):
+        own: Any = Given(spark).session(2, LocalStore(tmp_path), asked)
+        assert own.conf.values[PARTITIONS] == "2", "as job.json and the state have it"
+        assert own.conf.values["spark.sql.adaptive.enabled"] == "false"
+        wanted = {name: value for name, value in REQUIRED.items() if name.startswith("spark.sql.")}
+        assert own.conf.values.items() >= wanted.items()
+
+
+def test_what_the_job_asks_for_is_set_whatever_the_user_has_changed_since(tmp_path: Path) -> None:
+    tested = given(**{REPLACED.replace(".", "__"): "77"})
+    tested._spark.conf.set(REPLACED, "5")
+    own: Any = tested.session(1, LocalStore(tmp_path), {REPLACED: "77"})
+    assert own.conf.values[REPLACED] == "77"
 
 
 def test_settings_of_the_job_that_come_too_late(tmp_path: Path) -> None:
