@@ -16,7 +16,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-import re
+import shutil
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
@@ -33,6 +33,7 @@ from tidegate.plan.nodes import Job as JobPlan
 from tidegate.progress import Progress
 from tidegate.settings import resolve
 from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.directories import directory_of
 from tidegate.spark.driver import run_job
 from tidegate.spark.given import Given, Spark, builder_settings
 from tidegate.spark.ledger import counts_document, read_ledger
@@ -47,9 +48,7 @@ __all__ = ["Answers", "Job", "Session", "builder_settings"]
 Log = Callable[[str], None]
 
 _LEAVE_S: Final = 10.0
-"""How long the end of a program waits for that of an epoch, and then of a job."""
-_UNFIT: Final = re.compile(r"[^\w.-]+")
-"""For a directory's name."""
+"""How long the end of a program waits for that of epochs, and then of jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,8 @@ class Job:
         """
         while not (self._stop.at_once if at_once else self._stop.requested):
             self._stop.request()
-        self._thread.join(timeout_s)
+        if self.is_active:
+            self._thread.join(timeout_s)
         return not self.is_active
 
     def status(self) -> dict[str, Any]:
@@ -214,8 +214,9 @@ class Session:
 
     ``checkpoint`` is a directory or URI below which each job has its own, called after the job;
     without it they are temporary, and a job begins anew with each call; so are those of jobs that
-    only print and were given no name. ``settings`` are those of ``--set``: they win over SET.
-    ``log`` takes what the command line says on stderr; by itself the logger ``tidegate``.
+    only print and were given no name. Temporary ones go when the session is closed. ``settings``
+    are those of ``--set``: they win over SET. ``log`` takes what the command line says on stderr;
+    by itself the logger ``tidegate``. Calls may come from any thread; one starts after the other.
 
     Raises OptionsError for a Spark that no job can run on: it says what to write in the builder.
     """
@@ -230,12 +231,20 @@ class Session:
     ) -> None:
         Given(spark).check()
         self.spark: Final = spark
-        self._checkpoint = None if checkpoint is None else os.fspath(checkpoint).rstrip("/")
+        self._checkpoint = None if checkpoint is None else os.fspath(checkpoint)
+        if self._checkpoint is not None and not self._checkpoint.strip():
+            raise OptionsError(
+                "the session's checkpoint is an empty text",
+                hint="name a directory or a URI; leave it out for temporary ones",
+            )
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
         self._log = log or logging.getLogger("tidegate").info
         self._script = Script()
         self._calls = 0
         self._jobs: list[Job] = []
+        self._temporary: list[str] = []
+        self._calling = threading.RLock()
+        self._closed = False
         atexit.register(self._leave)
 
     @property
@@ -258,35 +267,71 @@ class Session:
         whose place is in ``sql-N`` for the N-th call, and what keeps a job from starting; then the
         session is as it was.
         """
-        self._calls += 1
-        compiled, script = self._script.compile(text, f"sql-{self._calls}", self._settings)
-        answers = Answers(compiled.descriptions, tuple(plan.write() for plan in compiled.plans))
-        if not compiled.job.sinks:
+        with self._calling:
+            self._check_open()
+            self._calls += 1
+            compiled, script = self._script.compile(text, f"sql-{self._calls}", self._settings)
+            answers = Answers(compiled.descriptions, tuple(plan.write() for plan in compiled.plans))
+            if not compiled.job.sinks:
+                self._script = script
+                return answers
+            run = {"available_now": available_now, "takeover": takeover}
+            job = self._job(compiled.job, name, answers, **run)
+            self._start(job)
             self._script = script
-            return answers
-        job = self._job(compiled.job, name, answers, available_now=available_now, takeover=takeover)
-        job.start()
-        self._script = script
-        self._jobs.append(job)
-        return job
+            return job
 
     def close(self) -> None:
-        """Stops all jobs behind their epochs in progress. Spark goes on."""
-        for job in self._jobs:
-            if job.is_active:
-                job.stop(timeout_s=0)
-        for job in self._jobs:
+        """Stops all jobs behind their epochs in progress. Spark goes on.
+
+        Temporary checkpoints are removed. No call is taken any more.
+        """
+        self._closed = True
+        jobs = self.jobs
+        for job in jobs:
+            job.stop(timeout_s=0)
+        for job in jobs:
             job.stop()
+        self._remove_temporary()
         atexit.unregister(self._leave)
 
     def _leave(self) -> None:
         """The program ends: Spark would end in the middle of an epoch, with long traces."""
-        active = [job for job in self._jobs if job.is_active]
-        for job in active:
-            job.stop(timeout_s=0)
-        for job in active:
-            if not job.stop(timeout_s=_LEAVE_S):
+        self._closed = True
+        clock = SystemClock()
+        for at_once in (False, True):
+            active = [job for job in self.jobs if job.is_active]
+            for job in active:
+                job.stop(at_once=at_once, timeout_s=0)
+            end_s = clock.monotonic_s() + _LEAVE_S
+            for job in active:
+                job.stop(timeout_s=max(0.0, end_s - clock.monotonic_s()))
+        self._remove_temporary()
+
+    def _start(self, job: Job) -> None:
+        """Starts it. It is known before, so that whatever ends this call leaves none behind."""
+        self._jobs.append(job)
+        try:
+            self._check_open()  # `close`, in another thread, has seen this job, or is seen here
+            job.start()
+        except BaseException:
+            try:
                 job.stop(at_once=True, timeout_s=_LEAVE_S)
+            finally:
+                if not job.is_active:  # else `close` waits for it
+                    self._jobs.remove(job)
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise OptionsError("this session has been closed", hint="make another one")
+
+    def _remove_temporary(self) -> None:
+        """Removes what no job works in."""
+        used = {job.checkpoint for job in self.jobs if job.is_active}
+        for path in set(self._temporary) - used:
+            shutil.rmtree(path, ignore_errors=True)
+            self._temporary.remove(path)
 
     def __enter__(self) -> Self:
         return self
@@ -300,14 +345,15 @@ class Session:
         self.close()
 
     def _job(self, job: JobPlan, name: str | None, answers: Answers, **run: bool) -> Job:
-        job = replace(job, name=name or _name_of(job))
+        job = replace(job, name=_name_of(job) if name is None else name)
         settings, spark = resolve(dict(job.settings), os.environ)
-        directory = _UNFIT.sub("_", job.name)
+        directory = directory_of(job.name)
         if self._checkpoint is None or (name is None and _only_prints(job)):
             checkpoint = tempfile.mkdtemp(prefix=f"tidegate-{directory}-")
+            self._temporary.append(checkpoint)
             self._log(f"checkpoint of {job.name}: {checkpoint} (temporary)")
         else:
-            checkpoint = f"{self._checkpoint}/{directory}"
+            checkpoint = f"{self._checkpoint.rstrip('/')}/{directory}"
         if any(each.is_active and each.checkpoint == checkpoint for each in self._jobs):
             raise OptionsError(
                 f"job '{job.name}' is running in this session",

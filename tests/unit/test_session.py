@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,61 +12,11 @@ from typing import Any
 import pytest
 
 import tidegate
+from session_kit import INSERT, TABLES, FakeRuns, FakeSpark, started
 from tidegate import session as module
-from tidegate.clock import Clock
 from tidegate.errors import BindError, OptionsError, RunError, SqlSyntaxError
-from tidegate.plan.fragments import Plan
 from tidegate.session import Answers, Job, Session
-from tidegate.spark.checkpoint import Entry
 from tidegate.spark.given import Given
-from tidegate.spark.run_options import RunOptions
-from tidegate.spark.stop import Stop
-
-TABLES = """
-CREATE TABLE orders (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at) WITH (connector = 'datagen');
-CREATE TABLE shown (id BIGINT) WITH (connector = 'blackhole');
-"""
-INSERT = "INSERT INTO shown SELECT id FROM orders"
-
-
-class FakeRuns:
-    """Stands for `run_job`: a job runs until it is stopped, or fails when it is told to."""
-
-    def __init__(self) -> None:
-        self.options: list[RunOptions] = []
-        self.plans: list[Plan] = []
-        self.fails: Exception | None = None
-        self.fails_later: Exception | None = None
-
-    def __call__(
-        self,
-        plan: Plan,
-        options: RunOptions,
-        clock: Clock,
-        log: Any,  # noqa: ARG002
-        listener: Any,
-        stop: Stop,
-        given: Given,
-    ) -> Entry:
-        self.plans.append(plan)
-        self.options.append(options)
-        if self.fails is not None:
-            raise self.fails
-        given.started()
-        listener(Entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
-        if self.fails_later is not None:
-            raise self.fails_later
-        while not stop.requested:
-            clock.sleep(0.01)
-        return Entry(8, 2)
-
-
-class Context:
-    master = "local[7]"
-
-
-class FakeSpark:
-    sparkContext = Context()  # noqa: N815 -- Spark's name
 
 
 @pytest.fixture
@@ -81,12 +32,6 @@ def session(runs: FakeRuns, tmp_path: Path) -> Iterator[Session]:
     spark: Any = FakeSpark()
     with Session(spark, tmp_path, {"tidegate.vnodes": 3}) as opened:
         yield opened
-
-
-def started(session: Session, text: str, **options: Any) -> Job:
-    job = session.sql(text, **options)
-    assert isinstance(job, Job)
-    return job
 
 
 def test_importing_the_package_imports_no_pyspark() -> None:
@@ -128,8 +73,28 @@ def test_what_runs_is_a_job_named_after_its_sinks(session: Session, runs: FakeRu
 
 def test_other_names(session: Session) -> None:
     session.sql(TABLES)
-    assert started(session, INSERT, name="by hand/1").checkpoint.endswith("/by_hand_1")
+    assert "/by_hand_1-" in started(session, INSERT, name="by hand/1").checkpoint
+    two = [started(session, INSERT, name=name).checkpoint for name in ("a b", "a_b")]
+    assert two[0] != two[1]
     assert started(session, f"SET pipeline.name = 'set'; {INSERT}").name == "set"
+
+
+@pytest.mark.parametrize("name", ["", ".", ".."])
+def test_names_that_would_lead_elsewhere(session: Session, name: str) -> None:
+    session.sql(TABLES)
+    with pytest.raises(OptionsError, match="a job cannot be called"):
+        session.sql(INSERT, name=name)
+    assert session.jobs == []
+
+
+def test_checkpoints_that_would_lead_elsewhere(runs: FakeRuns) -> None:
+    spark: Any = FakeSpark()
+    with pytest.raises(OptionsError, match="checkpoint is an empty text"):
+        Session(spark, "")
+    with Session(spark, "/") as session:
+        session.sql(TABLES)
+        assert started(session, INSERT).checkpoint == "/shown"
+    assert runs.options
 
 
 def test_a_job_that_only_prints_keeps_nothing(session: Session) -> None:
@@ -174,27 +139,6 @@ def test_one_name_runs_once(session: Session) -> None:
     assert started(session, INSERT).checkpoint == job.checkpoint
 
 
-def test_the_session_s_end_stops_all(session: Session) -> None:
-    session.sql(TABLES)
-    jobs = [started(session, INSERT, name=name) for name in ("a", "b")]
-    session.close()
-    assert not any(job.is_active for job in jobs)
-    assert not any(job._stop.at_once for job in jobs)
-
-
-def test_the_program_s_end_waits_for_an_epoch_and_then_does_not(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    session.sql(TABLES)
-    first = started(session, INSERT, name="a")
-    session._leave()
-    assert (first.is_active, first._stop.at_once) == (False, False)
-    monkeypatch.setattr(module, "_LEAVE_S", 0.0)
-    second = started(session, INSERT, name="b")
-    session._leave()
-    assert second._stop.at_once
-
-
 def test_wrong_sql_has_its_place_and_changes_nothing(session: Session) -> None:
     session.sql(TABLES)
     with pytest.raises(BindError, match="sql-2:1:64: unknown column 'idd'"):
@@ -220,11 +164,10 @@ def test_what_keeps_a_job_from_starting_is_raised_at_once(session: Session, runs
 
 def test_what_a_job_fails_by_is_raised_to_whoever_waits(session: Session, runs: FakeRuns) -> None:
     session.sql(TABLES)
-    runs.fails_later = RunError("the broker is gone")
-    try:
-        job = started(session, INSERT)
-    except RunError:
-        return  # it had failed before the call was back, which is as good
+    runs.fails_later, runs.hangs = RunError("the broker is gone"), threading.Event()
+    job = started(session, INSERT)
+    assert job.await_termination(0.01) is False
+    runs.hangs.set()
     with pytest.raises(RunError, match="the broker is gone"):
         job.await_termination()
     assert isinstance(job.exception(), RunError)

@@ -150,7 +150,7 @@ def test_a_job_has_a_session_of_its_own(tmp_path: Path) -> None:
 def test_what_tidegate_must_fix_is_not_for_the_job_to_set(tmp_path: Path) -> None:
     user = {"spark.sql.adaptive.enabled": "true", PARTITIONS: "200"}
     spark: Any = Session(**{name.replace(".", "__"): value for name, value in user.items()})
-    required = {name: "mine" for name in REQUIRED}
+    required = dict.fromkeys(REQUIRED, "mine")
     for asked in ({}, {PARTITIONS: "5", "spark.sql.adaptive.enabled": "true"}, required):
         own: Any = Given(spark).session(2, LocalStore(tmp_path), asked)
         assert own.conf.values[PARTITIONS] == "2", "as job.json and the state have it"
