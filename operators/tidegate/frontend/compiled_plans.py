@@ -174,7 +174,7 @@ def is_declaration(statement: Statement) -> bool:
         case CreateTable(query=query):
             return query is None
         case CreateView(materialized=materialized):
-            return not materialized
+            return materialized is None
     return isinstance(statement, AlterTable | CreateFunction | SetOption)
 
 

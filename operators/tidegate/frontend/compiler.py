@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
@@ -93,9 +93,15 @@ def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = Non
     return compiled
 
 
-def compile_source(source: Source, overrides: Mapping[str, str]) -> File:
-    """Like `compile_file`, of statements that may do nothing but declare."""
-    return _guarded(source, overrides)
+def compile_source(
+    source: Source, overrides: Mapping[str, str], again: Collection[str] = ()
+) -> File:
+    """Like `compile_file`, of statements that may do nothing but declare.
+
+    ``again`` are views, in lower case, that are declared as plain ones and run by a statement that
+    materializes them.
+    """
+    return _guarded(source, overrides, again)
 
 
 def declared_sink(text: str, file: str, table: str) -> Table:
@@ -123,16 +129,21 @@ def _source(text: str, file: str) -> Source:
     return Source(file, text.removeprefix("\ufeff"))
 
 
-def _guarded(source: Source, overrides: Mapping[str, str]) -> File:
+def _guarded(source: Source, overrides: Mapping[str, str], again: Collection[str] = ()) -> File:
     try:
-        return _compile(source, overrides)
+        return _compile(source, overrides, again=again)
     except RecursionError:
         raise SqlSyntaxError(
             "a statement of this file is nested too deeply", source.position(Span(0, 1))
         ) from None
 
 
-def _compile(source: Source, overrides: Mapping[str, str], params: Params | None = None) -> File:
+def _compile(
+    source: Source,
+    overrides: Mapping[str, str],
+    params: Params | None = None,
+    again: Collection[str] = (),
+) -> File:
     statements = parse_file(source)
     plan = executed(source, statements)
     if plan is not None:
@@ -140,7 +151,7 @@ def _compile(source: Source, overrides: Mapping[str, str], params: Params | None
         own = [part for part in statements if isinstance(part, SetOption)]
         overrides = {**settings.collect(source, own, {}), **overrides}
         return _compile(Source(plan.value, text), overrides, params)
-    compilation = _Compilation(source, statements, overrides, params or {})
+    compilation = _Compilation(source, statements, overrides, params or {}, again)
     for statement in compilation.statements:
         compilation.take(statement)
     return compilation.file()
@@ -155,10 +166,12 @@ class _Compilation:
         statements: list[Statement],
         overrides: Mapping[str, str],
         params: Params,
+        again: Collection[str],
     ) -> None:
         self._source = source
         self._overrides = overrides
         self._params = params
+        self._again = set(again)
         self.statements = statements
         hints = without_params(first_hints(statements), params)
         self._options = [part for part in statements if isinstance(part, SetOption)]
@@ -215,6 +228,11 @@ class _Compilation:
         return File(job, tuple(self._answers), tuple(self._plans))
 
     def _view(self, statement: CreateView) -> None:
+        name = statement.name.text.lower()
+        if statement.materialized and name in self._again:
+            self._again.remove(name)
+            self._sinks.materialize(statement)
+            return
         if self._catalog.keeps(statement):
             return
         if not statement.materialized:

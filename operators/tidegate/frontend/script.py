@@ -3,21 +3,25 @@
 What a call declares is kept as it was written, with its place: tables, plain views, functions,
 settings, ALTER TABLE; a materialized view, which runs in its own job, as the view that others may
 read. CREATE OR REPLACE takes the place of the declaration before it, so that views above it are
-found to fit, or not. A call that raises leaves the script as it was.
+found to fit, or not; where it reads what came only later, it stands where it is written. A table
+that is replaced loses what altered the one before. A materialized view that is created again as it
+was written runs again: its job goes on. A call that raises leaves the script as it was.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
+from tidegate.errors import SqlError
 from tidegate.frontend.compiled_plans import is_declaration, only
 from tidegate.frontend.compiler import File, compile_source
 from tidegate.frontend.source import Part, Source, Span
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import (
+    AlterTable,
     CreateFunction,
     CreateTable,
     CreateView,
@@ -26,22 +30,27 @@ from tidegate.frontend.syntax import (
     Statement,
 )
 
-_REPLACES: Final = re.compile(r"CREATE\s+OR\s+REPLACE\b", re.IGNORECASE)
-_MATERIALIZED: Final = re.compile(r"\bMATERIALIZED\b", re.IGNORECASE)
+_SETTING: Final = "set "
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A declaration: the ``text`` of its statement, whose first line is line ``line`` of ``file``.
 
-    ``name`` is what a later one replaces it by; empty for ALTER TABLE, which adds to what is there.
+    ``name`` is what a later one replaces it by; empty for ALTER TABLE, which adds to ``alters``.
+    ``runs`` is what a materialized view computes, from its name on, as it was written.
     """
 
     name: str
     file: str
     line: int
     text: str
-    is_setting: bool = False
+    alters: str = ""
+    runs: str = ""
+
+    @property
+    def is_setting(self) -> bool:
+        return self.name.startswith(_SETTING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +69,126 @@ class Script:
         """
         source = Source(name, text.removeprefix("\ufeff"))
         statements = parse_file(source)
-        is_plan = any(isinstance(statement, ExecutePlan) for statement in statements)
-        kept = [each for each in self.declared if each.is_setting or not is_plan]
-        new: list[Declared] = []
-        moved: list[Span] = []
+        if any(isinstance(statement, ExecutePlan) for statement in statements):
+            kept = [each for each in self.declared if each.is_setting]
+            return _Call(source, kept).compile(overrides or {}), self
+        call = _Call(source, list(self.declared))
         for statement in statements:
-            declared = _declared(source, statement)
-            if declared is None:
-                continue
-            place = _place(kept, declared.name)
-            if place is None or not _replaces(source, statement):
-                new.append(declared)
-            elif isinstance(statement, CreateView) and statement.materialized:
-                del kept[place]  # it runs from where it stands now
-                new.append(declared)
-            else:
-                kept[place] = declared
-                moved.append(statement.span)
-        compiled = compile_source(_joined(kept, source, moved), overrides or {})
-        if is_plan:
-            return compiled, self
+            call.take(statement)
+        try:
+            compiled = call.compile(overrides or {})
+        except SqlError:
+            if not call.replaced:
+                raise
+            # It may read what has been declared since: then it stands where it is written now.
+            anew = _Call(source, list(self.declared), in_place=False)
+            for statement in statements:
+                anew.take(statement)
+            with suppress(SqlError):
+                return anew.compile(overrides or {}), Script(anew.declared())
+            raise
+        return compiled, Script(call.declared())
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call on its way: what is ``kept`` of those before it, and what is ``new``.
+
+    What replaces a declaration is put ``in_place`` of it, and is ``moved`` out of the call's text;
+    or else behind all others. ``again`` are the materialized views that are declared, and run.
+    """
+
+    source: Source
+    kept: list[Declared]
+    in_place: bool = True
+    replaced: bool = False
+    new: list[tuple[Declared, Span]] = field(default_factory=list)
+    moved: list[Span] = field(default_factory=list)
+    again: set[str] = field(default_factory=set)
+
+    def take(self, statement: Statement) -> None:
+        """One statement."""
+        declared = _declared(self.source, statement)
+        if declared is None:
+            return
+        place = self._place(declared.name)
+        if place is not None and _replaces(statement):
+            self._replace(place, declared, statement)
+        elif place is not None and declared.runs and self.kept[place].runs == declared.runs:
+            self.again.add(_bare(declared))
+        else:
+            self.new.append((declared, statement.span))
+
+    def compile(self, overrides: Mapping[str, str]) -> File:
+        """What the call says. Raises as `compiler.compile_file`."""
+        return compile_source(self._joined(), overrides, self.again)
+
+    def declared(self) -> tuple[Declared, ...]:
+        """What there is to be kept with this call's."""
+        new = [declared for declared, _ in self.new]
         anew = {each.name for each in new if each.is_setting}
-        kept = [each for each in kept if each.name not in anew]
+        kept = [each for each in self.kept if each.name not in anew]
         known = {each.name for each in kept if each.name}
-        new = [each for each in new if each.name not in known]  # IF NOT EXISTS has kept the other
-        return compiled, Script((*kept, *new))
+        # IF NOT EXISTS has kept the other.
+        return (*kept, *(each for each in new if each.name not in known))
+
+    def _place(self, name: str) -> int | None:
+        found = [place for place, each in enumerate(self.kept) if name and each.name == name]
+        return found[-1] if found else None
+
+    def _replace(self, place: int, declared: Declared, statement: Statement) -> None:
+        """What altered the table before altered another one."""
+        self.replaced = True
+        here = [each for each in self.new if each[0].alters == declared.name]
+        self.moved += [span for _, span in here]
+        self.new = [each for each in self.new if each not in here]
+        if not self.in_place:
+            del self.kept[place]
+            self.new.append((declared, statement.span))
+        else:
+            self.kept[place] = declared
+            if declared.runs:
+                self.again.add(_bare(declared))
+            else:
+                self.moved.append(statement.span)
+        self.kept = [each for each in self.kept if each.alters != declared.name]
+
+    def _joined(self) -> Source:
+        """What is kept, then the call less what was moved to where it belongs."""
+        text, parts = "", []
+        for each in self.kept:
+            parts.append(Part(len(text), each.file, each.line))
+            text += each.text
+        parts.append(Part(len(text), self.source.file, 1))
+        rest = self.source.text
+        for span in self.moved:
+            blank = only(rest[span.start : span.end], [])
+            rest = rest[: span.start] + blank + rest[span.end :]
+        return Source(self.source.file, text + rest, tuple(parts))
 
 
 def _declared(source: Source, statement: Statement) -> Declared | None:
     """What is to be kept of a statement; None where it is nothing."""
+    name = alters = runs = ""
     match statement:
         case CreateTable(query=None) | CreateView() | CreateFunction():
             name = f"{_kind(statement)} {statement.name.text.lower()}"
         case SetOption():
-            name = f"set {statement.option.key.value.lower()}"
-        case _ if is_declaration(statement):
-            name = ""
-        case _:
+            name = f"{_SETTING}{statement.option.key.value.lower()}"
+        case AlterTable():
+            alters = f"table {statement.name.text.lower()}"
+        case _ if not is_declaration(statement):
             return None
-    text = source.text[statement.span.start : statement.span.end]
+    span = statement.span
+    text = source.text[span.start : span.end]
     if isinstance(statement, CreateView) and statement.materialized:
-        text = _MATERIALIZED.sub(lambda found: " " * len(found[0]), text, count=1)
-    place = source.position(statement.span)
+        word = statement.materialized
+        start, end = word.start - span.start, word.end - span.start
+        text = text[:start] + " " * (end - start) + text[end:]
+        runs = source.text[statement.name.span.start : span.end]
+    place = source.position(span)
     text = " " * (place.column - 1) + text + ";\n"
-    return Declared(name, place.file, place.line, text, isinstance(statement, SetOption))
+    return Declared(name, place.file, place.line, text, alters, runs)
 
 
 def _kind(statement: Statement) -> str:
@@ -111,24 +196,10 @@ def _kind(statement: Statement) -> str:
     return "function" if isinstance(statement, CreateFunction) else "table"
 
 
-def _place(kept: Sequence[Declared], name: str) -> int | None:
-    found = [place for place, each in enumerate(kept) if name and each.name == name]
-    return found[-1] if found else None
+def _bare(declared: Declared) -> str:
+    return declared.name.removeprefix("table ")
 
 
-def _replaces(source: Source, statement: Statement) -> bool:
-    return _REPLACES.match(source.text, statement.span.start) is not None
-
-
-def _joined(kept: Sequence[Declared], source: Source, moved: Sequence[Span]) -> Source:
-    """``kept``, then ``source`` less the statements that were ``moved`` to where they belong."""
-    text, parts = "", []
-    for each in kept:
-        parts.append(Part(len(text), each.file, each.line))
-        text += each.text
-    parts.append(Part(len(text), source.file, 1))
-    rest = source.text
-    for span in moved:
-        blank = only(rest[span.start : span.end], [])
-        rest = rest[: span.start] + blank + rest[span.end :]
-    return Source(source.file, text + rest, tuple(parts))
+def _replaces(statement: Statement) -> bool:
+    create = CreateTable | CreateView | CreateFunction
+    return isinstance(statement, create) and statement.or_replace

@@ -22,7 +22,9 @@ def shown(source: Source, catalog: Catalog, statement: Show) -> Listing:
             header: tuple[str, ...] = ("Table Name", "Connector")
         case "VIEWS":
             kinds = {True: "materialized", False: ""}
-            rows = [(view.name.text, kinds[view.materialized]) for view in catalog.views]
+            rows = [
+                (view.name.text, kinds[view.materialized is not None]) for view in catalog.views
+            ]
             header = ("View Name", "Kind")
         case "WATERMARKS":
             return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(source, catalog)))

@@ -20,7 +20,9 @@ from tidegate.frontend.query_syntax import Item, Name, Option, Options, Query, T
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     CompilePlan,
+    CreateFunction,
     CreateSink,
+    CreateTable,
     CreateView,
     Describe,
     ExecutePlan,
@@ -195,14 +197,23 @@ def _dispatch(cursor: Cursor) -> Statement:
 
 def _create(cursor: Cursor) -> Statement:
     start = cursor.expect("CREATE")
-    if cursor.accept("OR", "REPLACE"):
-        pass  # a file declares every name once, so there is nothing to replace
+    # A file declares every name once, so there it replaces nothing; a call may (`script`).
+    replaces = cursor.accept("OR", "REPLACE")
+    statement = _created(cursor, start)
+    if replaces and isinstance(statement, CreateTable | CreateView | CreateFunction):
+        return replace(statement, or_replace=True)
+    return statement
+
+
+def _created(cursor: Cursor, start: Span) -> Statement:
+    """What follows CREATE."""
     temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
     if temporary:
         cursor.accept("SYSTEM")  # Flink's: of all catalogs
     if cursor.accept("MATERIALIZED"):
+        word_at = cursor.previous_span
         cursor.expect("VIEW", why="after MATERIALIZED")
-        return replace(_create_view(cursor, start), materialized=True)
+        return replace(_create_view(cursor, start), materialized=word_at)
     parsers: dict[str, Callable[[Cursor, Span], Statement]] = {
         "TABLE": parse_create_table,
         "SOURCE": parse_create_table,

@@ -84,6 +84,7 @@ class CreateTable:
     buckets: Buckets | None = None
     like: Like | None = None
     query: Query | None = None
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class CreateFunction:
     if_not_exists: bool
     span: Span
     entry: str = ""
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +135,15 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
+    """``materialized`` is the place of that word, where the statement has it."""
+
     name: Name
     columns: tuple[Name, ...]
     query: Query
     if_not_exists: bool
     span: Span
-    materialized: bool = False
+    materialized: Span | None = None
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,86 @@ def test_a_materialized_view_is_read_as_a_view() -> None:
     anew, after = script.compile(view.replace("CREATE", "CREATE OR REPLACE"), "call-3")
     assert len(anew.job.sinks) == 1
     assert len(after.declared) == 2
-    assert "already declared in call-2:1" in refused(ORDERS, view, view).message
+    other = view.replace("id FROM", "id + 1 AS id FROM")
+    assert "already declared in call-2:1" in refused(ORDERS, view, other).message
+
+
+MATERIALIZED = "CREATE MATERIALIZED VIEW m AS SELECT id FROM orders"
+
+
+def sinks(compiled: File) -> list[tuple[str, str]]:
+    return [(sink.table.name, sink.table.connector) for sink in compiled.job.sinks]
+
+
+def test_a_materialized_view_runs_again_as_it_was_written() -> None:
+    for again in (MATERIALIZED, MATERIALIZED.replace("VIEW m", "VIEW IF NOT EXISTS m")):
+        for calls in ((ORDERS, MATERIALIZED, again), (ORDERS, again, MATERIALIZED)):
+            compiled, script = told(*calls)
+            assert sinks(compiled) == [("m", "delta")]
+            assert compiled.job.sinks == told(ORDERS, MATERIALIZED)[0].job.sinks
+            assert [each.file for each in script.declared] == ["call-1", "call-2"]
+    error = refused(ORDERS, MATERIALIZED, f"{MATERIALIZED}; {MATERIALIZED}")
+    assert "already declared in call-2:1" in error.message
+    error = refused(ORDERS, "CREATE VIEW m AS SELECT id FROM orders", MATERIALIZED)
+    assert "already declared in call-2:1" in error.message
+    other = "CREATE MATERIALIZED VIEW IF NOT EXISTS m AS SELECT at FROM orders"
+    assert sinks(told(ORDERS, MATERIALIZED, other)[0]) == []
+
+
+def test_a_materialized_view_that_another_reads_is_replaced_at_its_place() -> None:
+    reader = "CREATE VIEW v AS SELECT n FROM m"
+    view = "CREATE {} MATERIALIZED VIEW m AS SELECT id + {} AS n FROM orders"
+    calls = (ORDERS, view.format("", 1), reader, view.format("OR REPLACE", 2))
+    compiled, script = told(*calls)
+    assert sinks(compiled) == [("m", "delta")]
+    assert [each.file for each in script.declared] == ["call-1", "call-4", "call-3"]
+    read, _ = script.compile("CREATE SINK s FROM v WITH (connector = 'blackhole')", "call-5")
+    assert sinks(read) == [("s", "blackhole")]
+    assert "+ 2" in str(read.job.sinks[0])
+    assert "+ 1" not in str(read.job.sinks[0])
+    wrong = "\nCREATE OR REPLACE MATERIALIZED VIEW m AS SELECT idd AS n FROM orders"
+    assert str(refused(*calls, wrong).position) == "call-5:2:49"
+    assert str(refused(*calls, wrong.replace("idd AS n", "id")).position) == "call-3:1:25"
+
+
+def test_what_replaces_may_read_what_has_been_declared_since() -> None:
+    more = ORDERS.replace("orders", "more")
+    for kind in ("VIEW", "MATERIALIZED VIEW"):
+        view = f"CREATE {kind} m AS SELECT id FROM orders"
+        anew = f"CREATE OR REPLACE {kind} m AS SELECT id FROM more"
+        for calls in ((ORDERS, view, more, anew), (ORDERS, view, f"{more}; {anew}")):
+            _, script = told(*calls)
+            read, _ = script.compile("CREATE SINK s FROM m WITH (connector = 'blackhole')", "z")
+            scans = [n for n in read.job.sinks[0].walk() if isinstance(n, Scan)]
+            assert [scan.table.name for scan in scans] == ["more"]
+
+
+def test_comments_decide_nothing() -> None:
+    noted = (
+        "CREATE /* MATERIALIZED */ MATERIALIZED -- MATERIALIZED\n VIEW m AS SELECT id FROM orders"
+    )
+    compiled, script = told(ORDERS, noted)
+    assert sinks(compiled) == [("m", "delta")]
+    assert sinks(script.compile("SHOW VIEWS", "call-3")[0]) == []
+    for words in ("CREATE /* x */ OR REPLACE", "CREATE OR -- x\n REPLACE"):
+        anew, after = script.compile(noted.replace("CREATE", words, 1), "call-3")
+        assert sinks(anew) == [("m", "delta")]
+        assert len(after.declared) == 2
+    view = "CREATE /* OR REPLACE */ VIEW m AS SELECT id FROM orders"
+    assert "already declared" in refused(ORDERS, MATERIALIZED, view).message
+
+
+def test_a_table_that_is_replaced_loses_what_altered_the_one_before() -> None:
+    alter = "ALTER TABLE orders MODIFY WATERMARK FOR at AS at - INTERVAL '{}' SECOND"
+    anew = ORDERS.replace("CREATE", "CREATE OR REPLACE").replace("'5'", "'7'")
+    for calls in (
+        (ORDERS, alter.format(9), anew),
+        (ORDERS, f"{alter.format(9)}; {anew}"),
+        (ORDERS, "ALTER TABLE orders DROP WATERMARK", anew.replace("orders", "ORDERS")),
+        (ORDERS, alter.format(9), anew.replace("'7'", "'8'"), f"{anew}; {alter.format(7)}"),
+    ):
+        compiled, _ = told(*calls, "DESCRIBE orders")
+        assert "INTERVAL '7' SECOND" in compiled.descriptions[0].text(), calls
 
 
 def test_settings_stay_and_the_last_one_wins() -> None:

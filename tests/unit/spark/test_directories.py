@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_no_two_jobs_share_one_and_each_is_one_directory() -> None:
     assert len(set(found)) == len(NAMES)
     assert found == [directory_of(name) for name in NAMES]
     assert directory_of("by hand/1").startswith("by_hand_1-")
-    assert not [each for each in found if os.path.basename(each) != each]
+    assert not [each for each in found if Path(each).name != each]
     assert max(len(each.encode()) for each in found) < 140
 
 
