@@ -8,8 +8,17 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.errors import OptionsError, did_you_mean
 from tidegate.executor.marks import marking
 from tidegate.frontend import compile as compile_sql
+from tidegate.frontend.settings import TIME_ZONE
 from tidegate.plan.nodes import WatermarkFilter, quoted
-from tidegate.spark.frames import Frame, Marking, check_state, marked, sql_columns
+from tidegate.spark.frames import (
+    Frame,
+    Marking,
+    check_columns,
+    check_state,
+    marked,
+    sql_columns,
+    zone_of,
+)
 
 _FILE = "with_watermark"
 
@@ -29,13 +38,14 @@ def with_watermark(
 ) -> Frame:
     """``df`` with one watermark per split (S2), and each row's verdict beside it.
 
-    ``column`` is the event time: TIMESTAMP, TIMESTAMP_NTZ, BIGINT or DECIMAL; numbers count in
-    ``unit``: ``s``, ``ms`` (by itself, for BIGINT), ``us``, or ``none``. Its watermark is SQL, as
-    behind ``WATERMARK FOR column AS``, in ``strategy``; or it trails by ``delay``, as in
-    ``"5 seconds"``. ``split`` are the columns whose values name a split (of Kafka: topic and
-    partition); ``order`` those that order its rows within an epoch (of Kafka: offset): Spark's own
-    order is lost on the way to the state, and the watermark is a function of the rows' order
-    alone. Later epochs have later rows.
+    ``column`` is the event time: TIMESTAMP, TIMESTAMP_NTZ, BIGINT or DECIMAL of at most
+    18 digits; numbers count in ``unit``: ``s``, ``ms`` (by itself, for BIGINT), ``us``, or
+    ``none``. Its watermark is SQL, as behind ``WATERMARK FOR column AS``, in ``strategy``, in the
+    time zone that the session has now; or it trails by ``delay``, as in ``"5 seconds"``.
+    ``split`` are the columns whose values name a split (of Kafka: topic and partition); ``order``
+    those that order its rows within an epoch (of Kafka: offset): Spark's own order is lost on the
+    way to the state, and the watermark is a function of the rows' order alone. Later epochs have
+    later rows. A row whose ``order`` is NULL fails the query.
 
     All rows of ``df`` come back, late ones too. Two columns are added: ``watermark_column``, the
     split's watermark before the row, and ``reason_column``: NULL for a row that passes, else
@@ -58,20 +68,35 @@ def with_watermark(
                 f"with_watermark: the DataFrame has a column '{name}' already",
                 hint="give watermark_column and reason_column other names",
             )
+    if watermark_column.lower() == reason_column.lower():
+        raise OptionsError(
+            f"with_watermark: watermark_column and reason_column are both '{reason_column}'",
+            hint="give them two names",
+        )
+    check_columns(df, splits, orders)
     check_state(df)
     text = strategy if strategy is not None else _trailing(column, delay, df, unit)
     if (strategy is None) == (delay is None):
         raise OptionsError("with_watermark: either a strategy or a delay, not both")
-    node = filter_of(sql_columns(df), column, text, unit, max_future_skew)
+    zone = "UTC" if strategy is None else zone_of(df)
+    node = filter_of(sql_columns(df), column, text, unit, max_future_skew, zone)
     names = (watermark_column, reason_column)
-    return marked(df, Marking(marking(node), splits, orders, names))
+    return marked(df, Marking(marking(node), splits, orders, names, zone))
 
 
 def filter_of(
-    columns: Sequence[tuple[str, str]], column: str, strategy: str, unit: str | None, skew: str
+    columns: Sequence[tuple[str, str]],
+    column: str,
+    strategy: str,
+    unit: str | None,
+    skew: str,
+    zone: str = "UTC",
 ) -> WatermarkFilter:
-    """The filter of a table of ``columns`` (name, type). Raises SqlError, in a file called
-    ``with_watermark`` in which the strategy has a line of its own, below those of the columns."""
+    """The filter of a table of ``columns`` (name, type), in time zone ``zone``.
+
+    Raises SqlError, in a file called ``with_watermark`` in which the strategy has a line of its
+    own, below those of the columns; and OptionsError for a zone that is not known by a name.
+    """
     lines = [f"{quoted(name)} {type_}," for name, type_ in columns]
     job = compile_sql(
         "\n".join(
@@ -87,6 +112,7 @@ def filter_of(
             ]
         ),
         _FILE,
+        {TIME_ZONE: zone},
     )
     nodes = (node for sink in job.sinks for node in sink.walk())
     return next(node for node in nodes if isinstance(node, WatermarkFilter))

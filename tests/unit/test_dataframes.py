@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from pyspark.sql.types import (
     ArrayType,
+    CalendarIntervalType,
+    DataType,
     DecimalType,
     LongType,
     StringType,
     StructType,
     TimestampNTZType,
     TimestampType,
+    YearMonthIntervalType,
 )
 
 from tidegate import dataframes
@@ -107,12 +110,46 @@ def test_options_that_are_wrong() -> None:
     refused("no column 'att'", "att", delay="5 s")
     refused("no column 'part'", delay="5 s", split=["topic", "part"])
     refused("name the columns of 'split' and 'order'", delay="5 s", order=[])
+    refused("are both 'W'", delay="5 s", watermark_column="w", reason_column="W")
     refused("a column 'Offset' already", delay="5 s", watermark_column="Offset")
     refused("delay 'soon' is not a duration", delay="soon")
     refused("not a whole number of unit 's'", "a b", delay="5 ms", unit="s")
     refused("not a whole number of unit 'none'", "price", delay="5 s")
     refused("either a strategy or a delay")
     refused("either a strategy or a delay", "at", "at", delay="5 s")
+
+
+def test_columns_that_cannot_tell_splits_apart_or_be_sorted() -> None:
+    refused("'split' cannot be column 'tags', which is array<string>", delay="5 s", split="tags")
+    refused("'order' cannot be column 'tags'", delay="5 s", order=["offset", "tags"])
+    frame = Frame()
+    frame.schema = StructType([*SCHEMA.fields]).add("s", StructType().add("x", LongType()))
+    frame.columns = frame.schema.names
+    with pytest.raises(OptionsError, match="'split' cannot be column 's', which is struct<x:big"):
+        done(frame, delay="5 s", split="s")
+    assert done(frame, delay="5 s", order="s").order == ("s",)
+
+
+@pytest.mark.parametrize("kind", [YearMonthIntervalType(), ArrayType(CalendarIntervalType())])
+def test_columns_that_spark_does_not_give_to_python(kind: DataType) -> None:
+    frame = Frame()
+    frame.schema = StructType([*SCHEMA.fields]).add("span", kind)
+    frame.columns = frame.schema.names
+    with pytest.raises(OptionsError, match=r"column 'span' is .*interval.* give to Python"):
+        done(frame, delay="5 s")
+
+
+def test_a_strategy_is_in_the_session_s_time_zone() -> None:
+    def zone(name: str, *args: Any, **options: Any) -> str:
+        frame = Frame()
+        frame.conf["spark.sql.session.timeZone"] = name
+        return done(frame, "at", *args, **options).zone
+
+    day = "date_trunc('day', at)"
+    assert (zone("Europe/Zurich", day), zone("Z", day)) == ("Europe/Zurich", "UTC")
+    assert zone("+02:00", delay="5 s") == "UTC", "it does not matter there"
+    with pytest.raises(OptionsError, match=r"unknown time zone '\+02:00'"):
+        zone("+02:00", day)
 
 
 def test_a_stream_s_state_needs_rocksdb() -> None:

@@ -19,12 +19,23 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import DataType, DecimalType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    VariantType,
+)
 
-from tidegate.errors import OptionsError
+from tidegate.errors import OptionsError, RunError
 from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.marks import mark
@@ -39,6 +50,8 @@ Frame: TypeAlias = DataFrame
 _TIME: Final = "__epoch_time"
 _FAT: Final = "split string, body binary"
 _BODY_BYTES_MAX: Final = 8 << 20
+_NO_ORDER: Final = (ArrayType, MapType, VariantType)
+_NO_SPLIT: Final = (*_NO_ORDER, StructType)
 _SQL_TYPES: Final = {
     "timestamp": "TIMESTAMP WITH TIME ZONE",
     "timestamp_ntz": "TIMESTAMP",
@@ -56,12 +69,16 @@ _SQL_TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """What is done to a frame: ``node`` is of `marks.marking`, ``names`` are of its two columns."""
+    """What is done to a frame: ``node`` is of `marks.marking`, ``names`` are of its two columns.
+
+    ``zone`` is the time zone of the strategy.
+    """
 
     node: WatermarkFilter
     split: tuple[str, ...]
     order: tuple[str, ...]
     names: tuple[str, str]
+    zone: str = "UTC"
 
 
 def sql_columns(frame: Frame) -> list[tuple[str, str]]:
@@ -78,6 +95,35 @@ def check_state(frame: Frame) -> None:
             f"{PROVIDER} is {found or 'not set'}: the state of with_watermark needs RocksDB",
             hint=f"before the query starts: spark.conf.set('{PROVIDER}', '{wanted}')",
         )
+
+
+def check_columns(frame: Frame, split: Sequence[str], order: Sequence[str]) -> None:
+    """Raises OptionsError for columns that Arrow cannot take along, and for what cannot be told
+    apart, of ``split``, or sorted, of ``order``."""
+    kinds = {field.name: field.dataType for field in frame.schema.fields}
+    for name, kind in kinds.items():
+        try:
+            to_arrow_type(kind, timezone="UTC")
+        except PySparkException:
+            raise OptionsError(
+                f"with_watermark: column '{name}' is {kind.simpleString()}, which Spark does not"
+                " give to Python",
+                hint="cast it before, or leave it out",
+            ) from None
+    for what, names, unfit in (("split", split, _NO_SPLIT), ("order", order, _NO_ORDER)):
+        for name in names:
+            if isinstance(kinds[name], unfit):
+                raise OptionsError(
+                    f"with_watermark: '{what}' cannot be column '{name}', which is"
+                    f" {kinds[name].simpleString()}",
+                    hint="name columns of plain values: numbers, texts, times",
+                )
+
+
+def zone_of(frame: Frame) -> str:
+    """The time zone of the frame's session."""
+    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
+    return "UTC" if zone == "Z" else zone
 
 
 def marked(frame: Frame, how: Marking) -> Frame:
@@ -170,17 +216,26 @@ class Marker(StatefulProcessor):
 def judged(
     how: Marking, split: str, bodies: Sequence[bytes], kept: bytes | None
 ) -> tuple[bytes, Iterator[bytes]]:
-    """One epoch of a split: its state behind it, and its rows with their marks."""
+    """One epoch of a split: its state behind it, and its rows with their marks.
+
+    Raises RunError for a row without an order.
+    """
     data = pa.concat_tables(map(unpacked, bodies)).combine_chunks()
+    for name in how.order:
+        if data.column(name).null_count:
+            raise RunError(
+                f"with_watermark: split {split} has a row whose '{name}' is NULL, and rows are"
+                " judged in the order of that column",
+                hint=f"filter such rows before: df.where(df['{name}'].isNotNull())",
+            )
     order = pc.sort_indices(data, sort_keys=[(name, "ascending") for name in how.order])
     data = data.take(order)
     times, _ = event_times(data.column(_TIME))
     state, name = MemoryStateTable(), f"filter:{split}"
     if kept is not None:
         state.put(name, kept)
-    found = mark(
-        data.drop_columns([_TIME]), split, how.node, int(times.max()), state, _engine(), how.names
-    )
+    time_us, engine = int(times.max()), _engine(how.zone)
+    found = mark(data.drop_columns([_TIME]), split, how.node, time_us, state, engine, how.names)
     after = state.get(name)
     assert after is not None
     return after, _sliced(found)
@@ -204,5 +259,5 @@ def _fat(splits: list[str], bodies: list[bytes]) -> pa.RecordBatch:
 
 
 @cache
-def _engine() -> Engine:
-    return Engine()
+def _engine(zone: str) -> Engine:
+    return Engine(zone)

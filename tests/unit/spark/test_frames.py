@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.dataframes import filter_of
+from tidegate.errors import RunError
 from tidegate.executor.marks import marking
 from tidegate.spark import frames
 from tidegate.spark.frames import Marking, judged, parts_of
@@ -42,6 +43,31 @@ def test_an_epoch_is_judged_in_the_order_of_its_columns() -> None:
     _, bodies = judged(HOW, "a", [part((3, 1, 29))], None)
     (found,) = [unpacked(body) for body in bodies]
     assert found.column("why").to_pylist() == [None]
+
+
+def test_a_row_without_an_order_is_no_verdict() -> None:
+    data = unpacked(part((1, 1, 10), (2, 2, 20)))
+    data = data.set_column(1, "number", pa.array([1, None], pa.int64()))
+    with pytest.raises(RunError, match="split a has a row whose 'number' is NULL") as caught:
+        judged(HOW, "a", [packed(data, "lz4")], None)
+    assert "isNotNull" in caught.value.hint
+
+
+@pytest.mark.parametrize(("zone", "hours"), [("UTC", 0), ("Europe/Zurich", -1)])
+def test_a_strategy_is_in_its_time_zone(zone: str, hours: int) -> None:
+    columns = [("t", "TIMESTAMP WITH TIME ZONE")]
+    node = marking(filter_of(columns, "t", "date_trunc('day', t)", None, "0", zone))
+    day, hour = 19_000 * 24, 3_600_000_000
+    times = [(day + 12) * hour, (day + 13) * hour]
+    data = {
+        "n": [0, 1],
+        "t": pa.array(times, pa.timestamp("us", "UTC")),
+        frames._TIME: pa.array(times, pa.timestamp("us", "UTC")),
+    }
+    how = Marking(node, ("n",), ("n",), ("w", "why"), zone)
+    _, bodies = judged(how, "a", [packed(pa.table(data), "lz4")], None)
+    (found,) = [unpacked(body) for body in bodies]
+    assert found.column("w").cast(pa.int64()).to_pylist() == [None, (day + hours) * hour]
 
 
 def test_what_is_large_goes_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
