@@ -21,6 +21,7 @@ SOURCES, SINK = (FOLDER / "attribution.sql").read_text("utf-8").split("CREATE SI
 LIVE = """
 CREATE TABLE ticks (id BIGINT, order_time TIMESTAMP, WATERMARK FOR order_time AS order_time)
 WITH ('connector' = 'datagen', 'scan.watermark.max-future-skew' = '0');
+SET 'spark.sql.shuffle.partitions' = '5';
 CREATE TABLE counted (window_end TIMESTAMP, n BIGINT)
 WITH ('connector' = 'filesystem', 'format' = 'json', 'path' = '{0}/counted');
 """
@@ -87,6 +88,8 @@ def live(session: tidegate.Session, directory: str) -> dict[str, Any]:
         "first": first,
         "second": anew.last_progress["epoch"],
         "checkpoint": anew.checkpoint,
+        "parallelism": json.loads(Path(anew.checkpoint, "job.json").read_text())["parallelism"],
+        "tasks": sorted(each.name for each in Path(anew.checkpoint, "spark/state/0").iterdir()),
     }
 
 

@@ -74,6 +74,8 @@ def test_a_job_is_stopped_and_goes_on(found: dict[str, Any]) -> None:
     assert live["beside"], "another job of the session has gone on meanwhile"
     assert live["again"].startswith("job 'counted' is running in this session")
     assert Path(live["checkpoint"]).name == "counted"
+    tasks = {str(number) for number in range(live["parallelism"])}
+    assert {each for each in live["tasks"] if each.isdigit()} == tasks, "whatever SET says"
 
 
 def test_what_keeps_a_job_from_starting_is_raised_by_the_call(found: dict[str, Any]) -> None:
