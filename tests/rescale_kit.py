@@ -33,6 +33,7 @@ class FakeSpark:
     def __init__(self) -> None:
         self.sparkContext = self
         self.cancelled = False
+        self.pid = 0
         self.jobs: list[int] = []
         self.tasks = {3: SparkStageInfo(3, 0, "write", 4, 0, 1, 0)}
 

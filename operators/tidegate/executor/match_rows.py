@@ -268,4 +268,5 @@ def _tried(rows: Rows, begin: Int64s, most: int) -> Int64s:
     """The rows to be tried next: ``most`` of each partition from ``begin`` on, ascending."""
     counts = np.minimum(rows.end[begin] - begin, most)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(begin, counts) + place
+    tried: Int64s = np.repeat(begin, counts) + place
+    return tried
