@@ -386,7 +386,7 @@ MUTANTS = (
     Mutant(lead_does_not_hold_the_watermark, 60),
     Mutant(over_rows_keeps_a_row_less, 90),
     Mutant(running_calls_begin_anew, 60),
-    Mutant(matches_forget_starts, 200),
+    Mutant(matches_forget_starts, 40),
     Mutant(temporal_join_does_not_wait, 80),
     Mutant(temporal_join_keeps_last_versions_only, 60),
     Mutant(lookup_join_does_not_wait, 60),
