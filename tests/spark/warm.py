@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate import cli
-from tidegate.spark import driver, gateway
+from tidegate.spark import gateway, own_spark
 
 _sessions: list[SparkSession] = []
 
@@ -52,7 +52,7 @@ def run(args: list[str]) -> tuple[int, str, str]:
 
 
 def main() -> None:
-    vars(driver).update(start_spark=start_spark, stopped_after=left_running)
+    vars(own_spark).update(start_spark=start_spark, stopped_after=left_running)
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
