@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from executor_kit import expr, leaf
 from oracle.match import Condition as Holds
-from oracle.match import Taken
+from oracle.match import Taken, at, differ, known, less, total
 from over_kit import COLUMNS, HIDDEN
 from tidegate.plan.match import Condition, Look, MatchRecognize, SkipTo
 from tidegate.plan.nodes import SortKey
@@ -59,23 +59,10 @@ def of(taken: Taken, variable: str, values: Values) -> list[int | None]:
     return [values[row] for name, row in taken if name == variable or not variable]
 
 
-def less(a: float | None, b: float | None) -> bool | None:
-    return None if a is None or b is None else a < b
-
-
-def at(values: Sequence[int | None], place: int) -> int | None:
-    return values[place] if -len(values) <= place < len(values) else None
-
-
 def before(taken: Taken, variable: str, offset: int, values: Values) -> int | None:
     rows = [row for name, row in taken if name == variable or not variable]
     place = rows[-1] - offset if rows else -1
     return values[place] if place >= 0 else None
-
-
-def total(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
 
 
 RULES: Sequence[Rule] = (
@@ -122,17 +109,13 @@ def not_less(a: float | None, b: float | None) -> bool | None:
     return None if a is None or b is None else a >= b
 
 
-def differ(a: int | None, b: int | None) -> bool | None:
-    return None if a is None or b is None else a != b
-
-
 def most(values: list[int | None]) -> int | None:
-    return max((value for value in values if value is not None), default=None)
+    return max(known(values), default=None)
 
 
 def mean(values: list[int | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    there = known(values)
+    return sum(there) / len(there) if there else None
 
 
 def planned(pattern: tuple[Any, ...]) -> Pattern:

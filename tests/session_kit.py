@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tidegate import session as module
 from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
 from tidegate.session import Job, Session
@@ -67,3 +71,16 @@ def started(session: Session, text: str, **options: Any) -> Job:
     job = session.sql(text, **options)
     assert isinstance(job, Job)
     return job
+
+
+def faked(monkeypatch: pytest.MonkeyPatch) -> FakeRuns:
+    """What jobs are from now on; any Spark is good for them."""
+    fake = FakeRuns()
+    monkeypatch.setattr(module, "run_job", fake)
+    monkeypatch.setattr(Given, "check", lambda _: None)
+    return fake
+
+
+def opened(directory: Path) -> Session:
+    spark: Any = FakeSpark()
+    return Session(spark, directory, {"tidegate.vnodes": 3})

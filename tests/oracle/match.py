@@ -114,6 +114,31 @@ def matches(
     return found
 
 
+def less(a: Any, b: Any) -> bool | None:
+    """SQL's ``a < b``."""
+    return None if a is None or b is None else a < b
+
+
+def differ(a: Any, b: Any) -> bool | None:
+    """SQL's ``a <> b``."""
+    return None if a is None or b is None else a != b
+
+
+def at(values: Sequence[Any], place: int) -> Any:
+    """One of ``values``, from either end; None where there is none."""
+    return values[place] if -len(values) <= place < len(values) else None
+
+
+def known(values: Sequence[Any]) -> list[Any]:
+    """Those that are not NULL."""
+    return [value for value in values if value is not None]
+
+
+def total(values: Sequence[Any]) -> Any:
+    """SQL's sum."""
+    return sum(known(values)) if known(values) else None
+
+
 def may_be_empty(pattern: Pattern) -> bool:
     """Whether no row at all is a match."""
     if len(pattern) == 1:

@@ -9,7 +9,20 @@ from typing import Any, TypeAlias
 
 from oracle.account import Where
 from oracle.decode import Column, Row, Values, value_at
-from oracle.match import Pattern, Taken, has_end, matches, names_of, random_pattern, sql
+from oracle.match import (
+    Pattern,
+    Taken,
+    at,
+    differ,
+    has_end,
+    known,
+    less,
+    matches,
+    names_of,
+    random_pattern,
+    sql,
+    total,
+)
 from oracle.query import Expression, Output
 from oracle.vocabulary import TimeColumn
 
@@ -26,78 +39,57 @@ def _now(taken: Taken, rows: Rows, column: str) -> Any:
     return rows[taken[-1][1]][column]
 
 
-def _less(a: Any, b: Any) -> bool | None:
-    return None if a is None or b is None else a < b
-
-
 def _before(taken: Taken, rows: Rows, column: str) -> Any:
     row = taken[-1][1]
     return rows[row - 1][column] if row else None
 
 
-def _at(values: Sequence[Any], place: int) -> Any:
-    return values[place] if -len(values) <= place < len(values) else None
-
-
-def _sum(values: Sequence[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
 _RULES: Sequence[tuple[str, str, Rule]] = (
-    ("{v}.price > 40", "", lambda t, r: _less(40, _now(t, r, "price"))),
-    ("region > 1", "", lambda t, r: _less(1, _now(t, r, "region"))),
+    ("{v}.price > 40", "", lambda t, r: less(40, _now(t, r, "price"))),
+    ("region > 1", "", lambda t, r: less(1, _now(t, r, "region"))),
     (
         "{v}.price > PREV({v}.price)",
         "",
-        lambda t, r: _less(_before(t, r, "price"), _now(t, r, "price")),
+        lambda t, r: less(_before(t, r, "price"), _now(t, r, "price")),
     ),
     (
         "price < LAST(price, 1)",
         "",
-        lambda t, r: _less(_now(t, r, "price"), _at(_taken(t, r, "", "price"), -2)),
+        lambda t, r: less(_now(t, r, "price"), at(_taken(t, r, "", "price"), -2)),
     ),
     (
         "{v}.price >= A.price OR {v}.flag",
         "A",
         lambda t, r: (
             _now(t, r, "flag") is True
-            or _less(_now(t, r, "price"), _at(_taken(t, r, "A", "price"), -1)) is False
+            or less(_now(t, r, "price"), at(_taken(t, r, "A", "price"), -1)) is False
         ),
     ),
     (
         "FIRST(B.region) <> {v}.region",
         "B",
-        lambda t, r: _differ(_at(_taken(t, r, "B", "region"), 0), _now(t, r, "region")),
+        lambda t, r: differ(at(_taken(t, r, "B", "region"), 0), _now(t, r, "region")),
     ),
     (
         "SUM(A.region * 2) < 9",
         "A",
-        lambda t, r: _less(_double(_sum(_taken(t, r, "A", "region"))), 9),
+        lambda t, r: less(_double(total(_taken(t, r, "A", "region"))), 9),
     ),
     ("COUNT(*) <= 3", "", lambda t, _: len(t) <= 3),
     (
         "MAX(C.price) < 90 AND COUNT(C.flag) < 3",
         "C",
         lambda t, r: (
-            _less(max(_known(_taken(t, r, "C", "price")), default=None), 90) is True
-            and len(_known(_taken(t, r, "C", "flag"))) < 3
+            less(max(known(_taken(t, r, "C", "price")), default=None), 90) is True
+            and len(known(_taken(t, r, "C", "flag"))) < 3
         ),
     ),
 )
 """Conditions of a variable ``{v}``, the variable that they need besides, and what they mean."""
 
 
-def _known(values: Sequence[Any]) -> list[Any]:
-    return [value for value in values if value is not None]
-
-
 def _double(value: Any) -> Any:
     return None if value is None else 2 * value
-
-
-def _differ(a: Any, b: Any) -> bool | None:
-    return None if a is None or b is None else a != b
 
 
 def _first_id(taken: Taken, rows: Rows) -> Any:
@@ -111,15 +103,15 @@ def _two_before(taken: Taken, rows: Rows) -> Any:
 
 
 _MEASURES: Sequence[tuple[str, str, Column, Callable[[Taken, Rows], Any]]] = (
-    ("LAST(A.id)", "A", Column("last_a", "BIGINT"), lambda t, r: _at(_taken(t, r, "A", "id"), -1)),
-    ("FIRST(B.id, 1)", "B", Column("b_1", "BIGINT"), lambda t, r: _at(_taken(t, r, "B", "id"), 1)),
+    ("LAST(A.id)", "A", Column("last_a", "BIGINT"), lambda t, r: at(_taken(t, r, "A", "id"), -1)),
+    ("FIRST(B.id, 1)", "B", Column("b_1", "BIGINT"), lambda t, r: at(_taken(t, r, "B", "id"), 1)),
     ("id", "", Column("id", "BIGINT"), lambda t, r: _now(t, r, "id")),
     ("FIRST(id) + 1", "", Column("one", "BIGINT"), lambda t, r: _first_id(t, r) + 1),
     (
         "SUM(C.price)",
         "C",
         Column("total", "DECIMAL(38,2)"),
-        lambda t, r: _sum(_taken(t, r, "C", "price")),
+        lambda t, r: total(_taken(t, r, "C", "price")),
     ),
     ("COUNT(*)", "", Column("many", "BIGINT"), lambda t, _: len(t)),
     ("COUNT(A.*)", "A", Column("as_a", "BIGINT"), lambda t, r: len(_taken(t, r, "A", "id"))),
@@ -163,8 +155,8 @@ class MatchQuery:
         """The output for accepted ``rows``; of an unbounded job, what nothing changes any more."""
         partitions: dict[tuple[Any, ...], list[Row]] = {}
         for row in rows:
-            known = bounded or (watermark is not None and self._at(row) < watermark)
-            if known and (self.where is None or self.where(row.values) is True):
+            is_known = bounded or (watermark is not None and self._at(row) < watermark)
+            if is_known and (self.where is None or self.where(row.values) is True):
                 key = tuple(expression(row.values) for _, expression in self.keys)
                 partitions.setdefault(key, []).append(row)
         bound = None if bounded else watermark

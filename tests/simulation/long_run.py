@@ -22,7 +22,7 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from simulation.check import engine
-from tidegate.executor import over_rows, temporal_join
+from tidegate.executor import known_rows, temporal_join
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.simulator.run import START_US
@@ -143,7 +143,7 @@ def _line(id_: int, key: int, moment: dt.datetime, value: int) -> str:
 def little_slack() -> Iterator[None]:
     """Logs that are written anew when half of them is not needed may else be larger than all."""
     with ExitStack() as stack:
-        for module in (over_rows, temporal_join):
+        for module in (known_rows, temporal_join):
             stack.enter_context(patch.object(module, "SLACK_ROWS", SLACK))
         yield
 

@@ -20,9 +20,9 @@ from tidegate.executor import (
     adaptive,
     base,
     judge,
+    known_rows,
     match_rows,
     merge,
-    over_rows,
     temporal_join,
     time_queue,
     union,
@@ -250,7 +250,7 @@ def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
 
 def over_rows_emits_at_the_watermark() -> AbstractContextManager[Any]:
     """The over-window takes rows at the watermark for known, though rows of it may come."""
-    return patch.object(over_rows, "slices", _slices_with_the_bound)
+    return patch.object(known_rows, "slices", _slices_with_the_bound)
 
 
 def temporal_join_does_not_wait() -> AbstractContextManager[Any]:

@@ -10,27 +10,23 @@ from typing import Any
 
 import pytest
 
-from session_kit import INSERT, TABLES, FakeRuns, FakeSpark, started
+from session_kit import INSERT, TABLES, FakeRuns, faked, opened, started
 from tidegate import session as module
 from tidegate.errors import OptionsError
 from tidegate.frontend import Script
 from tidegate.session import Answers, Job, Session
-from tidegate.spark.given import Given
 
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> FakeRuns:
-    fake = FakeRuns()
-    monkeypatch.setattr(module, "run_job", fake)
-    monkeypatch.setattr(Given, "check", lambda _: None)
-    return fake
+    return faked(monkeypatch)
 
 
 @pytest.fixture
 def session(runs: FakeRuns, tmp_path: Path) -> Iterator[Session]:
-    spark: Any = FakeSpark()
-    with Session(spark, tmp_path, {"tidegate.vnodes": 3}) as opened:
-        yield opened
+    del runs
+    with opened(tmp_path) as session:
+        yield session
 
 
 def test_the_session_s_end_stops_all(session: Session) -> None:

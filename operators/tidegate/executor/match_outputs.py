@@ -12,10 +12,8 @@ import pyarrow as pa
 
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.engine import Engine
-from tidegate.executor.match_threads import Found, Rows, Taken
+from tidegate.executor.match_threads import NO_ROW, Found, Rows, Taken
 from tidegate.plan.match import AGGREGATES, Look, MatchRecognize
-
-_NONE = -1
 
 
 def outputs(
@@ -42,7 +40,7 @@ def outputs(
         else:
             assert look.argument is not None
             column = rows.data.column(look.argument.name)
-            columns[name] = column.take(pa.array(row, mask=row == _NONE))
+            columns[name] = column.take(pa.array(row, mask=row == NO_ROW))
     return pa.table(columns)
 
 
@@ -55,7 +53,7 @@ def _mine(look: Look, names: Sequence[str], taken: Taken) -> Bools:
 
 
 def _place(look: Look, names: Sequence[str], rows: Rows, taken: Taken, count: int) -> Int64s:
-    """The row that ``look`` sees of each match, or `_NONE`; of a classifier, where in ``taken``."""
+    """The row that ``look`` sees of each match, or `NO_ROW`; a classifier, where in ``taken``."""
     (mine,) = np.nonzero(_mine(look, names, taken))
     many = np.bincount(taken.match[mine], minlength=count)
     end = np.cumsum(many)
@@ -63,7 +61,7 @@ def _place(look: Look, names: Sequence[str], rows: Rows, taken: Taken, count: in
     place = end - many + offset if look.function == "first" else end - 1 - offset
     is_there = offset < many
     found = mine[place[is_there]]
-    result = np.full(count, _NONE, dtype=np.int64)
+    result = np.full(count, NO_ROW, dtype=np.int64)
     if look.function == "classifier":
         result[is_there] = found
         return result
@@ -71,7 +69,7 @@ def _place(look: Look, names: Sequence[str], rows: Rows, taken: Taken, count: in
     if look.function == "prev":
         before = result - look.offset
         inside = is_there & (before >= rows.first[result])
-        return np.where(inside, before, _NONE)
+        return np.where(inside, before, NO_ROW)
     return result
 
 

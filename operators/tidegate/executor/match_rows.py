@@ -33,26 +33,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.executor.base import Executor, held_status
 from tidegate.executor.columns import Int64s, event_times, single_array
 from tidegate.executor.engine import Engine
+from tidegate.executor.known_rows import LOG, KnownRows, keep
 from tidegate.executor.match_outputs import outputs
 from tidegate.executor.match_threads import MATCHED, NOTHING, OPEN, Found, Matcher, Rows
 from tidegate.executor.order import sorted_by
 from tidegate.executor.pairing import chunks
-from tidegate.executor.time_queue import TimeQueue, slices
 from tidegate.plan.match import MatchRecognize, SkipTo
 from tidegate.plan.nodes import SortKey
-from tidegate.state import StateTable, compact, get_int, put_int
-from tidegate.types import END, Barrier, Chunk, Message, Watermark
+from tidegate.state import StateTable, get_int, put_int
+from tidegate.types import END, Chunk, Message
 
-SLACK_ROWS: Final = 1_024
-"""A log of fewer rows than twice what is needed and these is not written anew."""
-_LOG: Final = 0
 _NUMBER: Final = "__number"
 _NEXT: Final = "match:next"
 _WAITING: Final = "match:waiting"
-
 
 TRIED_MIN: Final = 256
 TRIED_MAX: Final = 65_536
@@ -73,64 +68,44 @@ class _Known:
     numbers: Int64s
 
 
-class MatchRows(Executor):
+class MatchRows(KnownRows):
     """One of the parallel instances; ``state`` gives the state tables by name."""
 
     def __init__(
         self, node: MatchRecognize, engine: Engine, state: Callable[[str], StateTable]
     ) -> None:
+        columns = [*(column.name for column in node.input.schema), *node.hidden]
+        follow = [(name, 0) for name in node.times]
+        super().__init__(node.time, columns, state("rows"), follow)
         self.schema = node.schema
         self._node = node
         self._engine = engine
         self._matcher = Matcher(node, engine)
-        visible = (column.name for column in node.input.schema)
-        self._columns = [*visible, *node.hidden]
         self._order = (*node.order, *(SortKey(tie) for tie in node.ties))
-        self._queue = TimeQueue(state("rows"), node.time)
         self._context = state("context")
         self._starts = state("starts")
-        self._word = Watermark(node.time, None)
         self._next = get_int(self._context, _NEXT, 0)
         """The number of the next row."""
         self._waiting = get_int(self._context, _WAITING, END)
         """The time of the oldest start that is not decided."""
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        data = chunk.data.select(self._columns)
-        self._queue.add(data.filter(pc.is_valid(data.column(self._node.time))))
-        return iter(())
-
-    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        """Waits for the barrier: the context is read once in an epoch."""
-        if watermark.column == self._node.time:
-            self._word = watermark
-        return iter(())
-
-    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        bound, status = self._word.value, self._word.status
-        if bound is not None and bound > self._queue.cut:
-            for until, (tables,) in slices([self._queue], bound):
-                yield from self._step(tables, until)
-        self._queue.persist()
-        held = bound
-        if bound is not None and bound != END:
-            held = min(bound, self._waiting)
-        for column in self._node.times:
-            yield Watermark(column, held, held_status(held, bound, status))
-        yield barrier
+        times = chunk.data.column(self._node.time)
+        return super().on_chunk(Chunk(chunk.data.filter(pc.is_valid(times))))
 
     def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
-        """All rows below ``bound`` are known now, these ones are new."""
         if not tables and not self._is_due(bound):
             return
-        old = self._context.read(_LOG)
+        old = self._context.read(LOG)
         if tables or old:
             new = self._numbered(tables or [old[0].slice(0, 0).drop_columns([_NUMBER])])
             known = self._known(pa.concat_tables([*old, new]))
+            at_once = self._matcher.at_once(known.rows)
             open_ = self._begins(known, self._next - new.num_rows)
             undecided, most = [open_[:0]], TRIED_MIN
             while len(open_):
-                found = self._matcher.find(known.rows, _tried(known.rows, open_, most), bound)
+                tried = _tried(known.rows, open_, most)
+                found = self._matcher.find(known.rows, at_once, tried, bound)
                 most = TRIED_MIN if found.depth > FAR_ROWS else min(4 * most, TRIED_MAX)
                 matches, waiting, open_ = self._resolved(known.rows, found)
                 undecided.append(waiting)
@@ -140,7 +115,7 @@ class MatchRows(Executor):
             self._keep(known, held, sum(table.num_rows for table in old), new.num_rows)
         if bound == END:
             for table in (self._context, self._starts):
-                table.delete_bucket(_LOG)
+                table.delete_bucket(LOG)
 
     def _is_due(self, bound: int) -> bool:
         """Whether time alone decides a start."""
@@ -182,7 +157,7 @@ class MatchRows(Executor):
 
         That is the one that was not decided, or the first one from number ``new`` on.
         """
-        runs = self._starts.read(_LOG)
+        runs = self._starts.read(LOG)
         marks = pa.concat_tables(runs).column(_NUMBER).to_numpy() if runs else []
         first, end = known.rows.first, known.rows.end
         (begins,) = np.nonzero(first == np.arange(len(first)))
@@ -200,30 +175,28 @@ class MatchRows(Executor):
 
         A start that is reached from no other, as it lies in a match, is none.
         """
+        places, partition = np.unique(rows.first[found.starts], return_inverse=True)
+        goes_on = np.zeros(len(places), dtype=np.int64)  # behind what was tried, and behind matches
+        goes_on[partition] = found.starts + 1  # the last one stays
         (events,) = np.nonzero(found.fate != NOTHING)
-        at, behind = found.starts[events], self._behind(found, events)
+        at, behind, partition = found.starts[events], self._behind(found, events), partition[events]
         following = np.searchsorted(at, behind)
-        # Where a partition goes on, by its first row: behind what was tried, and behind matches.
-        goes_on = np.zeros(len(rows.end), dtype=np.int64)
-        goes_on[rows.first[found.starts]] = found.starts + 1  # the last one stays
-        _, frontier = np.unique(rows.first[at], return_index=True)
+        _, frontier = np.unique(partition, return_index=True)
         reached = np.zeros(len(events), dtype=np.bool_)
         while len(frontier):
             reached[frontier] = True
             frontier = frontier[found.fate[events[frontier]] == MATCHED]
-            place = rows.first[at[frontier]]
+            place = partition[frontier]
             goes_on[place] = np.maximum(goes_on[place], behind[frontier])
             further = following[frontier]
             is_there = further < len(at)
             frontier, further = frontier[is_there], further[is_there]
-            frontier = further[at[further] < rows.end[at[frontier]]]
-        events = events[reached]
-        fate = found.fate[events]
-        waiting = found.starts[events[fate == OPEN]]
-        goes_on[rows.first[waiting]] = 0
-        places = np.unique(rows.first[found.starts])
-        places = places[(goes_on[places] > 0) & (goes_on[places] < rows.end[places])]
-        return events[fate == MATCHED], waiting, goes_on[places]
+            frontier = further[partition[further] == partition[frontier]]
+        fate = found.fate[events[reached]]
+        stays = np.flatnonzero(reached)[fate == OPEN]
+        goes_on[partition[stays]] = rows.end[at[stays]]
+        further = goes_on[goes_on < rows.end[places]]
+        return events[reached][fate == MATCHED], at[stays], further
 
     def _behind(self, found: Found, events: Int64s) -> Int64s:
         """At which row to go on behind each of ``events``, if it is a match."""
@@ -246,9 +219,9 @@ class MatchRows(Executor):
     def _keep(self, known: _Known, undecided: Int64s, stored: int, new: int) -> None:
         """Writes the rows that are needed later."""
         rows = known.rows
-        self._starts.delete_bucket(_LOG)
+        self._starts.delete_bucket(LOG)
         if len(undecided):
-            self._starts.append(_LOG, pa.table({_NUMBER: known.numbers[undecided]}))
+            self._starts.append(LOG, pa.table({_NUMBER: known.numbers[undecided]}))
         self._waiting = int(rows.times[undecided].min()) if len(undecided) else END
         put_int(self._context, _NEXT, self._next)
         put_int(self._context, _WAITING, self._waiting)
@@ -256,12 +229,7 @@ class MatchRows(Executor):
         stays[rows.first[undecided]] = undecided
         (kept,) = np.nonzero(np.arange(len(rows.end)) >= stays[rows.first] - self._node.rows_back)
         added = kept[known.numbers[kept] >= self._next - new]
-        if stored + len(added) > 2 * len(kept) + SLACK_ROWS or (stored and not len(kept)):
-            self._context.delete_bucket(_LOG)
-            added = kept
-        if len(added):
-            self._context.append(_LOG, rows.data.take(pa.array(added)))
-            compact(self._context, _LOG, pa.concat_tables)
+        keep(self._context, stored, rows.data, pa.array(kept), pa.array(added))
 
 
 def _tried(rows: Rows, begin: Int64s, most: int) -> Int64s:

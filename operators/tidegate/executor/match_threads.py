@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +27,15 @@ from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import evaluate
 from tidegate.executor.match_sums import Sums
 from tidegate.plan.match import AGGREGATES, Condition, Look, MatchRecognize
-from tidegate.plan.pattern import ACCEPT, Automaton
+from tidegate.plan.pattern import ACCEPT, Automaton, variables
 from tidegate.types import END
 
 NOTHING: Final = 0
 MATCHED: Final = 1
 OPEN: Final = 2
 """A start's fate: no match, one, or rows that come later decide."""
-_NONE: Final = -1
+NO_ROW: Final = -1
+Verdicts: TypeAlias = dict[int, Bools]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class Found:
     length: Int64s
     depth: int
     _last: Int64s  # the step with which the match ended
-    _before: Int64s  # of each step, the one before it, or `_NONE`
+    _before: Int64s  # of each step, the one before it, or `NO_ROW`
     _variable: Int64s  # of each step, what the row was taken as
 
     def taken(self, which: Int64s) -> Taken:
@@ -88,7 +89,7 @@ class Found:
             rows.append(self.starts[which[numbers]] + depth)
             variables.append(self._variable[steps])
             steps = self._before[steps]
-            more = steps != _NONE
+            more = steps != NO_ROW
             steps, depth, numbers = steps[more], depth[more], numbers[more]
         match, row = _joined(matches), _joined(rows)
         order = np.lexsort((row, match))
@@ -102,7 +103,7 @@ class _Threads:
     owner: Int64s  # the start, by its number
     state: Int64s
     step: Int64s  # the last step
-    registers: Int64s  # a row for each thread: numbers of rows, or `_NONE`
+    registers: Int64s  # a row for each thread: numbers of rows, or `NO_ROW`
     sums: pa.Table | None
 
     def only(self, which: Int64s) -> _Threads:
@@ -135,7 +136,7 @@ class Matcher:
         self._node = node
         self._engine = engine
         automaton = Automaton.of(node.pattern)
-        self.names = tuple(dict.fromkeys(automaton.variables))
+        self.names = variables(node.pattern)
         numbers = {name: number for number, name in enumerate(self.names)}
         self._variable = np.array([numbers[name] for name in automaton.variables], dtype=np.int64)
         follow = [automaton.entry, *automaton.after]
@@ -148,15 +149,27 @@ class Matcher:
         sums = [look for look in looks if look.function in AGGREGATES]
         self._sums = Sums(sums, numbers, engine) if sums else None
 
-    def find(self, rows: Rows, starts: Int64s, bound: int) -> Found:
-        """Tries ``starts``, numbers of rows, ascending; below ``bound`` all rows are known."""
+    def at_once(self, rows: Rows) -> Verdicts:
+        """Where the conditions hold that see no match: by variable, for all ``rows``."""
+        found = {}
+        for number, condition in self._conditions.items():
+            if all(look.function == "prev" and not look.variable for look in condition.looks):
+                row = np.arange(len(rows.times))
+                seen = _Seen(rows, None, row, number, 0)
+                found[number] = self._holds(condition, seen)
+        return found
+
+    def find(self, rows: Rows, at_once: Verdicts, starts: Int64s, bound: int) -> Found:
+        """Tries ``starts``, numbers of rows, ascending; below ``bound`` all rows are known.
+
+        ``at_once`` is of these ``rows``.
+        """
         count = len(starts)
         fate = np.zeros(count, dtype=np.int8)
         length = np.zeros(count, dtype=np.int64)
-        last = np.full(count, _NONE, dtype=np.int64)
+        last = np.full(count, NO_ROW, dtype=np.int64)
         until = self._until(rows, starts)
         can_wait = np.full(count, bound != END) if until is None else until > bound
-        at_once = self._at_once(rows)
         steps = _Steps()
         threads = self._begun(count)
         depth = 0
@@ -188,10 +201,10 @@ class Matcher:
 
     def _begun(self, count: int) -> _Threads:
         """A thread for each start, which has taken no row."""
-        none = np.full((count, self._registers.count), _NONE, dtype=np.int64)
+        none = np.full((count, self._registers.count), NO_ROW, dtype=np.int64)
         sums = None if self._sums is None else self._sums.begun(count)
         numbers = np.arange(count, dtype=np.int64)
-        return _Threads(numbers, np.zeros_like(numbers), np.full_like(numbers, _NONE), none, sums)
+        return _Threads(numbers, np.zeros_like(numbers), np.full_like(numbers, NO_ROW), none, sums)
 
     def _next(self, threads: _Threads) -> tuple[_Threads, Int64s]:
         """Each thread once for each state that may follow, and that state."""
@@ -208,7 +221,7 @@ class Matcher:
         target: Int64s,
         row: Int64s,
         depth: int,
-        at_once: dict[int, Bools],
+        at_once: Verdicts,
         steps: _Steps,
     ) -> _Threads:
         """The threads that may take ``row`` as their ``target`` says, having done so."""
@@ -249,16 +262,6 @@ class Matcher:
             new[1:] |= column[order][1:] != column[order][:-1]
         return np.sort(order[new])
 
-    def _at_once(self, rows: Rows) -> dict[int, Bools]:
-        """Whether conditions that see no match hold, for all rows."""
-        found = {}
-        for number, condition in self._conditions.items():
-            if all(look.function == "prev" and not look.variable for look in condition.looks):
-                row = np.arange(len(rows.times))
-                seen = _Seen(rows, None, row, number, 0)
-                found[number] = self._holds(condition, seen)
-        return found
-
     def _holds(self, condition: Condition, seen: _Seen) -> Bools:
         """For each row, whether it may be taken; NULL and failure are no."""
         if not len(seen.row):
@@ -278,7 +281,7 @@ class Matcher:
                 place = self._registers.place(look, seen)
                 assert look.argument is not None
                 column = seen.rows.data.column(look.argument.name)
-                columns[name] = column.take(pa.array(place, mask=place == _NONE))
+                columns[name] = column.take(pa.array(place, mask=place == NO_ROW))
         (result,) = evaluate(self._engine, pa.table(columns), [predicate])
         holds: Bools = single_array(result).fill_null(False).to_numpy(zero_copy_only=False)
         return holds
@@ -323,25 +326,25 @@ class _Registers:
                 result[which, start + 1 : start + many] = part[:, :-1]
                 result[which, start] = row[which]
                 continue
-            free = np.argmax(part == _NONE, axis=1) if len(which) else np.empty(0, dtype=np.int64)
-            has_room = (part == _NONE).any(axis=1)
+            free = np.argmax(part == NO_ROW, axis=1) if len(which) else np.empty(0, dtype=np.int64)
+            has_room = (part == NO_ROW).any(axis=1)
             result[which[has_room], start + free[has_room]] = row[which[has_room]]
         return result
 
     def place(self, look: Look, seen: _Seen) -> Int64s:
-        """The row that ``look`` sees, if the one being tried is taken; `_NONE`: there is none."""
+        """The row that ``look`` sees, if the one being tried is taken; `NO_ROW`: there is none."""
         row = seen.row
         if look.function == "prev":
             last = self._of_end("last", look.variable, 0, seen)
             found = last - look.offset
-            return np.where((last != _NONE) & (found >= seen.rows.first[row]), found, _NONE)
+            return np.where((last != NO_ROW) & (found >= seen.rows.first[row]), found, NO_ROW)
         return self._of_end(look.function, look.variable, look.offset, seen)
 
     def _of_end(self, end: str, name: str, offset: int, seen: _Seen) -> Int64s:
         row = seen.row
         if not name:
             place = row - offset if end == "last" else row - seen.depth + offset
-            return np.where(offset <= seen.depth, place, _NONE)
+            return np.where(offset <= seen.depth, place, NO_ROW)
         assert seen.threads is not None
         number = self._numbers[name]
         start, _ = self._columns[end, number]
@@ -351,8 +354,8 @@ class _Registers:
         if end == "last":
             return row if offset == 0 else registers[:, start + offset - 1]
         known = registers[:, start + offset]
-        is_next = registers[:, start + offset - 1] != _NONE if offset else True
-        return np.where((known == _NONE) & is_next, row, known)
+        is_next = registers[:, start + offset - 1] != NO_ROW if offset else True
+        return np.where((known == NO_ROW) & is_next, row, known)
 
 
 def _completed(

@@ -16,54 +16,31 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
+from tidegate.executor.known_rows import KnownRows
 from tidegate.executor.over_sql import Clauses, call_sql, narrow
-from tidegate.executor.pairing import chunks, held_back
-from tidegate.executor.time_queue import TimeQueue, slices
+from tidegate.executor.pairing import chunks
 from tidegate.plan.over import OverWindow
 from tidegate.plan.physical import OverRows
 from tidegate.state import StateTable
-from tidegate.types import Barrier, Chunk, Message, Watermark
+from tidegate.types import Chunk
 
 
-class OverPartitions(Executor):
+class OverPartitions(KnownRows):
     """Keeps rows until their partition is whole."""
 
     def __init__(self, node: OverRows, engine: Engine, state: StateTable) -> None:
         over = node.over
+        super().__init__(over.time, columns_of(node), state, node.follow)
         self.schema = over.schema
         self._node = node
         self._over = over
-        self._follow = node.follow
-        self._columns = [*(column.name for column in over.input.schema), *node.hidden]
         self._engine = engine
-        self._queue = TimeQueue(state, over.time)
-        self._word = Watermark(over.time, None)
         self._sql = _query(over)
 
-    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        self._queue.add(chunk.data.select(self._columns))
-        return iter(())
-
-    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        """Waits for the barrier: what is read to close partitions is read once in an epoch."""
-        if watermark.column == self._over.time:
-            self._word = watermark
-        return iter(())
-
-    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        bound = self._word.value
-        if bound is not None and bound > self._queue.cut:
-            for _, (tables,) in slices([self._queue], bound):
-                yield from self._computed(tables)
-        self._queue.persist()
-        for column, distance in self._follow:
-            yield Watermark(column, held_back(bound, distance), self._word.status)
-        yield barrier
-
-    def _computed(self, tables: list[pa.Table]) -> Iterator[Chunk]:
+    def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
+        del bound  # what is known is final
         if not tables:
             return
         data = pa.concat_tables(tables)
@@ -71,6 +48,11 @@ class OverPartitions(Executor):
         rows = narrow(self._over, data, pa.array(times, mask=~valid))
         outputs = self._engine.query(self._sql, {"rows_": rows})
         yield from chunks(with_outputs(self._node, data, outputs))
+
+
+def columns_of(node: OverRows) -> list[str]:
+    """The columns of the input that are kept."""
+    return [*(column.name for column in node.over.input.schema), *node.hidden]
 
 
 def with_outputs(node: OverRows, rows: pa.Table, outputs: pa.Table) -> pa.Table:

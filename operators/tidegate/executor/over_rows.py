@@ -29,43 +29,36 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.executor.base import Executor, held_status
 from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.engine import Engine
-from tidegate.executor.over_partitions import with_outputs
+from tidegate.executor.known_rows import LOG, KnownRows, is_worn, keep
+from tidegate.executor.over_partitions import columns_of, with_outputs
 from tidegate.executor.over_running import Running, running
 from tidegate.executor.over_sql import Clauses, call_sql, narrow
-from tidegate.executor.pairing import chunks, held_back
-from tidegate.executor.time_queue import TimeQueue, slices
+from tidegate.executor.pairing import chunks
 from tidegate.plan.over import OverWindow, Reach
 from tidegate.plan.physical import OverRows as OverRowsNode
 from tidegate.state import StateTable, compact, get_int, put_int
-from tidegate.types import END, Barrier, Chunk, Message, Watermark
+from tidegate.types import END, Chunk
 
-SLACK_ROWS: Final = 1_024
-"""A log of fewer rows than twice what is needed and these is not written anew."""
-_LOG: Final = 0
 _SEEN: Final = "over:seen"
 _WAITING: Final = "over:waiting"
 
 
-class OverRows(Executor):
+class OverRows(KnownRows):
     """One of the parallel instances; ``state`` gives the state tables by name."""
 
     def __init__(
         self, node: OverRowsNode, engine: Engine, state: Callable[[str], StateTable]
     ) -> None:
         over = node.over
+        super().__init__(over.time, columns_of(node), state("rows"), node.follow)
         self.schema = over.schema
         self._node = node
         self._over = over
-        self._follow = node.follow
-        self._columns = [*(column.name for column in over.input.schema), *node.hidden]
         self._engine = engine
-        self._queue = TimeQueue(state("rows"), over.time)
         self._context = state("context")
         self._carry = state("carry")
-        self._word = Watermark(over.time, None)
         self._reach = Reach.of(over.calls)
         self._running = {
             number: running(over, number)
@@ -78,43 +71,17 @@ class OverRows(Executor):
         self._seen = get_int(self._context, _SEEN, INT64_MIN)
         """How far the rows in the context are known."""
         self._waiting = get_int(self._context, _WAITING, END)
-        """The time of the oldest row that waits."""
-
-    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        self._queue.add(chunk.data.select(self._columns))
-        return iter(())
-
-    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        """Waits for the barrier: the context is read once in an epoch."""
-        if watermark.column == self._over.time:
-            self._word = watermark
-        return iter(())
-
-    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        bound, status = self._word.value, self._word.status
-        if bound is not None and bound > self._queue.cut:
-            for until, (tables,) in slices([self._queue], bound):
-                yield from self._step(tables, until)
-        self._queue.persist()
-        held = bound
-        if bound is not None and bound != END:
-            held = min(bound, self._waiting)
-        status = held_status(held, bound, status)
-        for column, distance in self._follow:
-            yield Watermark(column, held_back(held, distance), status)
-        yield barrier
 
     def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
-        """All rows below ``bound`` are known now, these ones are new."""
-        old = self._context.read(_LOG)
+        old = self._context.read(LOG)
         if not tables and not (old and self._is_due(bound)):
             if bound == END:
-                self._carry.delete_bucket(_LOG)
+                self._carry.delete_bucket(LOG)
             return
         new = pa.concat_tables(tables) if tables else old[0].slice(0, 0)
         known = sum(table.num_rows for table in old)
         data = pa.concat_tables([*old, new])
-        runs = self._carry.read(_LOG) if self._running else []
+        runs = self._carry.read(LOG) if self._running else []
         carried = self._latest(runs) if runs else None
         found = self._found(data, known, bound, carried)
         self._seen = bound
@@ -154,16 +121,11 @@ class OverRows(Executor):
         put_int(self._context, _WAITING, self._waiting)
         if bound == END:
             for table in (self._context, self._carry):
-                table.delete_bucket(_LOG)
+                table.delete_bucket(LOG)
             return
         kept = found.filter(found.column("kept")).column("i")
         added = kept.filter(pc.greater_equal(kept, known))
-        if known + len(added) > 2 * len(kept) + SLACK_ROWS or (known and not len(kept)):
-            self._context.delete_bucket(_LOG)
-            added = kept
-        if len(added):
-            self._context.append(_LOG, data.take(added))
-            compact(self._context, _LOG, pa.concat_tables)
+        keep(self._context, known, data, kept, added)
 
     def _latest(self, runs: list[pa.Table]) -> pa.Table:
         """What is carried, a row for each partition: the last one written."""
@@ -177,11 +139,11 @@ class OverRows(Executor):
         names = [f"k{number}" for number in range(len(self._over.keys))]
         names += [name for name in leaving.column_names if name.startswith("p")] + ["n"]
         last = leaving.filter(leaving.column("last")).select(names)
-        if sum(run.num_rows for run in runs) > 2 * partitions + SLACK_ROWS:
+        if is_worn(sum(run.num_rows for run in runs), partitions):
             last = self._latest([*runs, last])
-            self._carry.delete_bucket(_LOG)
-        self._carry.append(_LOG, last)
-        compact(self._carry, _LOG, pa.concat_tables)
+            self._carry.delete_bucket(LOG)
+        self._carry.append(LOG, last)
+        compact(self._carry, LOG, pa.concat_tables)
 
 
 def _query(over: OverWindow, reach: Reach, carried: dict[int, Running], has_carry: bool) -> str:

@@ -12,9 +12,7 @@ from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.looks import LookPlanner, Looks
 from tidegate.frontend.match_syntax import variable_of
 from tidegate.frontend.query_syntax import Define, MatchRef, Measure, Name, Scalar
-from tidegate.frontend.scalar import (
-    Binder,
-)
+from tidegate.frontend.scalar import Binder
 from tidegate.frontend.scope import Field, Relation, Scope, unused
 from tidegate.frontend.source import Source
 from tidegate.frontend.times import bind_size, unit_us_in
@@ -41,7 +39,8 @@ class MatchPlanner:
         keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
         order = one.order()
         planner = one.looks(order[0])
-        conditions = tuple(one.condition(define, planner) for define in self._defines(syntax))
+        self._check_defines(syntax)
+        conditions = tuple(one.condition(define, planner) for define in syntax.defines)
         looks = Looks(one.below, list(keys))
         measures = [
             (measure, planner.looked(measure.value, "", looks)) for measure in syntax.measures
@@ -137,7 +136,7 @@ class MatchPlanner:
             )
         return variable_of(name)
 
-    def _defines(self, syntax: MatchRef) -> list[Define]:
+    def _check_defines(self, syntax: MatchRef) -> None:
         seen: set[str] = set()
         for define in syntax.defines:
             name = self._variable(define.variable, syntax)
@@ -148,7 +147,6 @@ class MatchPlanner:
                     hint="keep one of them",
                 )
             seen.add(name)
-        return list(syntax.defines)
 
 
 class _One:

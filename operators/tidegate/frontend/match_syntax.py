@@ -123,7 +123,7 @@ def _skip(cursor: Cursor) -> tuple[SkipTo, Name | None]:
     if cursor.accept("NEXT", "ROW"):
         return SkipTo.NEXT, None
     skip = SkipTo.LAST
-    if cursor.at_any("FIRST", "LAST") and cursor.word(1) != "PATTERN":
+    if cursor.word(1) != "PATTERN":  # else it is a variable's name
         skip = SkipTo.FIRST if cursor.accept("FIRST") else SkipTo.LAST
         cursor.accept("LAST")
     return skip, cursor.name("a variable of the pattern, or NEXT ROW")

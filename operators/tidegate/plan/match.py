@@ -99,8 +99,7 @@ class MatchRecognize(Unary):
     @property
     def rows_back(self) -> int:
         """How far it looks at rows before a match."""
-        all_looks = (*self.looks, *(look for each in self.conditions for look in each.looks))
-        return max((look.offset for look in all_looks if look.function == "prev"), default=0)
+        return max((look.offset for look in self._all if look.function == "prev"), default=0)
 
     @property
     def read(self) -> frozenset[str]:
@@ -108,6 +107,9 @@ class MatchRecognize(Unary):
         names = {*self.keys, *self.ties, *(key.column for key in self.order)}
         for condition in self.conditions:
             names |= condition.predicate.columns
-        for look in (*self.looks, *(look for each in self.conditions for look in each.looks)):
-            names |= {look.argument.name} if look.argument is not None else set()
+        names |= {look.argument.name for look in self._all if look.argument is not None}
         return frozenset(names)
+
+    @property
+    def _all(self) -> tuple[Look, ...]:
+        return (*self.looks, *(look for each in self.conditions for look in each.looks))

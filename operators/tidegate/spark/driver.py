@@ -10,13 +10,11 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
-
-from pyspark.sql import SparkSession
 
 import tidegate
 from tidegate.clock import Clock
@@ -118,9 +116,8 @@ def _run(
         )
     fenced = committer.fence(manifest["parallelism"])
     job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
-    state = RunState(Health(clock), last=last)
-    if given is not None:
-        state.starts.append(given.started)
+    starts = [] if given is None else [given.started]
+    state = RunState(Health(clock), last=last, starts=starts)
     metrics = JobMetrics(plan, state.profile, clock, last)
     file = MetricsFile(metrics, checkpoint.store, clock)
     heard = (state.profile, metrics, file, Losses(last, log))
@@ -130,7 +127,11 @@ def _run(
         if options.metrics is not None:
             log(f"metrics: http://{options.metrics.host or '0.0.0.0'}:{port}/metrics")
         name, tasks = plan.job.name, job.parallelism
-        with _spark(name, options, checkpoint, tasks, scratch, log, given) as spark:
+        with (
+            spark_for(name, options, checkpoint, tasks, scratch, log)
+            if given is None
+            else nullcontext(given.session(tasks, checkpoint.store, dict(options.spark)))
+        ) as spark:
             if stop.requested:
                 return last
             stop.reinstall()  # PySpark has taken SIGINT
@@ -176,24 +177,6 @@ def _wire_job(
         options.duration_us,
         str(scratch / "stop"),
     )
-
-
-@contextmanager
-def _spark(
-    name: str,
-    options: RunOptions,
-    checkpoint: Checkpoint,
-    parallelism: int,
-    scratch: Path,
-    log: Log,
-    given: Given | None,
-) -> Iterator[SparkSession]:
-    """The Spark of a run: the one ``given``, or one of its own."""
-    if given is not None:
-        yield given.session(parallelism, checkpoint.store, dict(options.spark))
-        return
-    with spark_for(name, options, checkpoint, parallelism, scratch, log) as spark:
-        yield spark
 
 
 def _list_sources(plan: Plan, options: RunOptions, *, begun: bool) -> None:

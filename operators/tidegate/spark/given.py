@@ -127,7 +127,7 @@ class Given:
         )
         try:
             said, version = rows.mapPartitions(_tried(LOADED)).collect()
-        except Exception as error:
+        except Exception as error:  # a worker that does not start fails in many ways
             lines = [line for line in str(error).splitlines() if "Exception:" in line]
             raise OptionsError(
                 "this Spark's Python workers do not start",
@@ -148,7 +148,7 @@ def _tried(modules: Iterable[str]) -> Callable[[Any], Iterator[str]]:
     def tried(_: Any) -> Iterator[str]:
         try:
             found = [load(name) for name in ("tidegate", *names)]
-        except Exception as error:
+        except Exception as error:  # what another installation does on import is not known
             yield from (f"{type(error).__name__}: {error}", "")
         else:
             yield from ("", found[0].__version__)

@@ -19,7 +19,7 @@ def test_a_row_has_the_values_of_its_rows_and_their_types() -> None:
     rows = Rows(data, times, np.zeros_like(times), np.full_like(times, 7))
     node = a_node(planned(PATTERN), {})
     matcher = Matcher(node, ENGINE)
-    found = matcher.find(rows, times, END)
+    found = matcher.find(rows, matcher.at_once(rows), times, END)
     table = outputs(node, ENGINE, matcher.names, rows, found, np.array([0, 4]))
     assert table.schema.field("last_A_v_0").type == pa.int32()
     first, second = ([*row.values()] for row in table.to_pylist())

@@ -17,14 +17,13 @@ from match_kit import (
     Rule,
     a_node,
     expected,
-    less,
     look,
     now,
     planned,
 )
-from oracle.match import matches, names_of, random_pattern
+from oracle.match import less, matches, names_of, random_pattern
 from over_kit import ENDED, Said, Tables, to
-from tidegate.executor import match_rows, time_queue
+from tidegate.executor import known_rows, match_rows, time_queue
 from tidegate.executor.match_rows import MatchRows
 from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import Automaton
@@ -127,7 +126,7 @@ def test_random_patterns_match_what_backtracking_finds(
         return sorted(wanted)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(match_rows, "SLACK_ROWS", random.choice([0, 1_024]))
+        patch.setattr(known_rows, "SLACK_ROWS", random.choice([0, 1_024]))
         patch.setattr(match_rows, "TRIED_MIN", random.choice([1, 2, 256]))
         patch.setattr(match_rows, "FAR_ROWS", random.choice([0, 64]))
         patch.setattr(time_queue, "EMIT_ROWS_MAX", random.choice([1, 262_144]))

@@ -21,7 +21,9 @@ def rows(*values: int) -> Rows:
 def found(pattern: tuple[object, ...], rules: dict[str, Rule], *values: int, bound: int) -> Found:
     known = rows(*values)
     matcher = Matcher(a_node(planned(pattern), rules), ENGINE)
-    return matcher.find(known, np.arange(len(values), dtype=np.int64), bound)
+    return matcher.find(
+        known, matcher.at_once(known), np.arange(len(values), dtype=np.int64), bound
+    )
 
 
 BELOW_5 = RULES[0]

@@ -12,7 +12,7 @@ from executor_kit import ENGINE
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
 from over_kit import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
-from tidegate.executor import over_rows, time_queue
+from tidegate.executor import known_rows, time_queue
 from tidegate.executor.over_rows import OverRows
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall
@@ -250,7 +250,7 @@ def test_an_epoch_that_is_played_again_gives_the_same() -> None:
 
 
 def test_the_last_rows_of_each_partition_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_rows, "SLACK_ROWS", 3)
+    monkeypatch.setattr(known_rows, "SLACK_ROWS", 3)
     tables = Tables()
     said = over(lag(2), call("sum", SO_FAR), tables=tables)
     for epoch in range(40):
@@ -293,7 +293,7 @@ def test_a_backlog_leaves_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     said = over(lag(), lead(), call("sum", SO_FAR), tables=tables)
     said(f"chunk: {'; '.join(f'a {time} 1' for time in times)}; a . 1", "barrier 1")
     monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
-    monkeypatch.setattr(over_rows, "SLACK_ROWS", 0)
+    monkeypatch.setattr(known_rows, "SLACK_ROWS", 0)
     found = said(*to(ENDED, 2))
     assert len(found) > 4
     shown = [row.split() for line in found[:-2] for row in line.removeprefix("chunk: ").split("; ")]
@@ -367,7 +367,7 @@ def test_random_rows_leave_when_they_are_final_with_what_all_rows_say(
 ) -> None:
     """Cut into epochs anywhere, with restarts, and logs that are written anew all the time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(over_rows, "SLACK_ROWS", 0)
+        patch.setattr(known_rows, "SLACK_ROWS", 0)
         tables, seen, left, watermark = Tables(), list[decode.Row](), list[str](), 0
         said = over(*calls, tables=tables)
         for epoch, (drawn, rise, restarts) in enumerate(epochs):
