@@ -9,7 +9,7 @@ from tidegate.errors import OptionsError, did_you_mean
 from tidegate.executor.marks import marking
 from tidegate.frontend import compile as compile_sql
 from tidegate.frontend.settings import TIME_ZONE
-from tidegate.plan.nodes import WatermarkFilter, quoted
+from tidegate.plan.nodes import Scan, WatermarkFilter, quoted
 from tidegate.spark.frames import (
     Frame,
     Marking,
@@ -115,7 +115,13 @@ def filter_of(
         {TIME_ZONE: zone},
     )
     nodes = (node for sink in job.sinks for node in sink.walk())
-    return next(node for node in nodes if isinstance(node, WatermarkFilter))
+    found = next(node for node in nodes if isinstance(node, WatermarkFilter))
+    if not isinstance(found.input, Scan):
+        raise OptionsError(
+            "with_watermark: a key of PER is a column of the DataFrame",
+            hint="add what you want as a key to the DataFrame first, with withColumn",
+        )
+    return found
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

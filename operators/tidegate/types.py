@@ -206,6 +206,10 @@ class FilterState:
     seen: int = 0
     seen_time_max: int | None = None
     disorder: str = ""
+    # PER (key), see executor.key_watermarks: the keys that count, each with its watermark, and the
+    # first candidate of all
+    keys: str = ""
+    first: int | None = None
     # no filter's, but that of rows that are looked at again below one (executor.recent_rows)
     tail: str = ""
 

@@ -19,6 +19,7 @@ NULL is None.
 
 from oracle.account import Counts, Epoch, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.decode import Column, Computed, MalformedError, Row, Table, json_lines, micros
+from oracle.key_watermarks import PerKey
 from oracle.query import Aggregate, Output, Pass, Sort, WindowAggregate, Windows
 from oracle.source_watermark import SourceWatermark
 
@@ -33,6 +34,7 @@ __all__ = [
     "MalformedError",
     "Output",
     "Pass",
+    "PerKey",
     "Row",
     "Sort",
     "SourceWatermark",

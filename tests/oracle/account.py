@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from oracle.decode import BadRow, Row, Table, Values, json_lines, read_split, value_at
+from oracle.key_watermarks import KeyWatermarks, PerKey
 from oracle.source_watermark import Histogram, SourceWatermark
 
 Where: TypeAlias = Callable[[Values], "bool | None"]
@@ -33,7 +34,8 @@ class WatermarkOn:
     unit, or None. ``unit_us`` is the microseconds in one unit of the column (1000 for BIGINT
     milliseconds, 0: not a time, no guard); ``skew_us`` is the future guard (0: off).
     ``periodic_us``: the watermark advances at the ends of epochs only, at most once in so long (0:
-    with every row). ``before`` is a column that accepted rows get: the watermark before the row.
+    with every row). ``per``: keys have watermarks of their own. ``before`` is a column that
+    accepted rows get: the watermark before the row.
     """
 
     column: str
@@ -43,6 +45,7 @@ class WatermarkOn:
     operator: str = "WatermarkFilter"
     periodic_us: int = 0
     before: str = ""
+    per: PerKey | None = None
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,7 @@ class _Filter:
         self.histogram: Histogram | None = None
         if isinstance(on.strategy, SourceWatermark):
             self.histogram = Histogram(on.strategy, on.unit_us)
+        self.keys = None if on.per is None else KeyWatermarks(on.per)
 
     def start_from(self, floor: int) -> None:
         """The split comes back behind a merged watermark that went on without it (S6)."""
@@ -227,6 +231,8 @@ class _Filter:
             return self._rejected(row, time, "future")
         # A late row is disorder, too: it is counted before it is judged.
         behind = None if self.histogram is None else self.histogram.candidate_behind(time)
+        if self.keys is not None:
+            return self._judge_by_key(row, time, self.keys)
         if self.floor is not None and time < self.floor:
             return self._rejected(row, time, "behind_merged")
         if self.watermark is not None and time < self.watermark:
@@ -242,16 +248,37 @@ class _Filter:
                 self.pending = candidate
         return None
 
+    def _judge_by_key(self, row: Row, time: int, keys: KeyWatermarks) -> LedgerRow | None:
+        own, bound = keys.of(row.values), self._before(row)
+        if bound is not None and time < bound:
+            by_own = own is not None and time < own
+            return self._rejected(row, time, "late" if by_own else "behind_merged")
+        assert not isinstance(self.on.strategy, SourceWatermark)
+        candidate = self.on.strategy(row.values)
+        if self.on.before:
+            row.values[self.on.before] = bound
+        if candidate is not None:
+            lowest = keys.count(row.values, candidate)
+            if lowest is not None and _above(lowest, self.watermark):
+                self.watermark = lowest
+        return None
+
+    def _before(self, row: Row) -> int | None:
+        """The watermark that judges the row."""
+        own = None if self.keys is None else self.keys.of(row.values)
+        return max((mark for mark in (own, self.watermark) if mark is not None), default=None)
+
     def _rejected(self, row: Row, time: int | None, reason: str) -> LedgerRow:
         lateness = None
-        if time is not None and self.watermark is not None:
-            lateness = self.watermark - time
+        watermark = self._before(row)
+        if time is not None and watermark is not None:
+            lateness = watermark - time
         return LedgerRow(
             self.table,
             row.split,
             row.offset,
             time,
-            self.watermark,
+            watermark,
             lateness,
             self.on.operator,
             reason,

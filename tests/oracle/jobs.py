@@ -270,6 +270,7 @@ class _Draw:
             skew_us=self.skew_us,
             unit_us=self.time.unit_us,
             before=BEFORE,
+            per=strategy.per,
         )
         return AccountSpec(name, (on,), tuple((sink, query) for sink, (query, _) in sinks))
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from oracle.account import Strategy, Where
 from oracle.decode import Column, Computed, Values, micros, value_at
+from oracle.key_watermarks import PerKey
 from oracle.query import Aggregate
 from oracle.source_watermark import SourceWatermark
 
@@ -100,6 +101,7 @@ class StrategyWords:
 
     sql: str
     candidate: Strategy | SourceWatermark
+    per: PerKey | None = None
 
 
 def random_figures(rng: Random) -> SourceWatermark:
@@ -134,8 +136,8 @@ def random_strategy(
     now_us: int,
     figures: SourceWatermark,
 ) -> StrategyWords:
-    """A fixed delay, a CASE that gives NULL, a flag, a candidate ahead of its row, a guard, or
-    what the rows have shown of their disorder (by ``figures``)."""
+    """A fixed delay, a CASE that gives NULL, a flag, a candidate ahead of its row, a guard, what
+    the rows have shown of their disorder (by ``figures``), or a watermark per key."""
     plain = time.shifted("-", delay_s, form)
     delay = time.units(delay_s)
     ahead_s = 1 + delay_s // 3
@@ -166,6 +168,8 @@ def random_strategy(
             f"CASE WHEN flag AND price > 60 THEN {early} ELSE {plain} END", keen_or_plain
         ),
         StrategyWords("SOURCE_WATERMARK()", figures),
+        _per_key(rng, time, f"CASE WHEN price > 80 THEN NULL ELSE {plain} END", unless_dear),
+        _per_key(rng, time, plain, lambda row: at(row) - delay),
     ]
     if time.kind != "bigint":
         clock = "PROCTIME()" if form == "flink" else "PROC_TIME()"
@@ -175,6 +179,15 @@ def random_strategy(
             )
         )
     return rng.choice(words)
+
+
+def _per_key(rng: Random, time: TimeColumn, sql: str, candidate: Strategy) -> StrategyWords:
+    """The strategy for each value of some columns, which are soon waited for no more."""
+    keys = rng.choice([("region",), ("customer",), ("flag", "region")])
+    expiry_s = rng.choice([1, 8, 30, 90])
+    per = PerKey(keys, time.units(expiry_s))
+    words = f"{sql} PER ({', '.join(keys)}) EXPIRE AFTER {time.size(expiry_s)}"
+    return StrategyWords(words, candidate, per)
 
 
 def _above(value: Any, bound: int) -> bool | None:

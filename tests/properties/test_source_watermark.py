@@ -16,8 +16,8 @@ from executor_kit import ENGINE, expr, leaf, schema
 from oracle import Column, Epoch, SourceWatermark, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import Adaptive
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import BROKER_TIME, OFFSET, Barrier, Chunk, Rejected, Watermark
 

@@ -58,7 +58,7 @@ def operators(job: Job) -> set[str]:
 def _name(node: Node) -> str:
     match node:
         case WatermarkFilter():
-            return "WATERMARK FOR"
+            return "WATERMARK FOR" if node.per is None else "WATERMARK FOR, PER key"
         case Filter():
             return "WHERE"
         case Tumble() | Hop() | Cumulate() | Session():

@@ -20,6 +20,7 @@ from tidegate.executor import (
     adaptive,
     base,
     judge,
+    key_watermarks,
     known_rows,
     match_rows,
     merge,
@@ -111,6 +112,16 @@ def disorder_restored_empty() -> AbstractContextManager[Any]:
         return honest(figures, unit_us, FilterState())
 
     return patch.object(watermark_filter, "Disorder", built)
+
+
+def keys_restored_empty() -> AbstractContextManager[Any]:
+    """A restart after which the keys of PER (key) have no watermarks yet."""
+    honest = key_watermarks.KeyWatermarks
+
+    def built(per: Any, state: FilterState) -> Any:
+        return honest(per, FilterState(watermark=state.watermark))
+
+    return patch.object(watermark_filter, "KeyWatermarks", built)
 
 
 _PLACES = ("mer", "op.", "spl")
@@ -371,6 +382,7 @@ MUTANTS = (
     Mutant(maximum_of_inputs, 20),
     Mutant(filters_restored_empty, 30),
     Mutant(disorder_restored_empty, 60),
+    Mutant(keys_restored_empty, 60),
     Mutant(operators_restored_empty, 30),
     Mutant(watermark_before_its_chunk, 30),
     Mutant(aggregate_forgets_what_it_holds, 20),

@@ -30,7 +30,7 @@ from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.sort import Sort
 from tidegate.executor.tumble import Tumble
 from tidegate.executor.watermark_filter import WatermarkFilter
-from tidegate.plan import nodes
+from tidegate.plan import nodes, strategies
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message
 
@@ -61,7 +61,7 @@ def _watermark_filter(config: Config, columns: str) -> Executor:
     adaptive = config.get("adaptive")
     if adaptive is not None:
         margins = tuple(adaptive.get("margins", {}).items())
-        adaptive = nodes.Adaptive(**{**adaptive, "margins": margins})
+        adaptive = strategies.Adaptive(**{**adaptive, "margins": margins})
     periodic, before = config.get("periodic_us", 0), config.get("before", "")
     output = schema(config["output"]) if before else below.schema
     node = nodes.WatermarkFilter(

@@ -74,7 +74,7 @@ class SourceOptions(Options):
     """What every source takes.
 
     Skew: S11 (0 turns it off); unit: what a BIGINT time counts; ``quantile`` and what follows: the
-    figures of ``SOURCE_WATERMARK()`` (`tidegate.plan.nodes.Adaptive`).
+    figures of ``SOURCE_WATERMARK()`` (`tidegate.plan.strategies.Adaptive`).
     """
 
     max_future_skew_us: Duration = Field(_HOUR_US, alias="scan.watermark.max-future-skew")

@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, saturating_difference
-from tidegate.plan.nodes import Adaptive
+from tidegate.plan.strategies import Adaptive
 from tidegate.types import FilterState
 
 _Int32s = npt.NDArray[np.int32]

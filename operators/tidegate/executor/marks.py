@@ -25,7 +25,8 @@ _REASONS = (Reason.NULL_TIME, Reason.FUTURE, Reason.BEHIND_MERGED, Reason.LATE)
 
 def marking(node: FilterNode) -> FilterNode:
     """``node`` over nothing but the columns that it reads, with the watermark before each row."""
-    read = {node.column, *node.strategy.columns}
+    keys = node.per.keys if node.per is not None else ()
+    read = {node.column, *node.strategy.columns, *keys}
     kept = tuple(column for column in node.input.schema if column.name in read)
     before = Column(_BEFORE, node.column_of(node.column).type)
     return replace(node, schema=(*kept, before), before=_BEFORE)

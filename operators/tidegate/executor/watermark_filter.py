@@ -28,6 +28,10 @@ one at which it last rose. Candidates of rows that are late by then do not count
 A row is in the future (S11) when its time is too far ahead of `BROKER_TIME`, or, where that is
 missing or NULL, of the epoch's recorded time.
 
+``per``: keys have watermarks of their own, and rows are judged by them and by the split's, which
+is the least of these (`judge_keys`). A late row that its key's watermark would let pass has the
+reason `behind_merged`: others are ahead of it.
+
 ``floor`` (S6): the merged watermark that a split took over when it joined or came back from
 idleness. The effective watermark is the greater of floor and the split's own; a late row below the
 floor has the reason `behind_merged`.
@@ -61,6 +65,7 @@ from tidegate.executor.columns import (
 from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, try_sql
 from tidegate.executor.judge import NONE, judge
+from tidegate.executor.key_watermarks import KeyWatermarks
 from tidegate.executor.strategy import candidate_sql
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import StateTable
@@ -127,6 +132,7 @@ class WatermarkFilter(Executor):
         self._disorder: Disorder | None = None
         if node.adaptive is not None:
             self._disorder = Disorder(node.adaptive, node.unit_us, self.state)
+        self._keys = KeyWatermarks(node.per, self.state) if node.per is not None else None
         self._before = _column_of(self._type, engine) if node.before else None
         self._status = Status.ACTIVE
         self._below: int | None = None  # a stacked filter's watermark of the same column
@@ -149,6 +155,8 @@ class WatermarkFilter(Executor):
         """All that a restart needs, as of now."""
         if self._disorder is not None:
             self._disorder.save(self.state)
+        if self._keys is not None:
+            self._keys.save(self.state)
         return dataclasses.replace(self.state)
 
     @property
@@ -204,6 +212,10 @@ class WatermarkFilter(Executor):
         candidates, has = self._candidates(data, times, eligible)
         # A row that is not eligible stands at the end of time: it is never late.
         judged = times if eligible.all() else np.where(eligible, times, INT64_MAX)
+        if self._keys is not None:
+            told = self._keys.judge(data, judged, candidates, has, self.watermark)
+            self.state.watermark = self._keys.watermark
+            return _Judged(times, valid, future, told.before, told.late, told.of_split)
         if self._node.periodic_us:
             before = np.full(len(times), NONE if self.watermark is None else self.watermark)
             late = judged < before
@@ -338,7 +350,7 @@ class _Judged:
     future: Bools
     before: Int64s
     late: Bools
-    behind: Bools  # late, and below the floor
+    behind: Bools  # late, and below the floor, or not by its own key
 
 
 def _far_from_the_ends(times: Int64s, shift: int) -> bool:

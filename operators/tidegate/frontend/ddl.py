@@ -16,6 +16,7 @@ from tidegate.frontend.hints import parse_options
 from tidegate.frontend.include import take_includes
 from tidegate.frontend.legacy import without_legacy
 from tidegate.frontend.like import take_like
+from tidegate.frontend.per_key import take_per
 from tidegate.frontend.queries import parse_query
 from tidegate.frontend.query_syntax import Name, Options, Scalar, Text
 from tidegate.frontend.source import Span
@@ -82,13 +83,14 @@ def _elements(
 
 
 def parse_watermark(cursor: Cursor) -> WatermarkDef:
-    """``WATERMARK FOR path AS strategy``."""
+    """``WATERMARK FOR path AS strategy [PER …]``."""
     start = cursor.expect("WATERMARK", "FOR")
     path = cursor.path("the time column of the watermark")
     text = ".".join(part.text for part in path)
     cursor.expect("AS", why=f"and the watermark expression of {text}")
     strategy = parse_scalar(cursor, f"the watermark expression of {text}")
-    return WatermarkDef(path, strategy, start.to(cursor.previous_span))
+    per = take_per(cursor)
+    return WatermarkDef(path, strategy, start.to(cursor.previous_span), per)
 
 
 def _options(cursor: Cursor, head: Span) -> Options:

@@ -84,7 +84,7 @@ def _extras(source: Source, column: ColumnDef) -> list[str]:
 def _watermark(source: Source, mark: WatermarkDef) -> str:
     path = ".".join(name.text for name in mark.path)
     nested = f" FOR {path}" * (len(mark.path) > 1)
-    return f"WATERMARK{nested} AS {source.snippet(mark.strategy.span)}"
+    return f"WATERMARK{nested} AS {source.snippet(mark.said)}"
 
 
 def _rowtime(source: Source, entry: CreateTable) -> tuple[str, str, str, str, str]:

@@ -87,6 +87,10 @@ class TidegateParser(DuckDBParser):
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: ARG002
         return super()._parse_function_args(alias=False)
 
+    def _parse_per(self, this: exp.Expr | None) -> exp.Expr | None:
+        """PER ends an expression: it is a watermark's, not sqlglot's (of semantic views)."""
+        return this
+
     def _parse_interval(
         self, require_interval: bool = True, parse_function_unit: bool = True
     ) -> exp.Interval | None:

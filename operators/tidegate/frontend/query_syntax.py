@@ -100,6 +100,15 @@ class WindowRef:
 
 
 @dataclass(frozen=True, slots=True)
+class Per:
+    """``PER (keys) EXPIRE AFTER expiry``, behind the strategy of a watermark."""
+
+    keys: tuple[Scalar, ...]
+    expiry: Scalar
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class WatermarkRef:
     """``WATERMARK(input, column, strategy)``."""
 
@@ -108,6 +117,7 @@ class WatermarkRef:
     strategy: Scalar
     alias: Name | None
     span: Span
+    per: Per | None = None
 
 
 @dataclass(frozen=True, slots=True)

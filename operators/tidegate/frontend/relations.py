@@ -183,4 +183,6 @@ class RelationPlanner:
                 hint="put WATERMARK around the table, inside the window function",
             )
         relation = replace(relation, node=without_defaults(relation.node))
-        return self._watermarks.declared(relation, syntax.column, syntax.strategy, scan.table)
+        return self._watermarks.declared(
+            relation, syntax.column, syntax.strategy, scan.table, per=syntax.per
+        )

@@ -37,7 +37,7 @@ def _watermarks(source: Source, catalog: Catalog) -> list[tuple[str, ...]]:
         name = table.name.text
         for mark in table.watermarks:
             path = ".".join(part.text for part in mark.path)
-            rows.append((name, path, source.snippet(mark.strategy.span), source.line(mark.span)))
+            rows.append((name, path, source.snippet(mark.said), source.line(mark.span)))
         if has_default_watermark(table):
             rows.append((name, ROWTIME, f"{SOURCE_WATERMARK.upper()}()", "by default"))
     return rows

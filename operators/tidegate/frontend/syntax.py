@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from tidegate.frontend.query_syntax import Name, Option, Options, Query, Scalar, Text
+from tidegate.frontend.query_syntax import Name, Option, Options, Per, Query, Scalar, Text
 from tidegate.frontend.source import Span
 
 ROWTIME: Final = "$rowtime"
@@ -39,11 +39,17 @@ class ColumnDef:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkDef:
-    """``WATERMARK FOR path AS strategy``."""
+    """``WATERMARK FOR path AS strategy [PER …]``."""
 
     path: tuple[Name, ...]
     strategy: Scalar
     span: Span
+    per: Per | None = None
+
+    @property
+    def said(self) -> Span:
+        """Where the strategy stands, with what is behind it."""
+        return self.strategy.span if self.per is None else self.strategy.span.to(self.per.span)
 
 
 @dataclass(frozen=True, slots=True)

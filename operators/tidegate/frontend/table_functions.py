@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
+from tidegate.frontend.per_key import take_per
 from tidegate.frontend.query_syntax import (
     Name,
     Relation,
@@ -59,9 +60,10 @@ def parse_function(cursor: Cursor, start: Span, inputs: Inputs) -> Relation:
     column = _time_column(cursor)
     if word == "WATERMARK":
         strategy = _further(cursor, "the watermark expression")
+        per = take_per(cursor)
         cursor.expect(")", why="at the end of WATERMARK(…)")
         alias = parse_alias(cursor)
-        return WatermarkRef(source, column, strategy, alias, start.to(cursor.previous_span))
+        return WatermarkRef(source, column, strategy, alias, start.to(cursor.previous_span), per)
     kind, step_name = _WINDOWS[word]
     if kind == "SESSION":
         return _session(cursor, start, source, keys, column, final)

@@ -120,7 +120,9 @@ class TablePlanner:
         rowtimes = self._system_rowtimes(entry)
         for mark in entry.watermarks:
             column = Scalar(_path_node(mark.path), mark.path[0].span.to(mark.path[-1].span))
-            relation = self._watermarks.declared(relation, column, mark.strategy, table, rowtimes)
+            relation = self._watermarks.declared(
+                relation, column, mark.strategy, table, rowtimes, mark.per
+            )
         return relation
 
     def _system_rowtimes(self, entry: CreateTable) -> frozenset[str]:

@@ -16,7 +16,8 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.options import SourceOptions
 from tidegate.errors import BindError
 from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
-from tidegate.frontend.query_syntax import Scalar
+from tidegate.frontend.per_key import bind_per, check_per, refuse_measured
+from tidegate.frontend.query_syntax import Per, Scalar
 from tidegate.frontend.scalar import Binder
 from tidegate.frontend.scope import Relation, Scope
 from tidegate.frontend.source import Source
@@ -25,7 +26,8 @@ from tidegate.frontend.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import WindowPlanner
 from tidegate.plan.derivation import PROCESSING_TIME, derive
-from tidegate.plan.nodes import Adaptive, Expr, Table, WatermarkFilter, column_expr
+from tidegate.plan.nodes import Expr, Node, Table, WatermarkFilter, column_expr
+from tidegate.plan.strategies import Adaptive
 from tidegate.types import Column
 
 AUTO_INTERVAL: Final = "pipeline.auto-watermark-interval"
@@ -59,9 +61,13 @@ class WatermarkPlanner:
         strategy: Scalar,
         table: Table,
         rowtimes: frozenset[str] = frozenset(),
+        per: Per | None = None,
     ) -> Relation:
         """``relation`` behind the filter; ``rowtimes`` are columns AS SYSTEM_ROWTIME()."""
+        relation, keys = self._windows.keys(relation, () if per is None else per.keys)
         relation, time = self._windows.time_column(relation, column)
+        if per is not None:
+            refuse_measured(self._source, per, strategy)
         unit_us = unit_us_in(relation.node, time)
         if calls(strategy.node, SYSTEM_WATERMARK) and time.name not in rowtimes:
             raise BindError(
@@ -79,34 +85,39 @@ class WatermarkPlanner:
                     hint="'scan.watermark.unit' of the table may say s, ms or us",
                 )
             expr = replace(column_expr(time), text=text)
-            return self._filtered(relation, time, expr, table, unit_us, adaptive_of(table))
+            node = self._filter(relation.node, time, expr, table, unit_us, adaptive_of(table))
+            return replace(relation, node=node)
         scope = Scope(self._source, relation, self._checker)
-        expr = bind_strategy(Binder(self._source, scope, self._checker), strategy, time, unit_us)
-        return self._filtered(relation, time, expr, table, unit_us, None)
+        binder = Binder(self._source, scope, self._checker)
+        expr = bind_strategy(binder, strategy, time, unit_us)
+        node = self._filter(relation.node, time, expr, table, unit_us, None)
+        if per is not None:
+            node = replace(node, per=bind_per(binder, per, keys, time, unit_us))
+            check_per(self._source, per, node)
+        return replace(relation, node=node)
 
     def default(self, relation: Relation, table: Table) -> Relation:
         """``relation`` behind the filter of a table that declares no watermark: on $rowtime."""
         time = relation.node.column_of(ROWTIME)
         expr = replace(column_expr(time), text=_DEFAULT_TEXT)
-        return self._filtered(relation, time, expr, table, 1, adaptive_of(table))
+        node = self._filter(relation.node, time, expr, table, 1, adaptive_of(table))
+        return replace(relation, node=node)
 
-    def _filtered(
+    def _filter(
         self,
-        relation: Relation,
+        below: Node,
         time: Column,
         strategy: Expr,
         table: Table,
         unit_us: int,
         adaptive: Adaptive | None,
-    ) -> Relation:
-        below = relation.node
+    ) -> WatermarkFilter:
         clock = derive(below)[time.name].lost == PROCESSING_TIME and adaptive is None
-        node = WatermarkFilter(
+        return WatermarkFilter(
             below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
             skew_us_max_of(table), unit_us, adaptive, self._periodic_us(table),
             clock=clock and strategy.columns == {time.name} and time.type == _CLOCK_TYPE,
         )  # fmt: skip
-        return replace(relation, node=node)
 
     def _periodic_us(self, table: Table) -> int:
         """S10: how far apart the watermark advances; 0: with every row."""

@@ -117,7 +117,7 @@ class WindowPlanner:
 
     def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
         """``relation`` with the columns of the windows."""
-        relation, keys = self._keys(relation, syntax.keys)
+        relation, keys = self._names(relation, syntax.keys)
         relation, time = self.time_column(relation, syntax.column)
         names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=True)
@@ -128,7 +128,7 @@ class WindowPlanner:
 
     def grouped(self, relation: Relation, window: GroupWindow) -> Relation:
         """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
-        relation, keys = self._keys(relation, window.keys)
+        relation, keys = self._names(relation, window.keys)
         relation, time = self.time_column(relation, window.column)
         names = window_columns(time.type.startswith("TIMESTAMP"))
         relation, time = self._without_windows(relation, time, names, shown=False)
@@ -202,15 +202,22 @@ class WindowPlanner:
         require_event_time(self._binder(relation), column, shown, scalar.span)
         return relation, column
 
-    def _keys(
+    def _names(
         self, relation: Relation, scalars: tuple[Scalar, ...]
     ) -> tuple[Relation, tuple[str, ...]]:
         """The plan columns whose sessions are meant."""
-        names = []
+        relation, columns = self.keys(relation, scalars)
+        return relation, tuple(column.name for column in columns)
+
+    def keys(
+        self, relation: Relation, scalars: tuple[Scalar, ...]
+    ) -> tuple[Relation, tuple[Column, ...]]:
+        """The plan columns that ``scalars`` name."""
+        columns = []
         for scalar in scalars:
             relation, column = self._column(relation, scalar)
-            names.append(column.name)
-        return relation, tuple(names)
+            columns.append(column)
+        return relation, tuple(columns)
 
     def _column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column that ``scalar`` names; a projected one for a nested field or more."""

@@ -103,10 +103,7 @@ class _Part:
             case nodes.WatermarkFilter():
                 pushed = self.fragment.table is not None
                 where = "the epoch log (pushed down)" if pushed else "the state store"
-                yield f"state: one watermark per split, in {where}"
-                if node.adaptive is not None:
-                    last = f"its last {node.adaptive.records:,} records"
-                    yield f"state: per split, how far out of order {last} were"
+                yield from (f"state: {kept}" for kept in _of_filter(node, where))
             case physical.Input() if node.watermarks and (
                 node.distribution is not physical.Distribution.BY_SPLIT
             ):
@@ -213,6 +210,15 @@ def _match_state(node: MatchRecognize) -> Iterator[str]:
         yield f"unbounded: all rows {of} from the first start of a match on, no WITHIN"
     if node.rows_back:
         yield f"state: the last {_count(node.rows_back, 'row')} {of}"
+
+
+def _of_filter(node: nodes.WatermarkFilter, where: str) -> Iterator[str]:
+    """What a watermark filter keeps."""
+    yield f"one watermark per split, in {where}"
+    if node.adaptive is not None:
+        yield f"per split, how far out of order its last {node.adaptive.records:,} records were"
+    if node.per is not None:
+        yield f"per split, one watermark per ({', '.join(node.per.keys)}) that has not expired"
 
 
 def _groups(node: nodes.Aggregate) -> str:

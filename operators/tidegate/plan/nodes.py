@@ -13,6 +13,7 @@ from typing import Final
 
 from tidegate.errors import Position
 from tidegate.plan.aggregate_types import LISTS, SORTED
+from tidegate.plan.strategies import Adaptive, PerKey
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema, column_named
 
@@ -135,28 +136,6 @@ class Scan(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Adaptive:
-    """The figures of ``SOURCE_WATERMARK()`` (seed 004), durations in microseconds.
-
-    The watermark is the largest event time so far less the ``quantile`` (nearest rank) of the
-    out-of-orderness of the last ``records`` records, plus a margin while few were seen, the sum
-    held between ``delay_us_min`` and ``delay_us_max``. ``margins`` are (up to so many records,
-    margin), ascending.
-    """
-
-    quantile: float = 0.95
-    records: int = 5_000
-    delay_us_min: int = 50_000
-    delay_us_max: int = 604_800_000_000
-    margins: tuple[tuple[int, int], ...] = (
-        (250, 604_800_000_000),
-        (500, 30_000_000),
-        (750, 10_000_000),
-        (1_000, 1_000_000),
-    )
-
-
-@dataclass(frozen=True, slots=True)
 class WatermarkFilter(Unary):
     """S2. ``strategy`` is evaluated for each row of the input and has the type of ``column``.
 
@@ -170,7 +149,7 @@ class WatermarkFilter(Unary):
     ``before`` names a column, part of ``schema``, that gets the split's watermark before the row
     (``CURRENT_WATERMARK``), NULL while there is none; empty: nobody asks. ``clock``: the column is
     the processing time, so at every barrier its watermark is what the strategy gives for the
-    epoch's recorded time, rows or not (S4).
+    epoch's recorded time, rows or not (S4). ``per``: keys of the rows have watermarks of their own.
     """
 
     id: str
@@ -183,6 +162,7 @@ class WatermarkFilter(Unary):
     periodic_us: int = 0
     before: str = ""
     clock: bool = False
+    per: PerKey | None = None
 
     @property
     def is_end(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidegate.plan import joins, nodes, physical
+from tidegate.plan import joins, nodes, physical, strategies
 from tidegate.plan.match import MatchRecognize, SkipTo
 from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.pattern import text
@@ -116,6 +116,10 @@ def _strategy(node: nodes.WatermarkFilter) -> str:
     parts = [node.strategy.text or node.strategy.sql]
     if node.adaptive is not None:
         parts += _figures(node.adaptive)
+    if node.per is not None:
+        keys, expiry = ", ".join(node.per.keys), node.per.span
+        shown = _duration(expiry * node.unit_us) if node.unit_us else f"{expiry:,}"
+        parts.append(f"per ({keys}) expiring after {shown}")
     if node.periodic_us:
         parts.append(f"on-periodic every {_duration(node.periodic_us)}")
     if node.before:
@@ -123,9 +127,9 @@ def _strategy(node: nodes.WatermarkFilter) -> str:
     return ", ".join(parts)
 
 
-def _figures(figures: nodes.Adaptive) -> Iterator[str]:
+def _figures(figures: strategies.Adaptive) -> Iterator[str]:
     """What differs from the usual figures."""
-    usual = nodes.Adaptive()
+    usual = strategies.Adaptive()
     if (figures.quantile, figures.records) != (usual.quantile, usual.records):
         yield f"{figures.quantile * 100:g} % of {figures.records:,} records"
     if figures.delay_us_min != usual.delay_us_min:

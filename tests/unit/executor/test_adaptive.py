@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tidegate.executor.adaptive import Disorder, sliding_rank
-from tidegate.plan.nodes import Adaptive
+from tidegate.plan.strategies import Adaptive
 from tidegate.types import FilterState
 
 DAY_US = 86_400_000_000

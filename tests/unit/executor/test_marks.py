@@ -9,6 +9,7 @@ import pytest
 
 from executor_kit import ENGINE
 from tidegate.dataframes import filter_of
+from tidegate.errors import OptionsError
 from tidegate.executor.marks import mark, marking
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import MemoryStateTable
@@ -48,6 +49,17 @@ def test_each_row_is_told_its_watermark_and_why_it_was_refused() -> None:
     ]
     again = marks(rows([14, 40, 30]), node, state)
     assert again == [(15, "late"), (15, None), (35, "late")], "the state was kept"
+
+
+def test_keys_have_watermarks_of_their_own() -> None:
+    node = filter_on("BIGINT", "t PER (slack) EXPIRE AFTER 100")
+    found = marks(rows([50, 10, 49, 9, 10], slack=[1, 2, 1, 2, 2]), node, MemoryStateTable())
+    assert found == [(None, None), (None, None), (50, "late"), (10, "late"), (10, None)]
+
+
+def test_a_key_that_is_no_column_is_refused() -> None:
+    with pytest.raises(OptionsError, match="is a column of the DataFrame"):
+        filter_on("BIGINT", "t PER (slack + 1) EXPIRE AFTER 100")
 
 
 def test_splits_do_not_know_of_each_other() -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from executor_kit import ENGINE, Text, chunks, expr, leaf, micros
 from tidegate.executor.watermark_filter import WatermarkFilter, judge
-from tidegate.plan.nodes import Adaptive, Expr
+from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import (
     END,
@@ -118,6 +119,8 @@ def test_state_survives_a_restart_from_the_barrier() -> None:
         "seen": 0,
         "seen_time_max": None,
         "disorder": "",
+        "keys": "",
+        "first": None,
         "tail": "",
     }
     again = a_filter(state=state)

@@ -7,8 +7,9 @@ import pytest
 from executor_kit import ENGINE, Text, chunks, expr, leaf, schema
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import Adaptive, Expr
+from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import Chunk, FilterState
 

@@ -5,7 +5,8 @@ import pytest
 from frontend_kit import BROKER, filters_of, kafka_job
 from tidegate.frontend import compile
 from tidegate.frontend.watermarks import is_default
-from tidegate.plan.nodes import Adaptive, WatermarkFilter
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.plan.strategies import Adaptive
 
 
 def _filter(columns: str, options: str = "", **settings: str) -> WatermarkFilter:

@@ -10,7 +10,8 @@ import pytest
 from actor_kit import plan
 from tidegate.plan.explain import explain
 from tidegate.plan.fragments import Plan, cut
-from tidegate.plan.nodes import Adaptive, Node, Sink, Unary, WatermarkFilter, column_expr
+from tidegate.plan.nodes import Node, Sink, Unary, WatermarkFilter, column_expr
+from tidegate.plan.strategies import Adaptive, PerKey
 from tidegate.types import Column
 
 WINDOWS = (
@@ -91,6 +92,12 @@ def test_an_adaptive_watermark_keeps_what_it_measures() -> None:
     said = "| state: per split, how far out of order its last 5,000 records were"
     assert said in explain(_marked(adaptive=USUAL))
     assert said not in explain(_marked())
+
+
+def test_a_watermark_per_key_says_what_it_keeps() -> None:
+    text = explain(_marked(per=PerKey(("k", "t"), 90_000_000)))
+    assert "per (k, t) expiring after " in text
+    assert "| state: per split, one watermark per (k, t) that has not expired" in text
 
 
 def test_bounds_on_state() -> None:
