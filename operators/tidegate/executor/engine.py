@@ -43,6 +43,10 @@ class Engine:
         """Makes the types of a user's function known; this engine cannot call it."""
         declare(self._connection, function)
 
+    def forget(self, name: str) -> None:
+        """Takes a user's function away."""
+        self._connection.remove_function(name)
+
     def set_epoch_time(self, time_us: int) -> None:
         """What ``getvariable('epoch_time')`` gives from now on: the epoch's recorded time (S6)."""
         if time_us != self._epoch_us:  # the actors of a task all say it

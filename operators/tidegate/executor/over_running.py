@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from tidegate.executor.over_sql import Clauses, aggregate
+from tidegate.executor.over_sql import Clauses, aggregate, framed
 from tidegate.plan.aggregate_types import result_type
 from tidegate.plan.over import OverWindow
 
@@ -65,6 +65,8 @@ def _aggregated(node: OverWindow, number: int, clauses: Clauses, rows: str) -> R
     call = node.calls[number]
     assert call.frame is not None
     frame = rows if call.frame.in_rows else f"{clauses.partition} {clauses.ordered}"
+    if call.frame.end:  # the row before may be carried, and it is the last that is
+        frame = f"{clauses.partition} {clauses.total} {framed(call.frame)}"
     where = "NOT was" + f" AND w{number}" * (call.where is not None)
     argument = f"a{number}_0"
 

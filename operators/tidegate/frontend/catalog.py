@@ -101,6 +101,12 @@ class Catalog:
         else:
             self.views.append(entry)
 
+    def remove(self, name: str) -> None:
+        """Forgets the table or view of that name."""
+        self.tables = [entry for entry in self.tables if entry.name.text != name]
+        self.views = [entry for entry in self.views if entry.name.text != name]
+        self.places.pop(name, None)
+
     def keeps(self, entry: CreateTable | CreateView) -> bool:
         """Whether IF NOT EXISTS finds that the name is declared: nothing is to be done."""
         taken = {name.lower() for name in self.names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.errors import BindError, Position, SqlError, UnsupportedError
+from tidegate.frontend.clocks import clock_hint
 from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
 from tidegate.plan.nodes import Node, Scan, Session, Window
 
@@ -59,10 +60,10 @@ def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: s
     lost = "; ".join(f"{key}: {derived[key].lost}" for key in keys)
     if any(derived[key].lost == PROCESSING_TIME for key in keys):
         return UnsupportedError(
-            "groups by the processing time are not there yet",
+            "groups by the processing time that a query computes are not there yet",
             place,
             detail=lost,
-            hint=_of_the_clock(below),
+            hint=clock_hint(PROCESSING_TIME, ""),
         )
     time = _time_column(below)
     if time is None:
@@ -81,20 +82,6 @@ def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: s
         detail=lost,
         hint=hint,
     )
-
-
-def _of_the_clock(below: Node) -> str:
-    """What to do about groups by the processing time."""
-    hint = "group by windows of an event time"
-    for scan in (part for part in below.walk() if isinstance(part, Scan)):
-        for name, expr in scan.computed:
-            if expr.lost == PROCESSING_TIME:
-                table = scan.table.name
-                return (
-                    f"{hint}; or add WATERMARK FOR {name} AS {name} to CREATE TABLE {table}:"
-                    " then the epochs' recorded time closes windows"
-                )
-    return hint
 
 
 def _time_column(node: Node) -> tuple[str, str] | None:

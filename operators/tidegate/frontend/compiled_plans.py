@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
+from tidegate.frontend.clocks import is_own
 from tidegate.frontend.datatypes import shown_type
 from tidegate.frontend.query_syntax import Option, Text
 from tidegate.frontend.source import Source, Span
@@ -234,7 +235,7 @@ def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
         for node in sink.walk():
             if isinstance(node, Scan):
                 found.setdefault(node.table, [])
-            if isinstance(node, WatermarkFilter) and not node.is_end:
+            if isinstance(node, WatermarkFilter) and not (node.is_end or is_own(node)):
                 table = next(part.table for part in node.walk() if isinstance(part, Scan))
                 filters = found.setdefault(table, [])
                 if node not in filters:

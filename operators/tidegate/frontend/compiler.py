@@ -12,6 +12,7 @@ from tidegate.frontend import settings
 from tidegate.frontend.accounts import assign_accounts
 from tidegate.frontend.answers import Answer, Explained
 from tidegate.frontend.catalog import Catalog, first_hints
+from tidegate.frontend.clocks import without_idle_clocks
 from tidegate.frontend.compiled_plans import (
     CompiledPlan,
     Params,
@@ -27,6 +28,7 @@ from tidegate.frontend.compiled_plans import read as read_plan
 from tidegate.frontend.current_watermark import share_watermarks_before
 from tidegate.frontend.defaults import check_aligned, without_idle_defaults
 from tidegate.frontend.describe import describe_table, describe_view
+from tidegate.frontend.drop import dropped
 from tidegate.frontend.ledger import SETTING, declared, ledger_copy, sink_of
 from tidegate.frontend.planner import QueryPlanner
 from tidegate.frontend.show import shown
@@ -41,6 +43,7 @@ from tidegate.frontend.syntax import (
     CreateTable,
     CreateView,
     Describe,
+    Drop,
     Explain,
     Insert,
     Select,
@@ -57,6 +60,7 @@ from tidegate.settings import resolve
 
 _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
     without_idle_defaults,
+    without_idle_clocks,
     share_watermarks_before,
     assign_accounts,
 )
@@ -116,6 +120,8 @@ def declared_sink(text: str, file: str, table: str) -> Table:
     for statement in statements:
         if isinstance(statement, CreateTable):
             catalog.declare(catalog.resolved(statement))
+        if isinstance(statement, Drop) and statement.kind == "TABLE":
+            catalog.remove(statement.name.text)
     entry = declared(source, catalog, table, None)
     if entry.query is not None:
         raise OptionsError(
@@ -182,9 +188,19 @@ class _Compilation:
         self._sinks = SinkPlanner(source, self._catalog, self._checker, self._queries)
         self._answers: list[Answer] = []
         self._plans: list[CompiledPlan] = []
+        self._standing: list[tuple[Statement, list[Sink]]] = []
+        """What was taken and not dropped, and the sinks that it made."""
 
     def take(self, statement: Statement) -> None:
         """One statement."""
+        count = len(self._sinks.planned)
+        if isinstance(statement, Drop):
+            self._drop(statement)
+            return
+        self._take(statement)
+        self._standing.append((statement, self._sinks.planned[count:]))
+
+    def _take(self, statement: Statement) -> None:
         match statement:
             case CreateTable():
                 resolved = self._catalog.resolved(statement)
@@ -227,6 +243,18 @@ class _Compilation:
         )
         return File(job, tuple(self._answers), tuple(self._plans))
 
+    def _drop(self, statement: Drop) -> None:
+        gone = dropped(self._source, [part for part, _ in self._standing], statement)
+        self._sinks.forget([s for part, made in self._standing for s in made if part in gone])
+        self._standing = [(part, made) for part, made in self._standing if part not in gone]
+        for part in gone:
+            match part:
+                case CreateTable() | CreateView():
+                    self._catalog.remove(part.name.text)
+                    self._queries.table_is_gone(part.name.text)
+                case CreateFunction():
+                    self._checker.forget(part.name.text.lower())
+
     def _view(self, statement: CreateView) -> None:
         name = statement.name.text.lower()
         if statement.materialized and name in self._again:
@@ -241,22 +269,25 @@ class _Compilation:
         if statement.materialized:
             self._sinks.materialize(statement)
 
-    def _alone(
-        self, statement: CompilePlan | Explain, parts: Sequence[Statement]
-    ) -> tuple[list[Statement], Job]:
-        """What the file has declared before ``statement``, and the job of its ``parts``.
+    def _alone(self, parts: Sequence[Statement]) -> tuple[list[Statement], Job]:
+        """What the file has declared so far, and the job of the ``parts`` of a statement on it.
 
         They are compiled as a file of their own, in which all keeps its place: the rest is blank.
         """
-        before = self.statements[: self.statements.index(statement)]
-        kept = [part for part in before if is_declaration(part)]
+        kept = [part for part, _ in self._standing if is_declaration(part)]
         spans = [part.span for part in (*kept, *parts)]
         source = self._source.with_text(only(self._source.text, spans))
-        return kept, _compile(source, self._overrides, self._params).job
+        known = {name.lower() for name in self._catalog.names}
+        again = [
+            part.name.text.lower()
+            for part in parts
+            if isinstance(part, CreateView) and part.name.text.lower() in known
+        ]
+        return kept, _compile(source, self._overrides, self._params, again).job
 
     def _plan(self, statement: CompilePlan) -> CompiledPlan:
         """The plan of COMPILE PLAN."""
-        kept, job = self._alone(statement, statement.inserts)
+        kept, job = self._alone(statement.inserts)
         functions = {function.name: function for function in job.functions}
         texts = [
             written(functions[part.name.text.lower()])
@@ -271,7 +302,7 @@ class _Compilation:
         if isinstance(statement, Show):
             return shown(self._source, self._catalog, statement)
         if isinstance(statement, Explain):
-            _, job = self._alone(statement, [statement.statement])
+            _, job = self._alone([statement.statement])
             known, _ = resolve(dict(self._chosen), {})
             plan = cut(job, known.vnodes, known.pushdown)
             return Explained(tuple(explain(plan).splitlines()))

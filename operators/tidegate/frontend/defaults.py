@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tidegate.errors import BindError, Position
+from tidegate.frontend.clocks import is_own, waits_for_clocks
 from tidegate.frontend.watermarks import is_default
 from tidegate.plan.joins import Join, LookupJoin
 from tidegate.plan.match import MatchRecognize
@@ -62,7 +63,7 @@ def check_aligned(sinks: list[Sink], places: Mapping[str, Position]) -> None:
     measured = {
         below.table.name
         for node in nodes
-        if isinstance(node, WatermarkFilter) and node.unit_us
+        if isinstance(node, WatermarkFilter) and node.unit_us and not is_own(node)
         for below in node.walk()
         if isinstance(below, Scan)
     }
@@ -81,6 +82,8 @@ def _waits(sink: Sink) -> bool:
     for node in sink.walk():
         if isinstance(node, LookupJoin):
             continue  # rows pass
+        if waits_for_clocks(node):
+            continue  # what it waits for is no row's word
         if isinstance(node, Aggregate | Session | Sort | Join | MatchRecognize | OverWindow):
             return True
         if isinstance(node, WatermarkFilter) and node.before:

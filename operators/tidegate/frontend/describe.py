@@ -12,7 +12,7 @@ from tidegate.frontend.layout import connector_of, has_rowtime
 from tidegate.frontend.scope import Field, Relation
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import ROWTIME, ColumnDef, CreateTable, WatermarkDef
-from tidegate.plan.derivation import PROCESSING_TIME, derive
+from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
 from tidegate.plan.nodes import Scan
 
 _HEADER: Final = ("Column Name", "Data Type", "Nullable", "Extras", "Comment")
@@ -54,7 +54,7 @@ def describe_view(name: str, relation: Relation) -> Listing:
     rows = tuple(
         (
             field.name,
-            shown_type(field.type) + " *ROWTIME*" * derived[field.column].has_watermark,
+            shown_type(field.type) + _kind(derived[field.column]),
             "NULL",
             "",
             "",
@@ -62,6 +62,12 @@ def describe_view(name: str, relation: Relation) -> Listing:
         for field in relation.visible
     )
     return _description(name, rows)
+
+
+def _kind(derived: Derived) -> str:
+    if not derived.has_watermark:
+        return ""
+    return " *PROCTIME*" if derived.clock and not derived.how else " *ROWTIME*"
 
 
 def _type(source: Source, column: ColumnDef, field: Field) -> str:

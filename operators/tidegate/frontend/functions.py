@@ -54,9 +54,9 @@ RESERVED: Final = (
 )  # fmt: skip
 """Names that a user's function cannot have, besides DuckDB's."""
 LATER: Final = {
-    "tumble_proctime": "use TUMBLE_ROWTIME over an event time",
-    "hop_proctime": "use HOP_ROWTIME over an event time",
-    "session_proctime": "use SESSION_ROWTIME over an event time",
+    "tumble_proctime": "use TUMBLE_ROWTIME, which is one of the processing time, too",
+    "hop_proctime": "use HOP_ROWTIME, which is one of the processing time, too",
+    "session_proctime": "use SESSION_ROWTIME, which is one of the processing time, too",
 }
 MISPLACED: Final = {
     SOURCE_WATERMARK: "it is a whole watermark expression: WATERMARK FOR c AS SOURCE_WATERMARK()",

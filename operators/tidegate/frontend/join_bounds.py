@@ -61,6 +61,20 @@ def moment(binder: Binder, node: exp.Expr) -> Moment | None:
     return None if inner is None or shift is None else Moment(inner.column, inner.shift + shift)
 
 
+def apart(binder: Binder, node: exp.Expr, constant: exp.Expr) -> tuple[Moment, Moment] | None:
+    """The moments whose comparison says what that of ``node``, a difference, with ``constant``
+    says: of ``b - a`` and c they are b and a + c."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Sub):
+        return None
+    one, other = moment(binder, node.this), moment(binder, node.expression)
+    if one is None or other is None:
+        return None
+    distance = _shift(binder, other.column, exp.Add(this=node.expression, expression=constant))
+    return None if distance is None else (one, Moment(other.column, other.shift + distance))
+
+
 def _shift(binder: Binder, column: str, node: exp.Expr) -> int | None:
     """By how much ``node``, a sum, moves ``column``; None where that is no constant."""
     schema, plain = binder.schema, plan_column(column)

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.functions import sql_of
-from tidegate.frontend.join_bounds import SWAPPED, Bounds, moment
+from tidegate.frontend.join_bounds import SWAPPED, Bounds, apart, moment
 from tidegate.frontend.lookups import with_end
 from tidegate.frontend.query_syntax import Scalar
 from tidegate.frontend.scalar import Binder, call_span, conjuncts, identifier_path, plan_column
@@ -119,7 +119,8 @@ class JoinCondition:
         if not expr.columns:
             return PROC_TIME_SQL in expr.sql
         known = self._known[0].get(next(iter(expr.columns)), NONE)
-        return expr.is_column and known.lost == PROCESSING_TIME
+        is_clock = known.lost == PROCESSING_TIME or (known.clock and not known.how)
+        return expr.is_column and is_clock
 
     def temporal_join(
         self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
@@ -181,8 +182,8 @@ class JoinCondition:
             raise UnsupportedError(
                 "FOR SYSTEM_TIME AS OF takes a time column of the left side",
                 place,
-                hint="for the version of the moment, use a time column with"
-                " WATERMARK FOR c AS c and PROC_TIME() as its value",
+                hint="for the version of the moment, declare a column p AS PROCTIME() in CREATE"
+                " TABLE of the left side",
             )
         lost = self._known[0][found.column].lost
         if lost:
@@ -195,7 +196,10 @@ class JoinCondition:
         return found.column
 
     def _time_of_versions(self, place: Position) -> str:
-        timed = [name for name, of in self._known[1].items() if of.has_watermark]
+        known = self._known[1]
+        timed = [name for name, of in known.items() if of.has_watermark]
+        if len(timed) > 1:  # versions are of an event time, where there is one
+            timed = [name for name in timed if not known[name].clock] or timed
         if len(timed) != 1:
             shown = ", ".join(self._shown(name) for name in timed)
             raise BindError(
@@ -255,13 +259,15 @@ class JoinCondition:
 
     def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
         """Whether the comparison ``node`` bounds the time between two columns with watermarks."""
-        kind, one, other = (
-            type(node),
-            moment(self._binder, node.this),
-            moment(self._binder, node.expression),
-        )
+        kind = type(node)
+        one, other = moment(self._binder, node.this), moment(self._binder, node.expression)
         if one is None or other is None:
-            return False
+            pair = apart(self._binder, node.this, node.expression)
+            if pair is None and (pair := apart(self._binder, node.expression, node.this)):
+                kind = SWAPPED[kind]
+            if pair is None:
+                return False
+            one, other = pair
         sides = [self._side_of(one.column), self._side_of(other.column)]
         if sides == [0, 1]:
             kind, one, other = SWAPPED[kind], other, one

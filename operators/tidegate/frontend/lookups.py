@@ -1,7 +1,8 @@
 """Tables that end and then stay as they are: what a LookupJoin joins with (S5).
 
-All that such a table reads is bounded, and nothing in it has a watermark. It gets one, on a column
-of its own, of which no row has a candidate: so it says nothing until the table has ended.
+All that such a table reads is bounded, and nothing in it has a watermark but the processing time.
+It gets one, on a column of its own, of which no row has a candidate: so it says nothing until the
+table has ended.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.connectors.registry import is_bounded
+from tidegate.frontend.clocks import without_clocks
 from tidegate.frontend.defaults import without_defaults
 from tidegate.frontend.scope import Relation, unused
 from tidegate.plan.derivation import derive
@@ -35,7 +37,7 @@ _VALUE: Final = Expr(f"CAST(0 AS {_TYPE})", _TYPE, text="0")
 
 def is_static(relation: Relation) -> bool:
     """Whether the relation is a table that ends, or what is selected from such tables."""
-    node = without_defaults(relation.node)
+    node = without_clocks(without_defaults(relation.node))
     if any(derived.has_watermark for derived in derive(node).values()):
         return False
     parts = list(node.walk())
@@ -50,7 +52,7 @@ def is_static(relation: Relation) -> bool:
 def with_end(node: Node, taken: Iterable[str]) -> tuple[Node, str]:
     """The plan of a static relation with a column, called unlike all ``taken``, that says by its
     watermark when the relation has ended."""
-    node = without_defaults(node)
+    node = without_clocks(without_defaults(node))
     names = {column.name for part in node.walk() for column in part.schema}
     name = unused(_NAME, [*names, *taken])
     return _ending(node, name), name

@@ -9,6 +9,7 @@ from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.below import Below, ties_of
 from tidegate.frontend.catalog import refuse_hidden
 from tidegate.frontend.changes import refuse_changing
+from tidegate.frontend.clocks import clock_hint
 from tidegate.frontend.looks import LookPlanner, Looks
 from tidegate.frontend.match_syntax import variable_of
 from tidegate.frontend.query_syntax import Define, MatchRef, Measure, Name, Scalar
@@ -181,7 +182,7 @@ class _One:
                 " would be final",
                 place,
                 detail=f"{shown}: {derived.lost}",
-                hint="order by a time column with WATERMARK FOR",
+                hint=clock_hint(derived.lost, "order by a time column with WATERMARK FOR"),
             )
         if first.descending or first.nulls_first:
             how = "DESC" if first.descending else "NULLS FIRST"

@@ -14,8 +14,10 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
 from tidegate.frontend.below import Below, ties_of
+from tidegate.frontend.clocks import clock_hint
 from tidegate.frontend.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.over_frames import ROWS_MAX, FramePlanner
+from tidegate.frontend.over_nulls import check_name, ignoring, is_there, unwrapped
 from tidegate.frontend.query_syntax import NamedWindow, Scalar
 from tidegate.frontend.scalar import Binder, argument_span, call_span
 from tidegate.frontend.scope import Relation, Scope, article
@@ -215,8 +217,11 @@ class OverPlanner:
                 f"OVER (… ORDER BY {shown}): the column has no watermark, so no row would be final",
                 place,
                 detail=f"{shown}: {lost}",
-                hint="order by a time column with WATERMARK FOR, or PARTITION BY window_start,"
-                " window_end of a window",
+                hint=clock_hint(
+                    lost,
+                    "order by a time column with WATERMARK FOR, or PARTITION BY window_start,"
+                    " window_end of a window",
+                ),
             )
         if order[0].descending or order[0].nulls_first:
             raise UnsupportedError(
@@ -236,16 +241,7 @@ class OverPlanner:
         span: Span,
     ) -> OverCall:
         place = self._source.position(span)
-        function, where = window.this, None
-        if isinstance(function, exp.Filter):
-            where = function.args["expression"].this
-            function = function.this
-        if isinstance(function, exp.IgnoreNulls):
-            raise UnsupportedError(
-                "IGNORE NULLS is not there yet", place, hint="filter the NULLs out below"
-            )
-        if isinstance(function, exp.RespectNulls):
-            function = function.this
+        function, where, ignores = unwrapped(window.this)
         name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
         if name not in FUNCTIONS or (name in _OF_WHOLE and not frames.by_partition):
             raise UnsupportedError(
@@ -255,19 +251,26 @@ class OverPlanner:
                 place,
                 hint=f"there are {', '.join(sorted(FUNCTIONS - set(_OF_WHOLE)))}",
             )
+        if ignores:
+            check_name(name, place)
         output = self._names.get(window) or sql_of(window)
-        condition = None
+        condition, holds = None, None
         if where is not None:
             if name not in OVER_AGGREGATES:
                 raise BindError(f"FILTER stands behind an aggregate, not {name}", place)
-            condition = below.column(binder.bind(Scalar(where, argument_span(where, span))))
+            holds = binder.bind(Scalar(where, argument_span(where, span)))
+            condition = None if ignores else below.column(holds)
         arguments = [
             binder.bind(Scalar(part, argument_span(part, span)))
             for part in function.expressions
             if not isinstance(part, exp.Star)
         ]
         if name in _OFFSETS:
-            return self._offset(binder, below, name, arguments, output, place)
+            call = self._offset(binder, below, name, arguments, output, place)
+            if not ignores:
+                return call
+            condition = below.column(is_there(arguments[0]))
+            return ignoring(call, condition, by_partition=frames.by_partition, place=place)
         self._check_arguments(name, arguments, place)
         type_ = _type_of(name, arguments, place)
         if name in ("sum", "avg") and is_wide(arguments[0].type):
@@ -276,6 +279,8 @@ class OverPlanner:
                 place,
                 hint=f"write {name}(CAST({arguments[0].text} AS DECIMAL(28, 2))) OVER …",
             )
+        if ignores:
+            condition = below.column(is_there(arguments[0], holds))
         columns = tuple(below.column(argument) for argument in arguments)
         column = below.output(Column(output, type_))
         if name in _NUMBERING or name in _OF_WHOLE:

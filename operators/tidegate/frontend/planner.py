@@ -173,8 +173,12 @@ class QueryPlanner:
 
     def table_has_changed(self, entry: CreateTable) -> None:
         """Its declaration is another one from here on."""
-        self._relations.tables.forget(entry)
+        self._relations.tables.forget(entry.name.text)
         self.check_table(entry)
+
+    def table_is_gone(self, name: str) -> None:
+        """Its declaration has been dropped."""
+        self._relations.tables.forget(name)
 
     def check_view(self, view: CreateView) -> Relation:
         """Plans a view on its own, so that its errors show where it is declared."""

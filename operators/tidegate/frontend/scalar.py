@@ -141,6 +141,7 @@ class Binder:
 
     def _resolve(self, node: exp.Expr, span: Span, special: Special | None) -> exp.Expr:
         span = _span(node, span)
+        node = self._without_catalog(node)
         path = identifier_path(node)
         if path is not None:
             return self._column(path)
@@ -171,6 +172,14 @@ class Binder:
         if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
             return self._exact_epoch(copy, span)
         return copy
+
+    def _without_catalog(self, node: exp.Expr) -> exp.Expr:
+        """``db.f(x)`` is ``f(x)``, where f is a user's function: a file is one namespace."""
+        if not isinstance(node, exp.Dot) or not isinstance(node.expression, exp.Anonymous):
+            return node
+        own = any(node.expression.name.lower() == known.name for known in self.checker.declared)
+        is_path = all(isinstance(part, exp.Identifier | exp.Dot) for part in node.this.walk())
+        return node.expression if own and is_path else node
 
     def _interval(self, node: exp.Interval, span: Span, special: Special | None) -> exp.Expr:
         amount = node.this

@@ -4,7 +4,8 @@ What a call declares is kept as it was written, with its place: tables, plain vi
 settings, ALTER TABLE; a materialized view, which runs in its own job, as the view that others may
 read. CREATE OR REPLACE takes the place of the declaration before it, so that views above it are
 found to fit, or not; where it reads what came only later, it stands where it is written. A table
-that is replaced loses what altered the one before. A materialized view that is created again as it
+that is replaced loses what altered the one before. What is dropped is kept no more, unless other
+declarations use it. A materialized view that is created again as it
 was written runs again: its job goes on. A call that raises leaves the script as it was.
 """
 
@@ -25,6 +26,7 @@ from tidegate.frontend.syntax import (
     CreateFunction,
     CreateTable,
     CreateView,
+    Drop,
     ExecutePlan,
     SetOption,
     Statement,
@@ -105,9 +107,18 @@ class _Call:
     new: list[tuple[Declared, Span]] = field(default_factory=list)
     moved: list[Span] = field(default_factory=list)
     again: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    """The names of those before it that it drops; it has to say so itself, in its place."""
 
     def take(self, statement: Statement) -> None:
         """One statement."""
+        if isinstance(statement, Drop):
+            kind = "function" if statement.kind == "FUNCTION" else "table"
+            name = f"{kind} {statement.name.text.lower()}"
+            if statement.kind != "SINK":
+                self.gone.add(name)
+                self.new = [each for each in self.new if name not in (each[0].name, each[0].alters)]
+            return
         declared = _declared(self.source, statement)
         if declared is None:
             return
@@ -127,13 +138,16 @@ class _Call:
         """What there is to be kept with this call's."""
         new = [declared for declared, _ in self.new]
         anew = {each.name for each in new if each.is_setting}
-        kept = [each for each in self.kept if each.name not in anew]
+        kept = [each for each in self.kept if each.name not in anew | self.gone]
+        kept = [each for each in kept if each.alters not in self.gone]
         known = {each.name for each in kept if each.name}
         # IF NOT EXISTS has kept the other.
         return (*kept, *(each for each in new if each.name not in known))
 
     def _place(self, name: str) -> int | None:
-        found = [place for place, each in enumerate(self.kept) if name and each.name == name]
+        if not name or name in self.gone:
+            return None
+        found = [place for place, each in enumerate(self.kept) if each.name == name]
         return found[-1] if found else None
 
     def _replace(self, place: int, declared: Declared, statement: Statement) -> None:

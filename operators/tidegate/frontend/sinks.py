@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from tidegate.connectors.registry import feeds
@@ -19,6 +19,7 @@ from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import AlterTable, CreateSink, CreateTable, CreateView, Insert, Select
 from tidegate.frontend.table_as import given_names, with_columns_of
 from tidegate.frontend.typecheck import TypeChecker, converted, is_numeric
+from tidegate.frontend.unions import is_null
 from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
 from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
@@ -77,6 +78,12 @@ class SinkPlanner:
                     " or WATERMARK(table, column, expression) in the query",
                 )
         self._queries.table_has_changed(entry)
+
+    def forget(self, sinks: Collection[Sink]) -> None:
+        """Of a statement that was dropped."""
+        kept = [at for at, sink in enumerate(self.planned) if all(sink is not s for s in sinks)]
+        self.planned = [self.planned[at] for at in kept]
+        self.places = [self.places[at] for at in kept]
 
     def plan(self, statement: Insert | CreateSink | Select) -> None:
         """Adds the statement's sink."""
@@ -228,8 +235,7 @@ class SinkPlanner:
         value = column_expr(Column(field.column, field.type))
         if field.type == target.type:
             return value
-        is_null = _is_null(query, index)
-        if not is_null and not _casts(field.type, target.type):
+        if not is_null(query, index) and not _casts(field.type, target.type):
             raise BindError(
                 f"column {index + 1} of the query is {article(field.type)},"
                 f" '{target.name}' takes {target.type}",
@@ -251,13 +257,6 @@ def _casts(given: str, wanted: str) -> bool:
 
 def _columns(count: int) -> str:
     return f"{count} column" if count == 1 else f"{count} columns"
-
-
-def _is_null(query: Query, index: int) -> bool:
-    if any(item.value is None for item in query.items):
-        return False
-    value = query.items[index].value
-    return value is not None and value.node.key == "null"
 
 
 def _item_span(query: Query, index: int) -> Span:

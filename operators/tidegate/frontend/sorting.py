@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.clocks import clock_hint
 from tidegate.frontend.outputs import Bind, Output, extra, projected
 from tidegate.frontend.query_syntax import OrderItem, Query, Scalar
 from tidegate.frontend.scalar import identifier_path
@@ -55,7 +56,7 @@ class SortPlanner:
                 f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
                 self.source.position(first.span),
                 detail=f"{shown}: {derived.lost}",
-                hint=_sortable_hint(node),
+                hint=clock_hint(derived.lost, _sortable_hint(node)),
             )
         self._check_direction(first)
         time, further = columns[0], dict[str, SortKey]()

@@ -13,6 +13,7 @@ from tidegate.frontend.alter import parse_alter
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.ddl import parse_create_table
 from tidegate.frontend.dialect import tokenize
+from tidegate.frontend.drop import parse_drop
 from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_hints
 from tidegate.frontend.queries import at_query, parse_query, take_emit
@@ -36,7 +37,6 @@ from tidegate.frontend.syntax import (
 from tidegate.frontend.user_functions import parse_create_function
 
 _LATER: Final = {
-    "DROP": ("DROP is not there yet", "leave the statement out of the file"),
     "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
     "DELETE": ("DELETE is not there yet", "filter with WHERE"),
 }
@@ -172,6 +172,8 @@ def _dispatch(cursor: Cursor) -> Statement:
         return _set(cursor, start)
     if cursor.accept("ALTER"):
         return parse_alter(cursor, start)
+    if cursor.accept("DROP"):
+        return parse_drop(cursor, start)
     if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
         return _describe(cursor, start)
     if cursor.accept("SHOW"):

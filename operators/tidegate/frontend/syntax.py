@@ -103,6 +103,20 @@ class AlterTable:
     span: Span
 
 
+DropKind: TypeAlias = Literal["TABLE", "VIEW", "SINK", "FUNCTION"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """``DROP``: what follows knows nothing of the declaration. A SOURCE is a TABLE, and a
+    materialized view a VIEW."""
+
+    kind: DropKind
+    name: Name
+    if_exists: bool
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Describe:
     """``DESCRIBE [EXTENDED]`` of a table or view; with system columns if ``extended``."""
@@ -214,6 +228,7 @@ class Select:
 Statement: TypeAlias = (
     CreateTable
     | AlterTable
+    | Drop
     | Describe
     | CreateFunction
     | Show

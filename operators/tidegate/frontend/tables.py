@@ -11,6 +11,7 @@ from sqlglot import exp
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
 from tidegate.frontend.catalog import Catalog, connect
+from tidegate.frontend.clocks import clock_columns, with_own_watermark
 from tidegate.frontend.defaults import is_aligned
 from tidegate.frontend.functions import SYSTEM_ROWTIME, SYSTEM_WATERMARK, call, calls
 from tidegate.frontend.layout import Layout, connector_of, has_rowtime, source_layout
@@ -65,9 +66,9 @@ class TablePlanner:
             self._read[key] = replace(relation, key=columns)
         return self._read[key]
 
-    def forget(self, entry: CreateTable) -> None:
-        """The declaration has changed."""
-        self._read.pop(entry.name.text.lower(), None)
+    def forget(self, name: str) -> None:
+        """The declaration has changed, or is gone."""
+        self._read.pop(name.lower(), None)
 
     def check(self, entry: CreateTable) -> Relation:
         """Plans a table without its connector, so that its errors show where it is declared."""
@@ -117,6 +118,11 @@ class TablePlanner:
             hidden = tuple(found[1] for found in nested if found)
             node = self._scan(table, (*computed, *extra.items()))
             relation = Relation(node, (*fields, *dict.fromkeys(hidden)), entry.name.text)
+        declared = {mark.path[0].text.lower() for mark in entry.watermarks if len(mark.path) == 1}
+        for name in clock_columns(node):
+            if name.lower() not in declared:
+                own = with_own_watermark(relation.node, name, table)
+                relation = replace(relation, node=own)
         rowtimes = self._system_rowtimes(entry)
         for mark in entry.watermarks:
             column = Scalar(_path_node(mark.path), mark.path[0].span.to(mark.path[-1].span))

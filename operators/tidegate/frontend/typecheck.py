@@ -108,6 +108,11 @@ class TypeChecker:
         self._engine.declare(function)
         self.declared.append(function)
 
+    def forget(self, name: str) -> None:
+        """Drops a user's function."""
+        self._engine.forget(name)
+        self.declared = [function for function in self.declared if function.name != name]
+
     def _run(self, query: str) -> pa.Table:
         try:
             return self._engine.query(query)

@@ -45,7 +45,9 @@ class UnionPlanner:
 
     def _common(self, parts: Sequence[tuple[Query, Relation]], index: int) -> str:
         """The type of a column, to which all parts' are converted."""
-        (_, first), *rest = parts
+        # A bare NULL has the type of the others.
+        typed = [part for part in parts if not is_null(part[0], index)] or parts
+        (_, first), *rest = typed
         common = first.visible[index].type
         for query, relation in rest:
             given = relation.visible[index].type
@@ -59,6 +61,14 @@ class UnionPlanner:
                 )
             common = found
         return common
+
+
+def is_null(query: Query, index: int) -> bool:
+    """Whether a column of the result is the word NULL, of no type of its own."""
+    if any(item.value is None for item in query.items):
+        return False
+    value = query.items[index].value
+    return value is not None and value.node.key == "null"
 
 
 def _as(relation: Relation, schema: Schema) -> Node:

@@ -15,6 +15,7 @@ from typing import Final
 from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.options import SourceOptions
 from tidegate.errors import BindError
+from tidegate.frontend.clocks import is_bare_clock, is_clock
 from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
 from tidegate.frontend.per_key import bind_per, check_per, refuse_measured
 from tidegate.frontend.query_syntax import Per, Scalar
@@ -25,14 +26,12 @@ from tidegate.frontend.syntax import ROWTIME
 from tidegate.frontend.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.typecheck import TypeChecker
 from tidegate.frontend.windows import WindowPlanner
-from tidegate.plan.derivation import PROCESSING_TIME, derive
 from tidegate.plan.nodes import Expr, Node, Table, WatermarkFilter, column_expr
 from tidegate.plan.strategies import Adaptive
 from tidegate.types import Column
 
 AUTO_INTERVAL: Final = "pipeline.auto-watermark-interval"
 _AUTO_INTERVAL_DEFAULT: Final = "200ms"
-_CLOCK_TYPE: Final = "TIMESTAMP WITH TIME ZONE"
 _EMIT_STRATEGY: Final = "scan.watermark.emit.strategy"
 _FIGURES: Final = "scan.watermark.source."
 _DEFAULT_TEXT: Final = "SOURCE_WATERMARK() by default"
@@ -77,6 +76,7 @@ class WatermarkPlanner:
                 " in CREATE TABLE",
             )
         if calls(strategy.node, SOURCE_WATERMARK) or calls(strategy.node, SYSTEM_WATERMARK):
+            self._refuse_clock(relation, time, strategy)
             text = f"{strategy.node.name.upper()}()"
             if unit_us == 0:
                 raise BindError(
@@ -90,6 +90,8 @@ class WatermarkPlanner:
         scope = Scope(self._source, relation, self._checker)
         binder = Binder(self._source, scope, self._checker)
         expr = bind_strategy(binder, strategy, time, unit_us)
+        if is_bare_clock(expr):
+            raise self._bare_clock(relation, time, strategy)
         node = self._filter(relation.node, time, expr, table, unit_us, None)
         if per is not None:
             node = replace(node, per=bind_per(binder, per, keys, time, unit_us))
@@ -112,12 +114,39 @@ class WatermarkPlanner:
         unit_us: int,
         adaptive: Adaptive | None,
     ) -> WatermarkFilter:
-        clock = derive(below)[time.name].lost == PROCESSING_TIME and adaptive is None
+        clock = adaptive is None and strategy.columns == {time.name} and is_clock(below, time.name)
+        # A record's broker may have stamped it long ago, and still its processing is not ahead.
+        skew_us_max = 0 if clock else skew_us_max_of(table)
         return WatermarkFilter(
             below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
-            skew_us_max_of(table), unit_us, adaptive, self._periodic_us(table),
-            clock=clock and strategy.columns == {time.name} and time.type == _CLOCK_TYPE,
+            skew_us_max, unit_us, adaptive, self._periodic_us(table), clock=clock,
         )  # fmt: skip
+
+    def _refuse_clock(self, relation: Relation, time: Column, strategy: Scalar) -> None:
+        if is_clock(relation.node, time.name):
+            raise BindError(
+                f"{strategy.node.name.upper()}() is about event times, and '{time.name}' is the"
+                " processing time, which has a watermark of its own",
+                self._source.position(strategy.span),
+                hint="leave WATERMARK FOR it out",
+            )
+
+    def _bare_clock(self, relation: Relation, time: Column, strategy: Scalar) -> BindError:
+        place = self._source.position(strategy.span)
+        if is_clock(relation.node, time.name):
+            return BindError(
+                f"'{time.name}' is the processing time, which has a watermark of its own",
+                place,
+                hint=f"leave WATERMARK FOR it out, or write WATERMARK FOR {time.name} AS"
+                f" {time.name}",
+            )
+        return BindError(
+            f"the watermark of '{time.name}' would be the clock, whatever the rows say: all that"
+            " happened before they were read would be late",
+            place,
+            hint=f"write {time.name} - INTERVAL '5' SECOND; or, for windows of the processing"
+            " time, a column p AS PROCTIME(), which has a watermark of its own",
+        )
 
     def _periodic_us(self, table: Table) -> int:
         """S10: how far apart the watermark advances; 0: with every row."""

@@ -11,6 +11,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.clocks import clock_hint
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.query_syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.scalar import Binder, argument_span, identifier_path
@@ -165,8 +166,11 @@ class WindowPlanner:
                     f"'{time.name}' has no watermark, so no session would ever be over",
                     self._source.position(syntax.column.span),
                     detail=f"{time.name}: {derived.lost}",
-                    hint=f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
-                    " in CREATE TABLE",
+                    hint=clock_hint(
+                        derived.lost,
+                        f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
+                        " in CREATE TABLE",
+                    ),
                 )
             return Session(schema, below, time.name, keys, gap, with_time)
         size = bound(syntax.size, "size")

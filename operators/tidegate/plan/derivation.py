@@ -67,6 +67,8 @@ class Derived:
     lost: str = ""
     window: tuple[Window | Session, str] | None = None
     others: tuple[Derived, ...] = ()
+    clock: bool = False
+    """Whether the filter's column is the processing time, and its watermark the epoch's time."""
 
     @property
     def has_watermark(self) -> bool:
@@ -103,7 +105,7 @@ class Derived:
 NONE: Final = Derived(lost="no watermark is declared on it")
 BEFORE_THE_ROW: Final = Derived(lost="it is the watermark before the row")
 PROCESSING_TIME: Final = "it is the processing time"
-"""Why a column that is the clock has no watermark of its own accord."""
+"""Why what reads the clock has no watermark: only a table's column that is nothing else has."""
 
 
 Columns: TypeAlias = Mapping[str, Derived]
@@ -139,7 +141,7 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
     """What is known behind ``node``, by what is ``below`` it."""
     match node:
         case WatermarkFilter():
-            columns = below | {node.column: Derived(node.id, node.column)}
+            columns = below | {node.column: Derived(node.id, node.column, clock=node.clock)}
             return columns | {node.before: BEFORE_THE_ROW} if node.before else columns
         case Project():
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}

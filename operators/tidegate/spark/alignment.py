@@ -48,7 +48,8 @@ class Alignment:
             if not found.group:
                 continue
             self._tables[table.name] = found
-            for node in self.plan.watermark_filters():
+            # The processing time, which is ahead of nobody, only where there is nothing else.
+            for node in sorted(self.plan.watermark_filters(), key=lambda node: node.clock):
                 of_table = accounts[node.account] == table.name
                 if of_table and node.unit_us and table.name not in self._filters:
                     self._filters[table.name] = (node.id, node.unit_us)

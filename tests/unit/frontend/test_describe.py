@@ -124,3 +124,12 @@ def test_for_programs() -> None:
     (column,) = document["columns"]
     assert list(column) == ["column_name", "data_type", "nullable", "extras", "comment"]
     assert list(column.values()) == ["a", "INT", "NULL", "", "x"]
+
+
+def test_a_view_says_which_of_its_times_is_the_processing_time() -> None:
+    (description,) = listings(
+        "CREATE TABLE k (t TIMESTAMP(3), p AS PROCTIME(), WATERMARK FOR t AS t) WITH ('connector' ="
+        " 'datagen'); CREATE VIEW v AS SELECT t, p, p + INTERVAL '1' HOUR AS q FROM k; DESCRIBE v"
+    )
+    kinds = [row[1].partition(" ")[2] for row in description.rows]
+    assert kinds == ["*ROWTIME*", "*PROCTIME*", "*ROWTIME*"]

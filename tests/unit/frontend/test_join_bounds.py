@@ -9,6 +9,7 @@ from tidegate.frontend.scalar import Binder, plan_column
 from tidegate.frontend.scope import Relation, Scope
 from tidegate.frontend.source import Source
 from tidegate.frontend.typecheck import TypeChecker
+from tidegate.plan.joins import Join
 
 _SOURCE = Source("f.sql", "")
 _MINUTE = 60_000_000
@@ -86,3 +87,54 @@ def test_an_exchanged_comparison_says_the_same() -> None:
         mirrored.add(swapped, -5, exp.null())
         negated = [None if edge is None else -edge for edge in (mirrored.upper, mirrored.lower)]
         assert [bounds.lower, bounds.upper] == negated
+
+
+_TABLES = """
+CREATE TABLE a (id BIGINT, t TIMESTAMP, WATERMARK FOR t AS t) WITH ('connector' = 'datagen');
+CREATE TABLE b (id BIGINT, t TIMESTAMP, n BIGINT, WATERMARK FOR t AS t, WATERMARK FOR n AS n)
+WITH ('connector' = 'datagen');
+CREATE TABLE c (id BIGINT, n BIGINT, WATERMARK FOR n AS n) WITH ('connector' = 'datagen');
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "bounds"),
+    [
+        ("b.t - a.t BETWEEN INTERVAL '-1' MINUTE AND INTERVAL '5' MINUTE", (-_MINUTE, 5 * _MINUTE)),
+        ("a.t - b.t BETWEEN INTERVAL '-1' MINUTE AND INTERVAL '5' MINUTE", (-5 * _MINUTE, _MINUTE)),
+        ("a.t - b.t <= INTERVAL '1' MINUTE AND INTERVAL '5' MINUTE > b.t - a.t",
+         (-_MINUTE, 5 * _MINUTE - 1)),
+        ("(b.t - INTERVAL '2' MINUTE) - a.t BETWEEN INTERVAL '0' SECOND AND INTERVAL '1' MINUTE",
+         (2 * _MINUTE, 3 * _MINUTE)),
+        ("b.t - (a.t + INTERVAL '2' MINUTE) = INTERVAL '0' SECOND", (2 * _MINUTE, 2 * _MINUTE)),
+        ("(b.t - a.t) >= INTERVAL '0' SECOND AND b.t < a.t + INTERVAL '1' MINUTE",
+         (0, _MINUTE - 1)),
+    ],
+)  # fmt: skip
+def test_differences_of_times(condition: str, bounds: tuple[int, int]) -> None:
+    (sink,) = job(f"{_TABLES}SELECT a.id FROM a JOIN b ON a.id = b.id AND {condition}").sinks
+    (join,) = (node for node in sink.walk() if isinstance(node, Join))
+    assert (join.lower, join.upper) == bounds
+    assert join.condition is None
+
+
+def test_differences_of_numbers() -> None:
+    (sink,) = job(f"{_TABLES}SELECT b.id FROM b JOIN c ON c.n - b.n BETWEEN -3 AND 4 + 1").sinks
+    (join,) = (node for node in sink.walk() if isinstance(node, Join))
+    assert (join.lower, join.upper, join.condition) == (-3, 5, None)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "b.t - a.t < INTERVAL '1' MONTH",
+        "b.t - a.t < a.t - b.t",
+        "b.t - b.t < INTERVAL '1' MINUTE",
+    ],
+)
+def test_what_is_no_bound_is_a_condition(condition: str) -> None:
+    bounded = "b.t BETWEEN a.t AND a.t + INTERVAL '1' MINUTE"
+    (sink,) = job(f"{_TABLES}SELECT a.id FROM a JOIN b ON {bounded} AND {condition}").sinks
+    (join,) = (node for node in sink.walk() if isinstance(node, Join))
+    assert (join.lower, join.upper) == (0, _MINUTE)
+    assert join.condition is not None

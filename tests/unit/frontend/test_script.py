@@ -212,3 +212,14 @@ def test_a_plan_is_executed_without_what_was_declared(tmp_path: Path) -> None:
 def test_hints_and_legacy_texts_keep_their_places() -> None:
     hinted = "\nSELECT id FROM orders /*+ OPTIONS('rowz' = '3') */"
     assert str(refused(ORDERS, hinted).position).startswith("call-2:2:")
+
+
+@pytest.mark.parametrize("again", ["count(*)", "sum(id)"])
+def test_a_view_that_is_there_can_be_explained(again: str) -> None:
+    view = "CREATE MATERIALIZED VIEW v AS SELECT id, {} AS n FROM orders GROUP BY id"
+    above = "CREATE VIEW w AS SELECT n FROM v"
+    compiled, script = told(ORDERS, view.format("count(*)"), above, f"EXPLAIN {view.format(again)}")
+    (answer,) = compiled.descriptions
+    assert f"Aggregate {again}" in answer.text()
+    assert compiled.job.sinks == ()
+    assert len(script.declared) == 3

@@ -52,7 +52,7 @@ def test_emit_and_options_of_a_sink_in_any_order(text: str) -> None:
     assert statement.options is not None
 
 
-@pytest.mark.parametrize("word", ["ALTER x", "DELETE x", "DROP x", "UPDATE x"])
+@pytest.mark.parametrize("word", ["ALTER x", "DELETE x", "UPDATE x"])
 def test_what_comes_later_says_what_to_do(word: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         parse_file(Source("f.sql", word))

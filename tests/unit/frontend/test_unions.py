@@ -117,3 +117,18 @@ def test_a_union_can_be_grouped_and_sorted() -> None:
     ordered = plan(f"{_MARKED} UNION ALL {_MARKED} ORDER BY order_time EMIT ON WINDOW CLOSE")
     assert "Sort order_time" in ordered
     assert ordered.index("Sort order_time") < ordered.index("Union id")
+
+
+@pytest.mark.parametrize(
+    ("parts", "type_"),
+    [
+        (("NULL", "t"), "TIMESTAMP"),
+        (("id", "NULL"), "BIGINT"),
+        (("NULL", "NULL", "id"), "BIGINT"),
+        (("NULL", "NULL"), "VARCHAR"),
+        (("NULL", "t", "NULL", "t"), "TIMESTAMP"),
+    ],
+)
+def test_a_bare_null_has_the_type_of_the_others(parts: tuple[str, ...], type_: str) -> None:
+    (sink,) = job(" UNION ALL ".join(f"SELECT {part} AS c FROM plain" for part in parts)).sinks
+    assert [column.type for column in sink.schema] == [type_]

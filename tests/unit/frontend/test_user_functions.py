@@ -139,3 +139,12 @@ def test_nothing_is_run_before_the_job_is(tmp_path: Path) -> None:
     source = f"open({str(mark)!r}, 'w')\n{_SOURCE}"
     job(f"{_TWICE.format(source)} SELECT twice(id) FROM orders")
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("call", ["db.twice(id)", "cat.db.TWICE(id)", "`db`.twice(orders.id)"])
+def test_a_catalog_in_front_is_left_aside(call: str) -> None:
+    made = _TWICE.format(_SOURCE)
+    plain = job(f"{made}SELECT twice(id) AS x FROM orders WHERE twice(id) > 2")
+    named = job(f"{made}SELECT {call} AS x FROM orders WHERE {call} > 2")
+    assert named.sinks[0].schema == plain.sinks[0].schema
+    assert {f.name for f in named.functions} == {"twice"}
