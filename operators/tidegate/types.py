@@ -35,6 +35,9 @@ RECORD: Final = "__record"
 """binary: the record as it was read; only what the ledger gets keeps it."""
 OP: Final = "__op"
 """int8: the `Op` of a row of a changing result. Both halves of an update are neighbours."""
+TICK: Final = "__tick"
+"""int64: when an early result first has the row: the first multiple of the interval above its
+time, in that column's unit (EMIT … EARLY EVERY)."""
 BROKER_TIME: Final = "__broker_time"
 """int64, microseconds: when the broker appended the record, for S11; NULL where it does not say
 (LogAppendTime is off). A chunk of a source that never says has no such column; filters end it."""

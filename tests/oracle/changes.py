@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_OP = "__op"
-_INSERT, _DELETE, _UPDATE_BEFORE, _UPDATE_AFTER = range(4)
+OP = "__op"
+INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = range(4)
 
 
 class BrokenChangesError(Exception):
@@ -22,12 +22,12 @@ def ends_in(changes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     half = False
     for change in changes:
-        row = {name: value for name, value in change.items() if name != _OP}
-        op = change.get(_OP, _INSERT)
-        if half != (op == _UPDATE_AFTER):
+        row = {name: value for name, value in change.items() if name != OP}
+        op = change.get(OP, INSERT)
+        if half != (op == UPDATE_AFTER):
             raise BrokenChangesError(f"half an update, then {dict(change)}")
-        half = op == _UPDATE_BEFORE
-        if op in (_INSERT, _UPDATE_AFTER):
+        half = op == UPDATE_BEFORE
+        if op in (INSERT, UPDATE_AFTER):
             rows.append(row)
             continue
         place = next((at for at, known in enumerate(rows) if _same(known, row)), None)

@@ -16,6 +16,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
 from oracle.account import Counts, LedgerRow
+from oracle.changes import DELETE, INSERT, OP, UPDATE_BEFORE
 from oracle.decode import Column, MalformedError, micros
 from oracle.query import Output
 
@@ -52,6 +53,40 @@ def diff_output(
         if not _same(want, got):
             shown = f"expected {_shown(names, want)}, found {_shown(names, got)}"
             return f"the order differs first at row {place}: {shown}"
+    return ""
+
+
+def diff_steps(expected: Output, changes: Iterable[Mapping[str, Any]]) -> str:
+    """The same for the way to an output whose rows are shown before they are final (``steps``).
+
+    Each row that ``changes`` bring is one that its group may have next; steps may be left out.
+    """
+    keys = [
+        column
+        for column in expected.columns
+        if expected.steps and column.name in expected.steps[0][0]
+    ]
+    ahead = {
+        _canonical(key, keys): [
+            None if row is None else _canonical(row, expected.columns) for row in way
+        ]
+        for key, way in expected.steps
+    }
+    for change in changes:
+        op = change.get(OP, INSERT)
+        if not expected.steps or op == UPDATE_BEFORE:
+            continue
+        row = _canonical(change, expected.columns)
+        way = ahead.get(_canonical(change, keys), [])
+        steps = (
+            place
+            for place, step in enumerate(way)
+            if (step is None) == (op == DELETE) and (step is None or _same(step, row))
+        )
+        place = next(steps, None)
+        if place is None:
+            return f"no result of a tick to come: {dict(change)}"
+        del way[: place + 1]
     return ""
 
 

@@ -301,7 +301,7 @@ class _Draw:
 
     def _sink(self, sink: str, query: Query, text: str) -> str:
         to = {"connector": "filesystem", "path": f"{DIRECTORY}/out/{sink}"}
-        if isinstance(query, WindowAggregate) and query.updates:
+        if isinstance(query, WindowAggregate) and (query.updates or query.early):
             to = {"connector": "print"}
         options = self._with(to)
         if self.dialect == "flink":

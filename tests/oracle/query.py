@@ -28,11 +28,16 @@ _EXACT = Context(prec=10_000)
 
 @dataclass
 class Output:
-    """What a sink must hold. ``ordered``: in this order, not only as a multiset."""
+    """What a sink must hold. ``ordered``: in this order, not only as a multiset.
+
+    ``steps``: where results are shown before they are final, the keys of each group and the rows
+    that it may have, one after the other; None where it has none.
+    """
 
     columns: tuple[Column, ...]
     rows: list[Values]
     ordered: bool = False
+    steps: Sequence[tuple[Values, list[Values | None]]] = ()
 
 
 @dataclass(frozen=True)
@@ -199,6 +204,9 @@ class WindowAggregate:
     """Which columns of the window are group keys."""
     updates: bool = False
     """Without EMIT: results change, and end in those over all rows. ``windows`` may be missing."""
+    early: int = 0
+    """EARLY EVERY so many units: at a multiple of it that the watermark has reached, a window that
+    is not over has the result of its rows before that multiple, if there are any."""
 
     @property
     def filter(self) -> Where | None:
@@ -215,19 +223,47 @@ class WindowAggregate:
             groups.setdefault((*window, *keys), []).append(row)
         for members in groups.values():
             members[:] = _in_time_order(members, self.time)
-        output = []
-        for (start, end, *group), members in groups.items():
+        output, steps = [], []
+        columns = _columns(self.select)
+        for group, members in groups.items():
+            end = group[1]
+            if self.early:
+                ticks = sorted({self._tick(row) for row in members})
+                way = [self._result(group, self._below(members, at)) for at in ticks]
+                named = self._named(group)
+                key = {each.name: named[each.name] for each in columns if each.name in named}
+                steps.append((key, way))
             is_over = bounded or (watermark is not None and end <= watermark)
-            if not is_over and not self.updates:
-                continue
-            result: Values = {"window_start": start, "window_end": end}
-            for (column, _), key in zip(self.keys, group, strict=True):
-                result[column.name] = key
-            for aggregate in self.aggregates:
-                result[aggregate.output.name] = _aggregate(aggregate, members)
-            if self.having is None or self.having(result) is True:
-                output.append(_project(self.select, result))
-        return Output(_columns(self.select), output)
+            shown = members
+            if not is_over and self.early:
+                tick = None if watermark is None else watermark - watermark % self.early
+                shown = self._below(members, tick)
+            if shown and (is_over or self.updates or self.early):
+                result = self._result(group, shown)
+                output += [] if result is None else [result]
+        return Output(columns, output, steps=steps)
+
+    def _named(self, group: tuple[Any, ...]) -> Values:
+        """The keys of a group by name."""
+        start, end, *keys = group
+        names = (column.name for column, _ in self.keys)
+        return {"window_start": start, "window_end": end, **dict(zip(names, keys, strict=True))}
+
+    def _result(self, group: tuple[Any, ...], members: Sequence[Row]) -> Values | None:
+        """The row of a group; None where HAVING leaves it out."""
+        result = self._named(group)
+        for aggregate in self.aggregates:
+            result[aggregate.output.name] = _aggregate(aggregate, members)
+        passes = self.having is None or self.having(result) is True
+        return _project(self.select, result) if passes else None
+
+    def _tick(self, row: Row) -> int:
+        """The first multiple of ``early`` above the row's time."""
+        time = _time(row, self.time)
+        return time - time % self.early + self.early
+
+    def _below(self, rows: Sequence[Row], tick: int | None) -> list[Row]:
+        return [row for row in rows if tick is not None and _time(row, self.time) < tick]
 
     def _placed(self, rows: Sequence[Row]) -> list[tuple[Row, int, int]]:
         """The rows with their windows; with one that has all, if there are none."""

@@ -196,12 +196,17 @@ class QueryDraw:
             windows,
         )
         how = Random(source + window + where_sql)  # of its own: other draws stay as they are
+        early = ""
         if self.changes and sliding.kind != "session" and how.random() < 0.4:
             if how.random() < 0.5:
                 query = replace(query, updates=True)
                 return self._of_all_time(query, calls, source, where_sql, having_sql)
             # Flink's windows are emitted when they close, without a word about it.
             query = replace(query, updates=self.dialect != "flink")
+        elif self.changes and sliding.kind != "session" and how.random() < 0.4:
+            every_s = how.choice([1, 3, 7, 20])
+            early = self.time.size(every_s)
+            query = replace(query, early=self.time.units(every_s))
         key_names = [*windows, *(column.name for column, _ in keys)]
         items = [
             *key_names,
@@ -211,7 +216,8 @@ class QueryDraw:
             f"SELECT {', '.join(items)}\nFROM {window}{where_sql}"
             f"\nGROUP BY {', '.join(key_names)}{having_sql}"
         )
-        return query, text + ("" if query.updates else "\nEMIT ON WINDOW CLOSE")
+        emit = "" if query.updates else "\nEMIT ON WINDOW CLOSE"
+        return query, text + emit + (f" EARLY EVERY {early}" if early else "")
 
     def _of_all_time(
         self, query: WindowAggregate, calls: list[Any], source: str, where: str, having: str

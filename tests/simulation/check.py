@@ -17,7 +17,7 @@ from random import Random
 from typing import Any, Final
 
 from oracle.changes import ends_in
-from oracle.compare import diff_output
+from oracle.compare import diff_output, diff_steps
 from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
 from oracle.pair_jobs import random_pair_job
 from oracle.pair_spec import PairSpec
@@ -118,25 +118,29 @@ def _check(
     wanted: Expected, job: Job, shape: Shape, seed: int, choices: list[str], runs: list[Ran]
 ) -> str:
     """What is wrong with the seed's runs; notes in ``choices`` and ``runs`` how they went."""
-    run = _run(job, shape, seed, choices)
+    run, difference = _run(wanted, job, shape, seed, choices)
     runs.append(Ran(job, shape, run))
-    difference = diff_job(wanted, run.outputs, ledger_of(run), run.total)
+    difference = difference or diff_job(wanted, run.outputs, ledger_of(run), run.total)
     if difference or seed % PAIRED:
         return difference
     other_shape = replace(Shape.draw(Random(seed + _OTHER_WORLD)), rows_max=shape.rows_max)
-    other = _run(job, other_shape, seed + _OTHER_WORLD, choices)
+    other, difference = _run(wanted, job, other_shape, seed + _OTHER_WORLD, choices)
     runs.append(Ran(job, other_shape, other))
-    difference = diff_runs(wanted, run, other)
+    difference = difference or diff_runs(wanted, run, other)
     return f"two worlds, two results (S6): {difference}" if difference else ""
 
 
-def _run(job: Job, shape: Shape, seed: int, choices: list[str]) -> SimulatedRun:
+def _run(
+    wanted: Expected, job: Job, shape: Shape, seed: int, choices: list[str]
+) -> tuple[SimulatedRun, str]:
+    """The run with the tables in which changes end, and what is wrong on the way there."""
     plan = cut(job, vnodes=shape.vnodes, pushdown=shape.pushdown)
     choices.append(f"{shape} in the world of {seed}")
     run = simulate(plan, seed, engine())
-    run = replace(run, outputs={sink: ends_in(rows) for sink, rows in run.outputs.items()})
     choices[-1] += f": {run.choices}, {run.epochs} epochs, {run.crashes} crashes"
-    return run
+    ways = (diff_steps(output, run.outputs[sink]) for sink, output in wanted.outputs.items())
+    ended = {sink: ends_in(rows) for sink, rows in run.outputs.items()}
+    return replace(run, outputs=ended), "\n".join(filter(None, ways))
 
 
 def diff_runs(wanted: Expected, one: SimulatedRun, other: SimulatedRun) -> str:

@@ -16,6 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
 
+from simulation.aggregate_mutants import (
+    aggregate_forgets_what_it_holds,
+    early_results_have_rows_ahead,
+    last_words_lack_the_newest_rows,
+    partials_survive_a_barrier,
+    updates_come_after_what_the_watermark_ends,
+    updates_keep_what_was_first,
+)
 from tidegate.executor import (
     adaptive,
     base,
@@ -27,17 +35,14 @@ from tidegate.executor import (
     temporal_join,
     time_queue,
     union,
-    updating_aggregate,
     watermark_filter,
     window_join,
 )
 from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.dispatch import Dispatch
-from tidegate.executor.final_aggregate import FinalAggregate
 from tidegate.executor.interval_join import IntervalJoin
 from tidegate.executor.lookup_join import LookupJoin
 from tidegate.executor.over_rows import OverRows
-from tidegate.executor.partial_aggregate import PartialAggregate
 from tidegate.executor.split_level import SplitLevel
 from tidegate.plan.over import Reach
 from tidegate.simulator.world import World
@@ -146,30 +151,6 @@ def watermark_before_its_chunk() -> AbstractContextManager[Any]:
         return iter(sorted(messages, key=lambda message: not isinstance(message, Watermark)))
 
     return patch.object(watermark_filter.WatermarkFilter, "on_chunk", on_chunk)
-
-
-def aggregate_forgets_what_it_holds() -> AbstractContextManager[Any]:
-    """The final aggregate does not write what it holds at a barrier: gone with the next crash."""
-    honest = FinalAggregate.on_barrier
-
-    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
-        with patch.object(self, "_persist", lambda: None):
-            yield from honest(self, barrier)
-
-    return patch.object(FinalAggregate, "on_barrier", on_barrier)
-
-
-def partials_survive_a_barrier() -> AbstractContextManager[Any]:
-    """The partial aggregate sends what it held before the last barrier once more."""
-    honest = PartialAggregate.on_barrier
-
-    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
-        self._aggregate()  # what waits is held now
-        held = list(self._held)
-        yield from honest(self, barrier)
-        self._held = held
-
-    return patch.object(PartialAggregate, "on_barrier", on_barrier)
 
 
 def one_key_to_the_wrong_vnode() -> AbstractContextManager[Any]:
@@ -289,34 +270,6 @@ def temporal_join_keeps_last_versions_only() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def updates_come_after_what_the_watermark_ends() -> Iterator[None]:
-    """An updating aggregate forgets closed groups before it says what became of them."""
-    honest = updating_aggregate.UpdatingAggregate.on_barrier
-
-    def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
-        if self._word is not None and self._word.value is not None:
-            self._groups.table.delete_until(self._word.value)
-        yield from honest(self, barrier)
-
-    with patch.object(updating_aggregate.UpdatingAggregate, "on_barrier", on_barrier):
-        yield
-
-
-@contextmanager
-def updates_keep_what_was_first() -> Iterator[None]:
-    """Of what an updating aggregate has written of a group, the first counts."""
-    honest = updating_aggregate._Sql.__init__
-
-    def init(self: Any, node: Any) -> None:
-        honest(self, node)
-        self.latest = self.latest.replace("DESC", "ASC")
-        self.touched = self.touched.replace("DESC", "ASC")
-
-    with patch.object(updating_aggregate._Sql, "__init__", init):
-        yield
-
-
 def _slices_with_the_bound(queues: Any, bound: int) -> Any:
     return time_queue.slices(queues, bound if bound == END else bound + 1)
 
@@ -404,5 +357,7 @@ MUTANTS = (
     Mutant(lookup_join_does_not_wait, 60),
     Mutant(updates_come_after_what_the_watermark_ends, 60),
     Mutant(updates_keep_what_was_first, 60),
+    Mutant(early_results_have_rows_ahead, 100),
+    Mutant(last_words_lack_the_newest_rows, 100),
     Mutant(tally_counts_late_rows, 20),
 )

@@ -9,6 +9,7 @@ from typing import Final
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
 from tidegate.executor.cumulate import Cumulate
+from tidegate.executor.early_aggregate import EarlyAggregate
 from tidegate.executor.engine import Engine
 from tidegate.executor.filter import Filter
 from tidegate.executor.final_aggregate import FinalAggregate
@@ -87,9 +88,7 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case physical.WindowPartials():
             return WindowPartials(node, _windows(node.window))
         case physical.FinalAggregate():
-            updates = isinstance(node, physical.UpdatingAggregate)
-            final = UpdatingAggregate if updates else FinalAggregate
-            return final(node.aggregate, node.derived, engine, context.state(name))
+            return _final(node, context, name)
         case physical.SessionRows():
             return SessionRows(node, engine, context.state(name))
         case physical.SortRuns():
@@ -117,14 +116,26 @@ def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Ex
 def _over(node: physical.OverRows | MatchRecognize, context: Context, name: str) -> Executor:
     """What looks at rows in their order."""
 
-    def state(table: str) -> StateTable:
-        return context.state(f"{name}.{table}")
-
     if isinstance(node, MatchRecognize):
-        return MatchRows(node, context.engine, state)
+        return MatchRows(node, context.engine, _tables(context, name))
     if node.over.by_partition:
         return OverPartitions(node, context.engine, context.state(name))
-    return OverRows(node, context.engine, state)
+    return OverRows(node, context.engine, _tables(context, name))
+
+
+def _tables(context: Context, name: str) -> Callable[[str], StateTable]:
+    """The state tables of an operator that has several, by what it calls them."""
+    return lambda table: context.state(f"{name}.{table}")
+
+
+def _final(node: physical.FinalAggregate, context: Context, name: str) -> Executor:
+    """The second phase of an aggregation."""
+    if isinstance(node, physical.EarlyAggregate):
+        tables = _tables(context, name)
+        return EarlyAggregate(node.aggregate, node.derived, context.engine, tables)
+    updates = isinstance(node, physical.UpdatingAggregate)
+    final = UpdatingAggregate if updates else FinalAggregate
+    return final(node.aggregate, node.derived, context.engine, context.state(name))
 
 
 def _windows(node: nodes.Window) -> WindowExecutor:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from tidegate.errors import BindError
 from tidegate.frontend.aggregate_calls import Call, CallReader
 from tidegate.frontend.closing import closing_key_of, key_of_changes
+from tidegate.frontend.early import early_of
 from tidegate.frontend.functions import AGGREGATES, GROUPING, cast, number
 from tidegate.frontend.query_syntax import Item, Query, Scalar
 from tidegate.frontend.scalar import (
@@ -39,7 +40,7 @@ from tidegate.plan.nodes import (
     column_expr,
 )
 from tidegate.plan.projections import project
-from tidegate.types import HIDDEN_PREFIX, Column
+from tidegate.types import HIDDEN_PREFIX, TICK, Column
 
 _KEY, _CALL = "key:", "call:"
 
@@ -135,11 +136,12 @@ class Aggregation:
                 )
         self._trees[id(scalar)] = tree
 
-    def build(self, updates: bool, unbounded: bool) -> Node:
+    def build(self, updates: bool, unbounded: bool, every: Scalar | None = None) -> Node:
         """The `Aggregate` over its projection. Raises BindError when no group ever closes.
 
         One that ``updates`` may have groups that stay, if nothing in them grows, or else with
-        ``unbounded`` (ALLOW UNBOUNDED).
+        ``unbounded`` (ALLOW UNBOUNDED). ``every``: how often results are shown before they are
+        final.
         """
         below = self._projection()
         taken = list(self.key_names)
@@ -161,7 +163,11 @@ class Aggregation:
             closing = key_of_changes(below, keys, place, unbounded=unbounded, grows=grows)
         else:
             closing = closing_key_of(below, keys, place)
-        return Aggregate(schema, below, keys, tuple(calls), closing, updates)
+        early = None
+        if every is not None:
+            early, self._below[TICK] = early_of(self._binder, self._below[closing], closing, every)
+            updates, below = True, self._projection()
+        return Aggregate(schema, below, keys, tuple(calls), closing, updates, early)
 
     def bind(self, scalar: Scalar, node: Node) -> Expr:
         """``scalar`` (registered before) over ``node``, which has the aggregate's columns."""

@@ -9,9 +9,10 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.query_syntax import Query
 from tidegate.frontend.scope import Relation
 from tidegate.frontend.source import Source, Span
-from tidegate.plan.changes import changing_key, is_changing
-from tidegate.plan.nodes import Sink
+from tidegate.plan.changes import changing_key, is_changing, is_early
+from tidegate.plan.nodes import Node, Sink
 
+_FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
 _ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
 
 
@@ -19,7 +20,9 @@ def refuse_changing(source: Source, relation: Relation, span: Span, what: str) -
     """Raises UnsupportedError at ``span`` where rows of ``relation`` may be taken back."""
     if is_changing(relation.node):
         raise UnsupportedError(
-            f"{what} results that change is not there yet", source.position(span), hint=_ONCE
+            f"{what} results that change is not there yet",
+            source.position(span),
+            hint=_once(relation.node),
         )
 
 
@@ -36,7 +39,8 @@ def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
         raise BindError(
             f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
             place,
-            hint=f"{_ONCE}; or write to a sink that takes changes: upsert-kafka, delta, print",
+            hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka, delta,"
+            " print",
         )
     key = upsert_key(table)
     if key is None:
@@ -58,3 +62,8 @@ def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
             hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED",
         )
     return sink
+
+
+def _once(node: Node) -> str:
+    """What to write so that the results of ``node`` are emitted once."""
+    return _FINAL if is_early(node) else _ONCE

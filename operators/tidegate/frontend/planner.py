@@ -15,6 +15,7 @@ from tidegate.frontend.catalog import Catalog, refuse_hidden
 from tidegate.frontend.changes import refuse_changing
 from tidegate.frontend.closing import closing_key_of, key_of_changes
 from tidegate.frontend.current_watermark import with_watermarks_before
+from tidegate.frontend.early import check_early
 from tidegate.frontend.functions import sql_of
 from tidegate.frontend.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.over import OverPlanner
@@ -55,6 +56,11 @@ class QueryPlanner:
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
         """The result as a relation; its node may have more columns than the visible fields."""
+        relation = self._planned(query, env, top)
+        check_early(self._source, query, relation.node)
+        return relation
+
+    def _planned(self, query: Query, env: Environment, top: bool) -> Relation:
         env = env.of(query)
         self._check_clauses(query, env, top)
         for cte in query.ctes:
@@ -63,11 +69,12 @@ class QueryPlanner:
             return self._united(query, env)
         assert query.source is not None
         where = [] if query.where is None else [query.where]
+        below = replace(env, early=None) if _is_grouped(query) or query.distinct else env
         if isinstance(query.source, JoinRef):
             parts = [part for whole in where for part in _parts(whole)]
-            relation, where = self._relations.joined(query.source, env, parts)
+            relation, where = self._relations.joined(query.source, below, parts)
         else:
-            relation = self._relations.plan(query.source, env)
+            relation = self._relations.plan(query.source, below)
         relation = with_watermarks_before(self._source, self._checker, relation, query)
         early, late = self._conditions(relation, query, where)
         for condition in early:
@@ -134,6 +141,12 @@ class QueryPlanner:
     def _distinct(self, relation: Relation, query: Query, env: Environment) -> Relation:
         """Each row of ``relation`` once, when no other one like it can come."""
         place = self._source.position(query.head)
+        if env.early is not None:
+            raise UnsupportedError(
+                "EARLY EVERY with DISTINCT is not there yet",
+                self._source.position(env.early.span),
+                hint="name the columns in GROUP BY",
+            )
         refuse_changing(self._source, relation, query.head, "DISTINCT over")
         fields = tuple(relation.visible)
         schema = tuple(Column(known.column, known.type) for known in fields)
@@ -149,7 +162,7 @@ class QueryPlanner:
 
     def _united(self, query: Query, env: Environment) -> Relation:
         """The parts of a UNION ALL as one relation, in their order if it has one."""
-        first = replace(query, further=(), order_by=(), emit=False, ctes=())
+        first = replace(query, further=(), order_by=(), emit=None, ctes=())
         parts = [(part, self.plan(part, env)) for part in (first, *query.further)]
         relation = self._unions.united(parts)
         if query.united_distinct:
@@ -280,7 +293,7 @@ class QueryPlanner:
         scalars += [order_target(item, query) for item in query.order_by]
         for scalar in scalars:
             aggregation.register(scalar)
-        node = aggregation.build(updates, env.unbounded)
+        node = aggregation.build(updates, env.unbounded, env.early)
 
         def bind(scalar: Scalar) -> Expr:
             return aggregation.bind(scalar, node)

@@ -17,6 +17,7 @@ from tidegate.frontend.match_syntax import parse_match
 from tidegate.frontend.order_syntax import parse_order_by
 from tidegate.frontend.query_syntax import (
     Cte,
+    Emit,
     Item,
     JoinRef,
     NamedWindow,
@@ -123,7 +124,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
         qualify = parse_scalar(cursor, "a condition")
     span = start.to(cursor.previous_span)
     return Query(
-        ctes, items, source, where, group_by, group_span if group_by else None, having, (), False,
+        ctes, items, source, where, group_by, group_span if group_by else None, having, (), None,
         span, windows=windows, qualify=qualify, sets=sets, distinct=distinct,
     )  # fmt: skip
 
@@ -143,14 +144,28 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
     return tuple(windows)
 
 
-def take_emit(cursor: Cursor) -> bool:
-    """Whether there is EMIT ON WINDOW CLOSE, where it may stand; EMIT ON UPDATE is the default."""
+def take_emit(cursor: Cursor) -> Emit | None:
+    """EMIT ON WINDOW CLOSE where it is, with EARLY EVERY on either side of ON WINDOW CLOSE.
+
+    EMIT ON UPDATE is the default.
+    """
     if not cursor.at("EMIT"):
-        return False
+        return None
     if cursor.accept("EMIT", "ON", "UPDATE") or cursor.accept("EMIT", "CHANGES"):
-        return False
+        return None
+    if cursor.at("EMIT", "EARLY"):
+        cursor.take()
+        early = _early(cursor)
+        cursor.expect(*_EMIT[1:], why="behind EARLY EVERY …")
+        return Emit(early)
     cursor.expect(*_EMIT)
-    return True
+    return Emit(_early(cursor) if cursor.at("EARLY") else None)
+
+
+def _early(cursor: Cursor) -> Scalar:
+    """``EARLY EVERY interval``."""
+    cursor.expect("EARLY", "EVERY", why="and an interval")
+    return parse_scalar(cursor, "an interval")
 
 
 def at_query(cursor: Cursor) -> bool:

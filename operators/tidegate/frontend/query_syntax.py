@@ -215,6 +215,13 @@ class Cte:
 
 
 @dataclass(frozen=True, slots=True)
+class Emit:
+    """``EMIT ON WINDOW CLOSE [EARLY EVERY early]``."""
+
+    early: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
 
@@ -233,7 +240,7 @@ class Query:
     group_span: Span | None
     having: Scalar | None
     order_by: tuple[OrderItem, ...]
-    emit: bool
+    emit: Emit | None
     span: Span
     further: tuple[Query, ...] = ()
     windows: tuple[NamedWindow, ...] = ()

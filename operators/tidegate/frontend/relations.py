@@ -46,18 +46,23 @@ class Environment:
     """The WITH queries that can be seen, innermost first, and what the statement says of results.
 
     ``emit``: they are emitted once, when they are final. ``unbounded``: state may grow for ever.
-    ``judged``: a WATERMARK(…) around it will judge the rows.
+    ``judged``: a WATERMARK(…) around it will judge the rows. ``early``: how often those that are
+    not final are shown before.
     """
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
     emit: bool = False
     unbounded: bool = False
     judged: bool = False
+    early: Scalar | None = None
 
     def of(self, query: Query) -> Environment:
         """What holds inside ``query``."""
         return replace(
-            self, emit=self.emit or query.emit, unbounded=self.unbounded or query.unbounded
+            self,
+            emit=self.emit or query.emit is not None,
+            unbounded=self.unbounded or query.unbounded,
+            early=self.early if query.emit is None else query.emit.early,
         )
 
     def with_cte(self, cte: Cte) -> Environment:
@@ -137,7 +142,7 @@ class RelationPlanner:
     def _table_ref(self, syntax: TableRef, env: Environment) -> Relation:
         for cte, outer in env.ctes:
             if matches(syntax.name, cte.name.text):
-                inner = replace(outer, emit=env.emit, unbounded=env.unbounded, judged=env.judged)
+                inner = replace(env, ctes=outer.ctes)
                 if isinstance(cte.body, Query):
                     return self._queries.plan(cte.body, inner).called(cte.name.text)
                 return self.plan(cte.body, inner).called(cte.name.text)

@@ -17,7 +17,16 @@ from tidegate.frontend.drop import parse_drop
 from tidegate.frontend.encode import merged, take_encode
 from tidegate.frontend.hints import parse_key, parse_options, parse_value, take_hints
 from tidegate.frontend.queries import at_query, parse_query, take_emit
-from tidegate.frontend.query_syntax import Item, Name, Option, Options, Query, TableRef, Text
+from tidegate.frontend.query_syntax import (
+    Emit,
+    Item,
+    Name,
+    Option,
+    Options,
+    Query,
+    TableRef,
+    Text,
+)
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax import (
     CompilePlan,
@@ -291,10 +300,10 @@ def _all_of(cursor: Cursor) -> Query:
     start = cursor.span
     table = TableRef(cursor.table_name("a table or view"), None, take_hints(cursor), start)
     everything = Item(None, None, None, start)
-    return Query((), (everything,), table, None, (), None, None, (), False, start)
+    return Query((), (everything,), table, None, (), None, None, (), None, start)
 
 
-def _with_emit(query: Query, emit: bool) -> Query:
+def _with_emit(query: Query, emit: Emit | None) -> Query:
     return replace(query, emit=emit)
 
 

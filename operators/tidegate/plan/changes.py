@@ -10,6 +10,11 @@ def is_changing(node: Node) -> bool:
     return any(isinstance(part, Aggregate) and part.updates for part in node.walk())
 
 
+def is_early(node: Node) -> bool:
+    """Whether rows of ``node`` may be shown before they are final."""
+    return any(isinstance(part, Aggregate) and part.early is not None for part in node.walk())
+
+
 def changing_key(node: Node) -> tuple[str, ...] | None:
     """The columns that tell the rows of a changing ``node`` apart, of which there is one at a time.
 

@@ -109,12 +109,7 @@ class _Part:
             ):
                 yield f"state: the merged watermark of {', '.join(node.watermarks)}"
             case physical.FinalAggregate():
-                yield f"state: {_groups(node.aggregate)}"
-                for call in node.aggregate.calls:
-                    if call.distinct:
-                        yield f"state: in each, the distinct values of {call.argument}"
-                    elif call.grows:
-                        yield f"state: in each, all values of {call.argument}"
+                yield from _group_state(node.aggregate)
             case physical.SessionRows():
                 yield "state: the rows of sessions that are not over"
             case joins.Join():
@@ -219,6 +214,18 @@ def _of_filter(node: nodes.WatermarkFilter, where: str) -> Iterator[str]:
         yield f"per split, how far out of order its last {node.adaptive.records:,} records were"
     if node.per is not None:
         yield f"per split, one watermark per ({', '.join(node.per.keys)}) that has not expired"
+
+
+def _group_state(node: nodes.Aggregate) -> Iterator[str]:
+    yield f"state: {_groups(node)}"
+    if node.early is not None:
+        time = node.early.time.name
+        yield f"state: in each, one row per tick of {time} that the watermark has not passed"
+    for call in node.calls:
+        if call.distinct:
+            yield f"state: in each, the distinct values of {call.argument}"
+        elif call.grows:
+            yield f"state: in each, all values of {call.argument}"
 
 
 def _groups(node: nodes.Aggregate) -> str:

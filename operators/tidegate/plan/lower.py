@@ -4,6 +4,7 @@ Each rule is one branch of `lower`:
 
 - an aggregation becomes a partial one, an exchange by the hash of its keys, a final one; over
   overlapping windows the partial one is by panes, which the windows share (`panes`);
+- one with early results has its first phase by ticks too (`early`);
 - sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - over-windows and row patterns are computed behind an exchange by the hash of their partition;
@@ -48,6 +49,7 @@ from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     Distribution,
+    EarlyAggregate,
     Exchange,
     FinalAggregate,
     MergeRuns,
@@ -59,7 +61,7 @@ from tidegate.plan.physical import (
     UpdatingAggregate,
     WindowPartials,
 )
-from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT
+from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT, TICK
 
 
 def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
@@ -111,14 +113,25 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     partials = []
     parts = branches(node.input)
     together = len(parts) == 1 and _are_together(node.input, node.keys)
+    first = _with_ticks(node)
     for branch in parts:
-        partial = _lower_partial(replace(node, input=branch), pushdown)
+        partial = _lower_partial(replace(first, input=branch), pushdown)
         if not together:
             how = Distribution.HASH if node.keys else Distribution.GATHER
-            partial = Exchange(node.schema, partial, how, keys=node.keys)
+            partial = Exchange(first.schema, partial, how, keys=node.keys)
         partials.append(partial)
-    final = UpdatingAggregate if node.updates else FinalAggregate
+    final = FinalAggregate
+    if node.updates:
+        final = EarlyAggregate if node.early else UpdatingAggregate
     return final(node.schema, united(partials), node, derived)
+
+
+def _with_ticks(node: Aggregate) -> Aggregate:
+    """``node`` as its first phase has it: by ticks too, if it has early results."""
+    if node.early is None:
+        return node
+    schema = (node.input.column_of(TICK), *node.schema)
+    return replace(node, schema=schema, keys=(*node.keys, TICK))
 
 
 def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
@@ -126,7 +139,8 @@ def _lower_partial(node: Aggregate, pushdown: bool) -> Node:
     hidden = (SPLIT, OFFSET) if any(call.by_source for call in node.calls) else ()
     panes = paned(node)
     grouped = node if panes is None else panes.aggregate
-    below = _tallied(lower(grouped.input, pushdown, hidden), keep=hidden)
+    kept = (*hidden, TICK) if node.early else hidden
+    below = _tallied(lower(grouped.input, pushdown, hidden), keep=kept)
     partial: Node = PartialAggregate(grouped.schema, below, grouped)
     if panes is not None:
         partial = WindowPartials(node.schema, partial, node, panes.window, panes.pane, panes.parts)

@@ -13,6 +13,7 @@ from typing import Final
 
 from tidegate.errors import Position
 from tidegate.plan.aggregate_types import LISTS, SORTED
+from tidegate.plan.early import Early
 from tidegate.plan.strategies import Adaptive, PerKey
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema, column_named
@@ -305,13 +306,15 @@ class Aggregate(Unary):
 
     ``closing_key`` is the key whose watermark closes groups (EMIT ON WINDOW CLOSE): a group is
     final once its value is below that watermark. One that ``updates`` emits every change at once,
-    and may do without a closing key (empty): then its groups stay.
+    and may do without a closing key (empty): then its groups stay. With ``early`` it emits what
+    changed at ticks, and when groups close; its input has the column `TICK`.
     """
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     closing_key: str
     updates: bool = False
+    early: Early | None = None
 
     @property
     def ordered_keys(self) -> tuple[str, ...]:

@@ -93,6 +93,12 @@ class UpdatingAggregate(FinalAggregate):
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyAggregate(FinalAggregate):
+    """Second phase of an aggregation that shows results before they are final; its input is by
+    `TICK` too."""
+
+
+@dataclass(frozen=True, slots=True)
 class SessionRows(Unary):
     """Keeps rows until their session is over. ``hidden`` are the hidden columns that ride."""
 

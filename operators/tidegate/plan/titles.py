@@ -63,13 +63,21 @@ def _stateful(node: nodes.Node) -> str:
         case physical.FinalAggregate():
             calls = ", ".join(_call(call) for call in node.aggregate.calls)
             by = _by(node.aggregate)
-            when = "on update" if node.aggregate.updates else "on window close"
+            when = _when(node.aggregate)
             return f"Aggregate {calls} {by}, {when}" if calls else f"Aggregate {by}, {when}"
         case physical.SortRuns():
             return f"Sort by {_order(node.sort)}, on window close"
         case physical.MergeRuns():
             return f"MergeSort by {_order(node.sort)}"
     return ""
+
+
+def _when(node: nodes.Aggregate) -> str:
+    """When its results leave."""
+    if node.early is not None:
+        time = node.early.time
+        return f"on window close, early every {_length(time.type, node.early.every)} of {time.name}"
+    return "on update" if node.updates else "on window close"
 
 
 def _by(node: nodes.Aggregate) -> str:
@@ -188,6 +196,9 @@ def _bounds(node: nodes.Window) -> str:
 
 def time_span(node: nodes.Node, column: str, length: int) -> str:
     """A length in the unit of ``column``."""
-    if node.column_of(column).type.startswith("TIMESTAMP"):
-        return f"{length / 1e6:g} s"
-    return str(length)
+    return _length(node.column_of(column).type, length)
+
+
+def _length(type_: str, length: int) -> str:
+    """A length in the unit of a column of ``type_``."""
+    return f"{length / 1e6:g} s" if type_.startswith("TIMESTAMP") else str(length)

@@ -65,8 +65,13 @@ def about(plan: Plan) -> dict[str, Any]:
 
 
 def closing_type(node: Node) -> str | None:
-    """The type of the key by which an operator's groups close; None for other operators."""
+    """The type of the key by which an operator's groups close; None for other operators.
+
+    And for one with early results: half of its buckets are ticks, of which nobody can tell.
+    """
     if not isinstance(node, FinalAggregate) or not node.aggregate.closing_key:
+        return None
+    if node.aggregate.early is not None:
         return None
     return column_named(node.aggregate.schema, node.aggregate.closing_key).type
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from executor_kit import ENGINE, Text, leaf
-from tidegate.executor import updating_aggregate
+from tidegate.executor import group_changes
 from tidegate.executor.updating_aggregate import UpdatingAggregate
 from tidegate.plan.nodes import Aggregate, AggregateCall
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
@@ -64,7 +64,7 @@ def test_changes_come_before_the_watermark_that_ends_their_groups() -> None:
 def test_state_lives_over_restarts_and_is_compacted(
     rows_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(updating_aggregate, "READ_ROWS_MAX", rows_max)
+    monkeypatch.setattr(group_changes, "READ_ROWS_MAX", rows_max)
     state = MemoryStateTable()
     for epoch in range(1, 40):
         found = TEXT.run(an_aggregate(state), "chunk: 10 a 1; 20 b 2", f"barrier {epoch}")
