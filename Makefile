@@ -16,11 +16,13 @@ TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properti
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))
-# So are those of the chart where there is no helm, and those that want a Prometheus.
+# So are those of the chart where there is no helm, and those that want a Prometheus or a PostgreSQL.
 HELM := $(or $(shell command -v helm),$(wildcard $(HOME)/.cache/kf/bin/helm))
 CHART_TESTS := $(if $(HELM),$(wildcard tests/charts))
 PROMETHEUS := $(or $(shell command -v promtool),$(wildcard $(HOME)/.cache/tidegate/prometheus/usr/bin/promtool),$(shell command -v apt-get))
 PROMETHEUS_TESTS := $(if $(PROMETHEUS),$(wildcard tests/prometheus))
+POSTGRES := $(or $(wildcard /usr/lib/postgresql/*/bin/postgres),$(shell command -v apt-get))
+POSTGRES_TESTS := $(if $(POSTGRES),$(wildcard tests/postgres))
 SOURCES := $(wildcard operators tests jobs monitoring charts)
 
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
@@ -95,7 +97,8 @@ test: $(STAMP) ## Run all tests that need no more than Python and Java
 	if [ -z "$(GO)" ]; then echo "make: no Go to build MinIO with, so tests/s3 is left out"; fi; \
 	if [ -z "$(HELM)" ]; then echo "make: no helm, so tests/charts is left out"; fi; \
 	if [ -z "$(PROMETHEUS)" ]; then echo "make: no Prometheus, so tests/prometheus is left out"; fi; \
-	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) || { \
+	if [ -z "$(POSTGRES)" ]; then echo "make: no PostgreSQL and no apt-get, so tests/postgres is left out"; fi; \
+	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) $(POSTGRES_TESTS) || { \
 	    code=$$?; \
 	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
 	    exit $$code; \

@@ -16,7 +16,8 @@ In a rescale (`spark.rescale`), by the epoch that moves the state:
     rescale-entered     the epoch log has it
     rescale-moved       Spark has moved the state and committed the epoch
 
-In the tasks of a sink that writes in transactions (`connectors.kafka.transactions`):
+Where a sink writes in transactions: in tasks (`connectors.kafka.transactions`), and on the driver
+(`connectors.postgres.sink`, the last three):
 
     sink-fenced         behind its fence; what is written already is not known
     sink-looked         that is known

@@ -10,8 +10,9 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from tidegate.connectors.delta_sink import DeltaCommitter, DeltaWriter, store_options
+from tidegate.connectors.delta_sink import DeltaCommitter, store_options
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Column, Op
@@ -79,7 +80,7 @@ def test_a_delta_table_in_a_bucket(bucket: str) -> None:
     committer.bind(committer.prepare(True))
 
     def staged(epoch: int, *changes: tuple[int, int, Op]) -> Any:
-        writer = DeltaWriter(view, staging, epoch, "0")
+        writer = ParquetStager(view, staging, epoch, "0")
         a, n, ops = zip(*changes, strict=True)
         writer.write(pa.table({"a": a, "n": n, OP: pa.array(map(int, ops), pa.int8())}))
         return writer.close()

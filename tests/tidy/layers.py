@@ -66,6 +66,7 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "pyspark": ("spark",),
     "py4j": ("spark",),
     "confluent_kafka": ("connectors",),
+    "psycopg": ("connectors",),
     "obstore": ("store",),
     "prometheus_client": ("spark",),
     "typer": ("cli",),

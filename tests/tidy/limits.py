@@ -22,6 +22,11 @@ WITHOUT_TWIN: Final[dict[str, str]] = {
     "operators/tidegate/connectors/kafka/delivery.py": "as sink.py",
     "operators/tidegate/connectors/kafka/markers.py": "as sink.py",
     "operators/tidegate/connectors/kafka/transactions.py": "as sink.py",
+    "operators/tidegate/connectors/postgres/client.py": "a real server says: tests/postgres",
+    "operators/tidegate/connectors/postgres/guard.py": "as client.py",
+    "operators/tidegate/connectors/postgres/sink.py": "as client.py",
+    "operators/tidegate/connectors/postgres/statements.py": "as client.py",
+    "operators/tidegate/connectors/postgres/target.py": "as client.py",
 }
 """Path below the repository: why there is no tests/unit/**/test_<name>.py for it."""
 

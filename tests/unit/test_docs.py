@@ -95,6 +95,7 @@ SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]
     "nexmark": (options.NexmarkOptions, (SOURCE,)),
     "print": (options.PrintOptions, ()),
     "delta": (options.DeltaOptions, ()),
+    "postgres": (options.PostgresOptions, ()),
     "blackhole": (options.BlackholeOptions, ()),
 }
 """Section of connectors.md, or of `PAGE_OF`: its model, less what other sections describe."""
@@ -110,6 +111,9 @@ NEEDED: Final = {
     "topic": "t",
     "properties.bootstrap.servers": "b:1",
     "nexmark.table.type": "bid",
+    "host": "h",
+    "database": "d",
+    "table": "t",
 }
 
 
@@ -166,6 +170,7 @@ def test_every_connector_has_its_section() -> None:
     ("datagen", "datagen"),
     ("nexmark", "nexmark"),
     ("delta", "delta"),
+    ("postgres", "postgres"),
     ("Connection", "kafka"),
     ("Source", "kafka"),
     ("Sink", "kafka"),

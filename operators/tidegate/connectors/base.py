@@ -184,3 +184,17 @@ class FencingCommitter(SinkCommitter, Protocol):
 
     def renew(self, epoch: int) -> None:
         """Called before each epoch, when no writer is running; ``epoch`` is the one before it."""
+
+
+@runtime_checkable
+class LeasedCommitter(SinkCommitter, Protocol):
+    """Driver side of a sink that knows itself which driver may publish."""
+
+    def take_over(self, term: int, progress: Callable[[], Progress]) -> None:
+        """From here on, no driver of a lower ``term`` can publish anything.
+
+        The term is that of this driver's lease, which only rises. Called on every start, behind
+        `bind` and before anything is published. ``progress`` is asked when nobody else can publish
+        any more; its ``written`` is what must be published already. Raises LeaseHeldError when a
+        driver of a higher term was here.
+        """

@@ -13,26 +13,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from tidegate.connectors import parquet_format
 from tidegate.connectors.base import StagedFile
 from tidegate.connectors.files import S3_SCHEMES, open_location
 from tidegate.connectors.options import DeltaOptions, parsed
+from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
 from tidegate.connectors.staging import (
     delete_staged,
-    is_file,
     make_directory,
     sink_errors,
     unique_token,
-    write_durable,
-    write_order,
 )
 from tidegate.errors import SinkError, TrustError
 from tidegate.executor.engine import Engine
@@ -46,46 +42,6 @@ VIEWS: Final = "views"
 """Where in a checkpoint its materialized views are."""
 TIDY_EVERY: Final = 50
 """Versions between two compactions: every epoch adds a small file."""
-
-
-class DeltaWriter:
-    """Implements `tidegate.connectors.base.SinkWriter`."""
-
-    def __init__(
-        self,
-        table: Table,
-        staging: str,
-        epoch: int,
-        writer: str,
-        token: Callable[[], str] = unique_token,
-    ) -> None:
-        self._columns = [column.name for column in table.columns]
-        self._filesystem, self._directory = open_location(staging)
-        self._path = f"{self._directory}/{epoch}-{writer}-{token()}.parquet"
-        self._writer = writer
-        self._parts: list[pa.Table] = []
-
-    def write(self, data: pa.Table) -> None:
-        if data.num_rows:
-            more = [OP] if OP in data.column_names else []
-            self._parts.append(data.select([*self._columns, *more]))
-
-    def close(self) -> list[StagedFile]:
-        if not self._parts:
-            return []
-        rows = pa.concat_tables(self._parts)
-        content = parquet_format.encode(rows)
-        with sink_errors("write to", self._directory):
-            make_directory(self._filesystem, self._directory)
-            write_durable(self._filesystem, self._path, content)
-        order = write_order(self._writer, 0)
-        return [StagedFile(self._path, order, rows.num_rows, len(content))]
-
-    def abort(self) -> None:
-        self._parts.clear()
-        with suppress(OSError):  # what went wrong before says more
-            if is_file(self._filesystem, self._path):
-                self._filesystem.delete_file(self._path)
 
 
 class DeltaCommitter:
@@ -134,18 +90,17 @@ class DeltaCommitter:
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         if not staged:
             return
-        files = [file.path for file in sorted(staged, key=lambda file: (file.order, file.path))]
+        files = in_order(staged)
         with self._errors("write into"):
             table = self._opened()
             if (table.transaction_version(self._application) or 0) < epoch:
-                self._apply(table, self._read(files), epoch)
+                what = f"the Delta table '{self._place}'"
+                rows = pa.concat_tables(staged_parts(self._filesystem, files, what))
+                self._apply(table, rows, epoch)
                 if table.version() % TIDY_EVERY == 0:
                     table.optimize.compact()
                     table.vacuum(dry_run=False)
-        with sink_errors("clean", self._staging):
-            for path in files:
-                if is_file(self._filesystem, path):
-                    self._filesystem.delete_file(path)
+        delete_files(self._filesystem, self._staging, files)
 
     def discard_unknown(self, epoch: int) -> None:
         with sink_errors("clean", self._staging):
@@ -159,19 +114,6 @@ class DeltaCommitter:
         from deltalake import DeltaTable
 
         return DeltaTable(self._place, storage_options=store_options())
-
-    def _read(self, files: list[str]) -> pa.Table:
-        parts = []
-        for path in files:
-            try:
-                with self._filesystem.open_input_file(path) as source:
-                    parts.append(pq.read_table(source))
-            except FileNotFoundError:
-                raise TrustError(
-                    f"a staged file of the Delta table '{self._place}' is lost: '{path}'",
-                    hint="something removed it: start the job again with a new checkpoint",
-                ) from None
-        return pa.concat_tables(parts)
 
     def _apply(self, table: DeltaTable, rows: pa.Table, epoch: int) -> None:
         """One transaction."""

@@ -65,12 +65,12 @@ def _object(fields: Sequence[tuple[str, str, Any]]) -> str:
     parts = []
     for index, (name, sql, type_) in enumerate(fields):
         key = ("," if index else "{") + _json_string(name) + ":"
-        parts += [literal(key), f"coalesce({_value(sql, type_)}, 'null')"]
+        parts += [literal(key), f"coalesce({value_text(sql, type_)}, 'null')"]
     return f"concat({', '.join([*parts, literal('}' if fields else '{}')])})"
 
 
-def _value(sql: str, type_: Any) -> str:
-    """DuckDB SQL for the JSON text of a value; NULL where the value is NULL."""
+def value_text(sql: str, type_: Any) -> str:
+    """DuckDB SQL for the JSON text of a value of type ``type_``; NULL where the value is NULL."""
     kind = type_.id
     if kind in _NUMBERS:
         return f"CAST({sql} AS VARCHAR)"
@@ -88,7 +88,7 @@ def _value(sql: str, type_: Any) -> str:
         )
         return f"CASE WHEN {sql} IS NULL THEN NULL ELSE {inner} END"
     if kind == "list":
-        element = f"coalesce({_value('element', type_.children[0][1])}, 'null')"
+        element = f"coalesce({value_text('element', type_.children[0][1])}, 'null')"
         joined = f"array_to_string(list_transform({sql}, lambda element: {element}), ',')"
         return f"'[' || {joined} || ']'"
     return f"CAST(to_json(CAST({sql} AS VARCHAR)) AS VARCHAR)"

@@ -28,6 +28,9 @@ from tidegate.connectors.option_types import (
     SourceOptions,
     Timestamp,
 )
+from tidegate.connectors.postgres import options as postgres
+from tidegate.connectors.postgres.options import PostgresOptions
+from tidegate.connectors.secrets import AS_REFERENCE, has_reference
 from tidegate.errors import did_you_mean
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "KafkaSourceOptions",
     "OptionProblem",
     "Options",
+    "PostgresOptions",
     "SourceOptions",
 ]
 
@@ -144,6 +148,7 @@ _SINKS: Final[Mapping[str, type[Options]]] = {
     "filesystem": FilesystemOptions,
     "print": PrintOptions,
     "delta": DeltaOptions,
+    "postgres": PostgresOptions,
     "blackhole": BlackholeOptions,
 }
 CONNECTORS: Final = frozenset(_SOURCES) | frozenset(_SINKS)
@@ -165,21 +170,32 @@ _ALIASES: Final[Mapping[str, Mapping[str, str]]] = {
     "print": {},
     "delta": {"primary_key": "key.fields", "location": "path"},
     "blackhole": {},
+    "postgres": postgres.ALIASES,
     "kafka": kafka.ALIASES,
 }
-_CONNECTOR_ALIASES: Final = {"posix_fs": "filesystem", "files": "filesystem"}
+_CONNECTOR_ALIASES: Final = {
+    "posix_fs": "filesystem",
+    "files": "filesystem",
+    "jdbc": "postgres",
+    "postgresql": "postgres",
+}
 _KAFKA_ONLY: Final = ("scan.watermark.idle-timeout",)
 _ALIGNMENT: Final = "scan.watermark.alignment."
 
 
 def connector_name(raw: str) -> str:
     """The connector that the user's word means. Raises OptionProblem on an unknown one."""
-    name = _CONNECTOR_ALIASES.get(raw.strip().lower(), raw.strip().lower())
+    name = plain_name(raw)
     if name not in CONNECTORS:
         raise OptionProblem(
             "connector", f"unknown connector '{raw}'", hint=did_you_mean(name, CONNECTORS)
         )
     return name
+
+
+def plain_name(raw: str) -> str:
+    """The connector that the user's word means, be there such a one or not."""
+    return _CONNECTOR_ALIASES.get(raw.strip().lower(), raw.strip().lower())
 
 
 def validate_options(
@@ -228,6 +244,17 @@ def validate_options(
     raise problem
 
 
+def written_secrets(raw: Mapping[str, str]) -> list[str]:
+    """The values of ``raw`` options that nobody shall see, and that are no references."""
+    return [
+        value
+        for name, value in raw.items()
+        if value
+        and not has_reference(value)
+        and (kafka.is_secret(name.strip().lower()) or postgres.SECRET_IN_URL.search(value))
+    ]
+
+
 def parsed(model: type[Options], connector: str, pairs: tuple[tuple[str, str], ...]) -> Any:
     """``pairs`` (from `validate_options`) as an instance of ``model``."""
     return model.model_validate({"connector": connector, **dict(pairs)})
@@ -254,9 +281,7 @@ def _check_property(option: str, name: str, value: str) -> None:
 def canonical(connector: str, option: str) -> str:
     """The option in the connector's own spelling: two of one spelling are one option."""
     name = option.strip().lower()
-    return _ALIASES.get(_CONNECTOR_ALIASES.get(connector.lower(), connector.lower()), {}).get(
-        name, name
-    )
+    return _ALIASES.get(plain_name(connector), {}).get(name, name)
 
 
 def _of_other_role(connector: str, role: str) -> set[str]:
@@ -310,7 +335,7 @@ def _problem(
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")
         return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
-    if reason == kafka.AS_REFERENCE:  # a secret that was written down is not repeated
+    if reason == AS_REFERENCE:  # a secret that was written down is not repeated
         return OptionProblem(option, f"option '{option}' is wrong: {reason}", secret=True)
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

@@ -15,7 +15,7 @@ from tidegate.connectors.base import (
 )
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
 from tidegate.connectors.datagen import DatagenPlanner, DatagenReader
-from tidegate.connectors.delta_sink import DeltaCommitter, DeltaWriter
+from tidegate.connectors.delta_sink import DeltaCommitter
 from tidegate.connectors.delta_types import check_delta
 from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
@@ -36,11 +36,16 @@ from tidegate.connectors.options import (
     DatagenOptions,
     DeltaOptions,
     NexmarkOptions,
+    PostgresOptions,
     connector_name,
     parsed,
+    plain_name,
 )
 from tidegate.connectors.overlap import overlaps
+from tidegate.connectors.postgres.options import HOW_IT_IS_REACHED
+from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
+from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
@@ -66,6 +71,13 @@ class Stage:
     known: int = 0
 
 
+def _postgres(table: Table, staging: str) -> SinkCommitter:
+    # Its client library is loaded by drivers that write there, not by whoever checks a file.
+    from tidegate.connectors.postgres.sink import PostgresCommitter
+
+    return PostgresCommitter(table, staging)
+
+
 _PLANNERS: Final[Mapping[str, Callable[[Table, bool], SourcePlanner]]] = {
     "filesystem": FilesystemPlanner,
     "datagen": DatagenPlanner,
@@ -81,7 +93,8 @@ _READERS: Final[Mapping[str, Callable[[Table, Engine], SourceReader]]] = {
 _WRITERS: Final[Mapping[str, Callable[[Table, Stage], SinkWriter]]] = {
     "filesystem": lambda table, at: FilesystemWriter(table, at.epoch, at.writer, at.staging),
     "print": lambda table, at: PrintWriter(table, at.staging, at.epoch, at.writer),
-    "delta": lambda table, at: DeltaWriter(table, at.staging, at.epoch, at.writer),
+    "delta": lambda table, at: ParquetStager(table, at.staging, at.epoch, at.writer),
+    "postgres": lambda table, at: ParquetStager(table, at.staging, at.epoch, at.writer),
     "blackhole": lambda _table, _at: BlackholeWriter(),
     "kafka": lambda table, at: KafkaWriter(
         table, at.epoch, at.writer, dict(at.remembered), at.known
@@ -91,6 +104,7 @@ _COMMITTERS: Final[Mapping[str, Callable[[Table, str], SinkCommitter]]] = {
     "filesystem": FilesystemCommitter,
     "print": PrintCommitter,
     "delta": DeltaCommitter,
+    "postgres": _postgres,
     "blackhole": lambda _table, _staging: BlackholeCommitter(),
     "kafka": KafkaCommitter,
 }
@@ -122,6 +136,8 @@ def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
         check_nexmark(table)
     if table.connector == "delta":
         check_delta(table)
+    if table.connector == "postgres" and role == "sink":
+        check_postgres(table, parsed(PostgresOptions, table.connector, table.options))
     if table.connector != "kafka":
         return
     if role == "source":
@@ -130,11 +146,20 @@ def check_columns(table: Table, role: Literal["source", "sink"]) -> None:
         check_sink(table, parsed(KafkaSinkOptions, table.connector, table.options))
 
 
+_WITH_KEYS: Final[Mapping[str, type[KafkaSinkOptions | DeltaOptions | PostgresOptions]]] = {
+    "kafka": KafkaSinkOptions,
+    "delta": DeltaOptions,
+    "postgres": PostgresOptions,
+}
+
+
 def takes_changes(table: Table) -> bool:
     """Whether a sink can take back what it was given (S5)."""
     if table.connector == "kafka":
         options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
         return options.type == "upsert"
+    if table.connector == "postgres":
+        return table.option("type").strip().lower() != "append-only"
     return table.connector in ("print", "blackhole", "delta")
 
 
@@ -143,11 +168,17 @@ def upsert_key(table: Table) -> tuple[str, ...] | None:
 
     Empty where it was not told: `with_key` does.
     """
-    if not takes_changes(table) or table.connector not in ("kafka", "delta"):
+    model = _WITH_KEYS.get(table.connector)
+    if model is None or not takes_changes(table):
         return None
-    model = KafkaSinkOptions if table.connector == "kafka" else DeltaOptions
     fields: tuple[str, ...] = parsed(model, table.connector, table.options).key_fields
     return fields
+
+
+def has_keys(connector: str) -> bool:
+    """Whether a table of ``connector`` has a primary key of its own. It need not be told: of
+    results that change, the query says what tells them apart."""
+    return plain_name(connector) in ("delta", "postgres")
 
 
 def with_key(table: Table, key: tuple[str, ...]) -> Table:
@@ -242,9 +273,10 @@ them, what to do when rows are lost, how long to wait for a split. Where a job b
 
 def same_table(table: Table) -> Table:
     """``table`` with those options alone that make it another table for a checkpoint."""
-    if table.connector not in _ALIGNED:
+    how = HOW_IT_IS_REACHED if table.connector == "postgres" else _HOW_IT_IS_READ
+    if table.connector not in (*_ALIGNED, "postgres"):
         return table
-    kept = [pair for pair in table.options if not pair[0].startswith(_HOW_IT_IS_READ)]
+    kept = [pair for pair in table.options if not pair[0].startswith(how)]
     return replace(table, options=tuple(kept))
 
 

@@ -13,6 +13,11 @@ from typing import Final
 
 from tidegate.errors import OptionsError
 
+AS_REFERENCE: Final = (
+    "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
+    " in plans and kept in checkpoints"
+)
+"""What is wrong with a secret that is written down; a message that says so must not repeat it."""
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
 
 

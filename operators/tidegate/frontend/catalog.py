@@ -16,8 +16,9 @@ from tidegate.connectors.options import (
     canonical,
     connector_name,
     validate_options,
+    written_secrets,
 )
-from tidegate.connectors.registry import check_columns, resolved
+from tidegate.connectors.registry import check_columns, has_keys, resolved
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.alter import altered
 from tidegate.frontend.buckets import bucket_options
@@ -33,9 +34,10 @@ Role = Literal["source", "sink"]
 _PATHS: Final = (
     *("path", "posix_fs.root"),
     *("topic", "topic-pattern", "topics", "kafka.topic"),
+    *("table", "table-name", "table.name"),
 )
 _FORMATS: Final = ("format", "value.format")
-_UNENCODED: Final = frozenset({"datagen", "nexmark", "print", "delta", "blackhole"})
+_UNENCODED: Final = frozenset({"datagen", "nexmark", "print", "delta", "postgres", "blackhole"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ def connect(
     if _is_upsert(source, what, raw, spans, name.strip().lower()):
         _check_role(source, what, options, role)
         name, raw["type"] = "kafka", "upsert"
-    keeps_last = role == "sink" and (raw.get("type") == "upsert" or name.lower() == "delta")
+    keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys(name))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = ";".join(column.text for column in key)
     try:
@@ -218,7 +220,7 @@ def connect(
             spans |= names
         span = spans.get(problem.option.lower(), options.span)
         at = source.position(span)
-        at = _masked(at) if problem.secret else at
+        at = _masked(at) if problem.secret else _hidden(at, written_secrets(raw))
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
     place = next((spans[key] for key in spans if key in _PATHS), options.span)
     form = dict(pairs).get("format", "")
@@ -263,6 +265,14 @@ def _masked(place: Position) -> Position:
     line, start = place.source_line, place.column - 1
     shown = f"{line[:start]}'***'{line[start + place.width :]}"
     return replace(place, source_line=shown, width=5)
+
+
+def _hidden(place: Position, secrets: list[str]) -> Position:
+    """``place``, without ``secrets`` that stand on its line: the error is about something else."""
+    line = place.source_line
+    for secret in secrets:
+        line = line.replace(f"'{secret}'", f"'{'*' * len(secret)}'")
+    return replace(place, source_line=line)
 
 
 def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.connectors.registry import takes_changes, upsert_key, with_key
+from tidegate.connectors.registry import (
+    has_keys,
+    takes_changes,
+    upsert_key,
+    with_key,
+)
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.query_syntax import Query
 from tidegate.frontend.scope import Relation
@@ -39,8 +44,8 @@ def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
         raise BindError(
             f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
             place,
-            hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka, delta,"
-            " print",
+            hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka,"
+            " postgres, delta, print",
         )
     key = upsert_key(table)
     if key is None:
@@ -52,14 +57,16 @@ def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
             place,
             hint="write all columns of GROUP BY, of one query",
         )
-    if table.connector == "delta" and not key:
+    if not key and has_keys(table.connector):
         return replace(sink, table=with_key(table, told_apart))
     if set(told_apart) != set(key):
         raise BindError(
             f"the key of '{table.name}' is {', '.join(key)}, the results are told apart by"
             f" {', '.join(told_apart) or 'nothing, there is one'}",
             place,
-            hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED",
+            hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED"
+            if told_apart or not has_keys(table.connector)
+            else "leave the key out",
         )
     return sink
 

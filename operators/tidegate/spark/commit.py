@@ -15,7 +15,13 @@ from functools import partial
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.connectors.base import FencingCommitter, Progress, SinkCommitter, StagedFile
+from tidegate.connectors.base import (
+    FencingCommitter,
+    LeasedCommitter,
+    Progress,
+    SinkCommitter,
+    StagedFile,
+)
 from tidegate.connectors.registry import is_bounded
 from tidegate.connectors.staging import writer_of
 from tidegate.errors import InvariantError, LeaseHeldError, TrustError
@@ -53,6 +59,11 @@ class Committer:
             target: committer
             for target, committer in committers.items()
             if isinstance(committer, FencingCommitter)
+        }
+        self._leased = {
+            target: committer
+            for target, committer in committers.items()
+            if isinstance(committer, LeasedCommitter)
         }
         self._clock = clock
         self._last: Entry | None = None  # the newest, once it is known
@@ -145,6 +156,10 @@ class Committer:
         Not so when Spark has committed the epoch: then all was published, and readers of the
         output may have moved it elsewhere since.
         """
+        for target, committer in self._leased.items():
+            self.check_lease()
+            committer.take_over(self._lease.term, partial(self._published, target))
+        # Not before: until then a driver before this one may have entered another.
         last = self._checkpoint.entry(self._checkpoint.last_epoch())
         assert last is not None
         self._last = last
@@ -152,6 +167,13 @@ class Committer:
             self._publish(last)
         self.tidy()
         return last
+
+    def _published(self, target: int) -> Progress:
+        """What must be published: all up to the newest epoch, or to the one before it."""
+        last = self._checkpoint.last_epoch()
+        known = last if self._checkpoint.is_committed(last) else last - 1
+        entry = self._checkpoint.entry(known) if known > 0 else None
+        return Progress(last, last, entry.written.get(str(target), {}) if entry else {})
 
     def _publish(self, entry: Entry) -> None:
         for target, files in entry.staged.items():
@@ -225,7 +247,7 @@ class Committer:
         staged: Mapping[int, list[StagedFile]],
     ) -> dict[str, dict[str, int]]:
         written = {target: dict(writers) for target, writers in before.items()}
-        for target in self._fencing:
+        for target in (*self._fencing, *self._leased):
             for file in staged.get(target, []):
                 written.setdefault(str(target), {})[writer_of(file.order)] = epoch
         return written

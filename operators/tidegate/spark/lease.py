@@ -114,6 +114,11 @@ class Lease:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
+    @property
+    def term(self) -> int:
+        """Of the lease that is held: those of later holders are higher."""
+        return self._term
+
     def acquire(self, takeover: bool = False, patience_s: float = 0.0) -> str:
         """Takes the lease; gives a line for the log when it was taken from another.
 

@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from tidegate.clock import Clock
 from tidegate.connectors import csv_format, json_format, lines
-from tidegate.connectors.base import FencingCommitter, Progress
+from tidegate.connectors.base import FencingCommitter, LeasedCommitter, Progress
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, sink_committer, sink_writer
 from tidegate.errors import OptionsError
@@ -92,13 +92,18 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
     lease = Lease(leases, clock)
     lease.acquire(False)
     try:
-        return _replay(checkpoint, target, choice, sources, home)
+        return _replay(checkpoint, target, choice, sources, home, lease.term)
     finally:
         lease.release()
 
 
 def _replay(
-    checkpoint: Checkpoint, target: Table, choice: Choice, sources: dict[str, Table], home: Store
+    checkpoint: Checkpoint,
+    target: Table,
+    choice: Choice,
+    sources: dict[str, Table],
+    home: Store,
+    term: int,
 ) -> Replayed:
     staging = home.where("staging")
     committer = sink_committer(target, staging)
@@ -110,6 +115,8 @@ def _replay(
     committer.bind(remembered)
     if isinstance(committer, FencingCommitter):
         remembered |= committer.fence(1, lambda: _progress(home))
+    if isinstance(committer, LeasedCommitter):
+        committer.take_over(term, lambda: _planned(home))
     number, first, last = _next_run(checkpoint, home)
     if first > last:
         return Replayed(0, 0, last)
@@ -138,6 +145,12 @@ def _progress(home: Store) -> Progress:
     planned, finished = _runs(home)
     done = max(finished, default=0)
     return Progress(done, max(planned, default=0), {"0": done} if done else {})
+
+
+def _planned(home: Store) -> Progress:
+    """As `_progress`, of a sink that knows itself what is in it: runs may be without rows."""
+    planned = _progress(home).planned
+    return Progress(planned, planned)
 
 
 def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:

@@ -13,7 +13,8 @@ from deltalake import DeltaTable
 
 from tidegate.connectors import delta_sink
 from tidegate.connectors.base import StagedFile
-from tidegate.connectors.delta_sink import DeltaCommitter, DeltaWriter, view_path
+from tidegate.connectors.delta_sink import DeltaCommitter, view_path
+from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Column, Op
@@ -37,7 +38,7 @@ class Sink:
     def staged(
         self, epoch: int, *rows: tuple[int | None, str | None], ops: Sequence[Op] = ()
     ) -> list[StagedFile]:
-        writer = DeltaWriter(self.table, self.staging, epoch, "0")
+        writer = ParquetStager(self.table, self.staging, epoch, "0")
         data = pa.table(
             {
                 "n": pa.array([n and Decimal(n) for _, n in rows], pa.decimal128(38, 2)),
@@ -130,7 +131,7 @@ def test_what_is_staged_and_not_published_goes(tmp_path: Path) -> None:
     committer.publish(3, later)
     with pytest.raises(TrustError, match="a staged file of the Delta table"):
         committer.publish(4, lost)
-    writer = DeltaWriter(sink.table, sink.staging, 5, "0")
+    writer = ParquetStager(sink.table, sink.staging, 5, "0")
     writer.abort()
     assert writer.close() == []
 
@@ -151,7 +152,7 @@ def test_a_table_of_other_columns_or_none_stops_the_job(tmp_path: Path) -> None:
 def test_times_of_zones_are_kept_in_utc(tmp_path: Path) -> None:
     sink = Sink(tmp_path, columns=(Column("z", "TIMESTAMP WITH TIME ZONE"),))
     committer = sink.committer()
-    writer = DeltaWriter(sink.table, sink.staging, 1, "0")
+    writer = ParquetStager(sink.table, sink.staging, 1, "0")
     writer.write(pa.table({"z": pa.array([0], pa.timestamp("us", "Europe/Berlin"))}))
     committer.publish(1, writer.close())
     assert DeltaTable(sink.place).to_pyarrow_table().column("z").cast(pa.int64()).to_pylist() == [0]

@@ -154,6 +154,7 @@ def test_connectors() -> None:
         "filesystem",
         "kafka",
         "nexmark",
+        "postgres",
         "print",
     ]
     assert connector_name(" FileSystem ") == "filesystem"

@@ -19,7 +19,7 @@ from tidegate.connectors.option_types import (
     Duration,
     Options,
 )
-from tidegate.connectors.secrets import has_reference
+from tidegate.connectors.secrets import AS_REFERENCE, has_reference
 
 PREFIX: Final = "properties."
 SERVERS: Final = "properties.bootstrap.servers"
@@ -309,12 +309,6 @@ class KafkaSinkOptions(KafkaOptions):
         if len(_names(topic)) != 1:  # type: ignore[arg-type]
             raise ValueError("a sink writes into one topic")
         return topic
-
-
-AS_REFERENCE: Final = (
-    "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
-    " in plans and kept in checkpoints"
-)
 
 
 def is_secret(name: str) -> bool:

@@ -1,0 +1,127 @@
+"""The table that is written: made where it is missing, looked at where it is there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psycopg
+
+from tidegate.connectors.postgres.client import Server, Session
+from tidegate.connectors.postgres.statements import Statements
+from tidegate.connectors.postgres.types import holds, pg_type
+from tidegate.errors import OptionsError, SinkError, TrustError
+from tidegate.plan.nodes import Table
+
+_NULLS_IN_KEYS = 150_000
+"""The server's version that has UNIQUE NULLS NOT DISTINCT."""
+_COLUMNS = """
+SELECT attname, format_type(atttypid, atttypmod), attnotnull, atthasdef OR attidentity <> '',
+  attgenerated <> '' OR attidentity = 'a'
+FROM pg_attribute WHERE attrelid = %s AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+_DEFERRABLE = """
+SELECT 1 FROM pg_index WHERE indrelid = to_regclass(%s) AND indisunique AND NOT indimmediate
+AND (SELECT array_agg(attname::text) FROM pg_attribute WHERE attrelid = indrelid
+  AND attnum = ANY (indkey)) @> %s::text[] AND indnkeyatts = %s
+"""
+"""The server says of such a key only when there is a row that it can take none."""
+_KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``table`` as a table of the server's."""
+
+    server: Server
+    table: Table
+    statements: Statements
+
+    @property
+    def _name(self) -> str:
+        return self.statements.target
+
+    def prepare(self, session: Session, *, fresh: bool) -> None:
+        """Makes the table when the checkpoint is ``fresh`` and there is none; checks it.
+
+        Raises SinkError, OptionsError or TrustError with what does not fit.
+        """
+        ((encoding,),) = session.run("SHOW server_encoding")
+        if encoding != "UTF8":
+            raise SinkError(
+                f"table '{self.table.name}': the database is kept in {encoding}, which has no place"
+                " for every text",
+                hint="write into one that was made with ENCODING 'UTF8'",
+            )
+        # Two jobs may want it at once, and their guard's table.
+        session.run("SELECT pg_advisory_xact_lock(hashtext('tidegate'))")
+        found = session.run(
+            "SELECT c.oid, c.relkind, c.relpersistence FROM pg_class c JOIN pg_namespace n"
+            " ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relname = %s",
+            *(self.statements.schema, self.statements.name),
+        )
+        if not found and not fresh:
+            raise TrustError(
+                f"table '{self.table.name}': {self._name} is gone from the database",
+                hint="something removed it: start the job again with a new checkpoint",
+            )
+        if found:
+            self._check(session, *found[0])
+        else:
+            types = tuple(pg_type(column.type) or "" for column in self.table.columns)
+            has_nulls = session.connection.info.server_version >= _NULLS_IN_KEYS
+            for statement in self.statements.create(types, nulls_in_keys=has_nulls):
+                session.run(statement)
+
+    def _check(self, session: Session, oid: int, kind: str, persistence: str) -> None:
+        if kind not in ("r", "p"):
+            raise self._misfit(f"it is {_KINDS.get(kind, 'no table')}", "name a table")
+        if persistence == "u":
+            raise self._misfit(
+                "it is UNLOGGED, so that a crash of the server empties it",
+                f"ALTER TABLE {self._name} SET LOGGED",
+            )
+        there = {row[0]: row[1:] for row in session.run(_COLUMNS, oid)}
+        wanted = {column.name: pg_type(column.type) or "" for column in self.table.columns}
+        shown = ", ".join(f"{name} {row[0]}" for name, row in there.items())
+        for name, type_ in wanted.items():
+            if name not in there:
+                raise self._misfit(f"it has no column '{name}' (it has {shown})", "add it")
+            found, _, _, is_made = there[name]
+            if is_made:
+                raise self._misfit(f"its column '{name}' is made by the server", "leave it out")
+            if not holds(found, type_):
+                raise self._misfit(
+                    f"its column '{name}' is {found}, which does not hold every {type_}",
+                    f"ALTER TABLE {self._name} ALTER COLUMN … TYPE {type_}, or cast in the query",
+                )
+        for name, (_, not_null, has_default, _) in there.items():
+            if name not in wanted and not_null and not has_default:
+                raise self._misfit(
+                    f"its column '{name}' must not be NULL, and the job does not write it",
+                    "give it a DEFAULT, or write it",
+                )
+
+    def try_out(self, session: Session) -> None:
+        """Lets the server plan what will be run, which tells whether it can be, and may."""
+        key = self.statements.key
+        try:
+            if key is not None:
+                session.run(self.statements.stage)
+            session.run(self.statements.trial)
+        except psycopg.errors.InvalidColumnReference:
+            raise self._no_key() from None
+        if key and session.run(_DEFERRABLE, self._name, list(key), len(key)):
+            raise self._no_key()
+
+    def _no_key(self) -> OptionsError:
+        key = f"({', '.join(self.statements.key or ('(true)',))})"
+        return self._misfit(
+            f"no unique key of it is {key}",
+            f"CREATE UNIQUE INDEX ON {self._name} {key}, not DEFERRABLE, without WHERE",
+        )
+
+    def _misfit(self, what: str, hint: str) -> OptionsError:
+        return OptionsError(
+            f"table '{self.table.name}' cannot be written into {self._name}: {what}",
+            hint=f"{hint}; or name another table, which is made as it should be",
+        )

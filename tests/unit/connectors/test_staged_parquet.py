@@ -1,0 +1,52 @@
+"""Rows that wait for their epoch: in order, part by part, gone when they are published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import fs
+
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.staged_parquet import (
+    ParquetStager,
+    delete_files,
+    in_order,
+    staged_parts,
+)
+from tidegate.errors import TrustError
+from tidegate.plan.nodes import Table
+from tidegate.types import OP, Column
+
+TABLE = Table("t", (Column("k", "BIGINT"),), "postgres", "")
+
+
+def staged(directory: Path, writer: str, *keys: int) -> list[StagedFile]:
+    stager = ParquetStager(TABLE, str(directory), 1, writer)
+    ops = pa.array([0] * len(keys), pa.int8())
+    stager.write(pa.table({"more": pa.array(keys), "k": pa.array(keys), OP: ops}))
+    return stager.close()
+
+
+def test_rows_come_in_their_order(tmp_path: Path) -> None:
+    files = staged(tmp_path, "10", *range(70_000)) + staged(tmp_path, "9", 1, 2)
+    local, paths = fs.LocalFileSystem(), in_order(files)
+    parts = list(staged_parts(local, paths, "table 't'"))
+    assert [part.num_rows for part in parts] == [2, 65_536, 4_464]
+    assert parts[0].column_names == ["k", OP]
+    assert [file.rows for file in files] == [70_000, 2]
+    delete_files(local, str(tmp_path), paths)
+    delete_files(local, str(tmp_path), paths)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(TrustError, match="a staged file of table 't' is lost"):
+        list(staged_parts(local, paths, "table 't'"))
+
+
+def test_nothing_is_left_of_what_is_given_up(tmp_path: Path) -> None:
+    assert staged(tmp_path, "0") == []
+    stager = ParquetStager(TABLE, str(tmp_path), 1, "0")
+    stager.write(pa.table({"k": [1]}))
+    stager.abort()
+    assert stager.close() == []
+    assert list(tmp_path.iterdir()) == []
