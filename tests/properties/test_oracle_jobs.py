@@ -33,7 +33,7 @@ def test_every_form_kind_reason_and_size_comes_up(jobs: list[JobSpec]) -> None:
     assert max(len(job.accounts) for job in jobs) == 2
     results = [expected(job) for job in jobs]
     reasons = Counter(row.reason for result in results for row in result.ledger)
-    assert set(reasons) == {"malformed", "null_time", "future", "late"}
+    assert set(reasons) == {"malformed", "null_time", "future", "late", "behind_merged"}
     assert min(reasons.values()) > 50
     assert sum(result.counts.filtered for result in results) > 50
     assert any(counts.read == 0 for result in results for counts in result.splits.values())

@@ -64,7 +64,8 @@ def _name(node: Node) -> str:
         case Tumble() | Hop() | Cumulate() | Session():
             return type(node).__name__.upper()
         case Aggregate():
-            return "GROUP BY, on update" if node.updates else "GROUP BY"
+            changing = "GROUP BY, on update" if node.updates else "GROUP BY"
+            return "GROUP BY, early results" if node.early else changing
         case Sort():
             return "ORDER BY"
         case TemporalJoin():
@@ -131,7 +132,8 @@ the operator there too, through a kill.
 
 {table}
 
-All but `GROUP BY, on update` emit on window close, or rows that are final at once; of results that
+All but `GROUP BY, on update` and `GROUP BY, early results` emit on window close, or rows that are
+final at once; of results that
 change, the table in which they end is compared. Written by
 `PYTHONPATH=operators:tests python -m simulation.matrix`.
 """

@@ -331,10 +331,10 @@ class Mutant:
 
 
 MUTANTS = (
-    Mutant(late_at_the_watermark, 20),
+    Mutant(late_at_the_watermark, 40),
     Mutant(maximum_of_inputs, 20),
     Mutant(filters_restored_empty, 30),
-    Mutant(disorder_restored_empty, 60),
+    Mutant(disorder_restored_empty, 150, first=60),
     Mutant(keys_restored_empty, 60),
     Mutant(operators_restored_empty, 30),
     Mutant(watermark_before_its_chunk, 30),
@@ -351,13 +351,13 @@ MUTANTS = (
     Mutant(lead_does_not_hold_the_watermark, 60),
     Mutant(over_rows_keeps_a_row_less, 90),
     Mutant(running_calls_begin_anew, 60),
-    Mutant(matches_forget_starts, 40),
+    Mutant(matches_forget_starts, 80),
     Mutant(temporal_join_does_not_wait, 80),
     Mutant(temporal_join_keeps_last_versions_only, 60),
     Mutant(lookup_join_does_not_wait, 60),
-    Mutant(updates_come_after_what_the_watermark_ends, 60),
+    Mutant(updates_come_after_what_the_watermark_ends, 150, first=90),
     Mutant(updates_keep_what_was_first, 60),
     Mutant(early_results_have_rows_ahead, 100),
-    Mutant(last_words_lack_the_newest_rows, 100),
+    Mutant(last_words_lack_the_newest_rows, 150, first=90),
     Mutant(tally_counts_late_rows, 20),
 )

@@ -13,7 +13,7 @@ from spark.processes import Commands
 from spark.test_views import orders, table_of
 
 _TICK = timedelta(seconds=10)
-_JOB = """
+JOB = """
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '10' SECOND)
 WITH (connector = 'datagen', 'number-of-rows' = '3000', splits = '2', seed = '3',
@@ -35,7 +35,7 @@ def test_a_view_is_of_one_tick_whenever_it_is_read(
     tidegate: Commands, tmp_path: Path, point: str
 ) -> None:
     file, checkpoint = tmp_path / "early.sql", tmp_path / "checkpoint"
-    file.write_text(_JOB, encoding="utf-8")
+    file.write_text(JOB, encoding="utf-8")
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.rows.max=600"]
     command = tidegate.start(*args, TIDEGATE_FAILPOINTS=f"{point}:3")
     assert command.wait().code == -signal.SIGKILL, command.err

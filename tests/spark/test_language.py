@@ -21,7 +21,7 @@ from spark.processes import Commands
 
 ROWS_MAX = 400
 _PAIRS, _QUERIES_OF_PAIR = (0, 3, 15), 9
-_SINGLE, _QUERIES_OF_SINGLE = (0, 1), 6
+_SINGLE, _QUERIES_OF_SINGLE = (19, 23), 6
 """Few jobs of many queries: Spark starts twice for each."""
 
 
