@@ -46,6 +46,9 @@ JOBS: Final = {
     "cumulate": _CLOSED.format("CUMULATE(a, t, INTERVAL '5' SECOND, INTERVAL '20' SECOND)"),
     "session": _CLOSED.format("SESSION(a, t, k, INTERVAL '5' SECOND)"),
     "on update": _GROUPED.format("TUMBLE(a, t, INTERVAL '10' SECOND)"),
+    "early results": (
+        _CLOSED.format("TUMBLE(a, t, INTERVAL '10' SECOND)") + " EARLY EVERY INTERVAL '3' SECOND"
+    ),
     "distinct, kept values": (
         "SELECT window_end, count(DISTINCT k) AS n, median(v) AS m FROM"
         " TUMBLE(a, t, INTERVAL '10' SECOND) GROUP BY window_end EMIT ON WINDOW CLOSE"
@@ -59,6 +62,11 @@ JOBS: Final = {
     "over, whole windows": (
         "SELECT id, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v, id) AS n"
         " FROM TUMBLE(a, t, INTERVAL '10' SECOND) QUALIFY n <= 3"
+    ),
+    "patterns of rows": (
+        "SELECT * FROM a MATCH_RECOGNIZE (PARTITION BY k ORDER BY t MEASURES A.id AS id,"
+        " B.id AS other PATTERN (A B+ C) WITHIN INTERVAL '10' SECOND"
+        " DEFINE B AS B.v >= A.v, C AS C.v < A.v)"
     ),
     "window join": (
         "SELECT x.id, y.id AS other FROM TUMBLE(a, t, INTERVAL '10' SECOND) AS x LEFT JOIN"
