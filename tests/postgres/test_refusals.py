@@ -87,6 +87,11 @@ _MISFITS = [
         _KEY,
         "no unique key of it is (k)",
     ),
+    (
+        "CREATE TABLE {} (k bigint UNIQUE, n numeric)",
+        _KEY,
+        "its key (k) does not hold rows with NULL together",
+    ),
     ("CREATE TABLE {} (k bigint, n numeric, m int NOT NULL)", None, "'m' must not be NULL"),
     (
         "CREATE TABLE {} (k bigint GENERATED ALWAYS AS IDENTITY, n numeric)",
@@ -114,7 +119,7 @@ def test_a_table_that_does_not_fit(
     [
         "CREATE TABLE {} (m int DEFAULT 1 NOT NULL, n numeric(20,4), k numeric(19,0) PRIMARY KEY)",
         (
-            "CREATE TABLE {} (k bigint, n numeric, UNIQUE (k)) PARTITION BY HASH (k);"
+            "CREATE TABLE {} (k bigint NOT NULL, n numeric, UNIQUE (k)) PARTITION BY HASH (k);"
             "CREATE TABLE {}_0 PARTITION OF {} FOR VALUES WITH (MODULUS 1, REMAINDER 0)"
         ),
     ],

@@ -192,3 +192,17 @@ def test_a_null_in_a_primary_key_is_told(server: Server, tmp_path: Path) -> None
     assert "IS NOT NULL" in caught.value.hint
     assert "23502" in caught.value.detail
     assert sink.rows() == [(Decimal(2), 1, None)]
+
+
+@pytest.mark.parametrize("kind", ["PRIMARY KEY", "UNIQUE NULLS NOT DISTINCT"])
+def test_a_row_with_null_in_its_key_replaces_itself(
+    server: Server, tmp_path: Path, kind: str
+) -> None:
+    sink = Sink(server, tmp_path, ("k", "BIGINT"), ("n", "BIGINT"), key=("k",))
+    server.run(f'CREATE TABLE "{sink.name}" (k bigint, n bigint, {kind} (k))')
+    value = None if "NULL" in kind else "1"
+    committer = sink.committer()
+    update = [Op.UPDATE_BEFORE, Op.UPDATE_AFTER]
+    committer.publish(1, sink.staged(1, (value, "1"), ops=[Op.INSERT]))
+    committer.publish(2, sink.staged(2, (value, "1"), (value, "2"), ops=update))
+    assert [n for _, n in sink.rows()] == [2]

@@ -25,6 +25,16 @@ AND (SELECT array_agg(attname::text) FROM pg_attribute WHERE attrelid = indrelid
   AND attnum = ANY (indkey)) @> %s::text[] AND indnkeyatts = %s
 """
 """The server says of such a key only when there is a row that it can take none."""
+_DOUBLES_NULLS = """
+SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname::text = ANY (%s::text[])
+AND NOT attnotnull AND NOT EXISTS (
+  SELECT 1 FROM pg_index i WHERE indrelid = attrelid AND indisunique AND indpred IS NULL
+  AND (to_jsonb(i) ->> 'indnullsnotdistinct')::boolean AND indnkeyatts = %s
+  AND (SELECT array_agg(a.attname::text) FROM pg_attribute a WHERE a.attrelid = indrelid
+    AND a.attnum = ANY (indkey)) @> %s::text[])
+"""
+"""Where two rows may have the same key with NULL in it, one would never replace the other. Servers
+before 15 have no such column of pg_index."""
 _KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
 
 
@@ -112,6 +122,12 @@ class Target:
             raise self._no_key() from None
         if key and session.run(_DEFERRABLE, self._name, list(key), len(key)):
             raise self._no_key()
+        if key and session.run(_DOUBLES_NULLS, self._name, list(key), len(key), list(key)):
+            raise self._misfit(
+                f"its key ({', '.join(key)}) does not hold rows with NULL together",
+                f"ALTER TABLE {self._name} ALTER COLUMN … SET NOT NULL, or make the key UNIQUE"
+                " NULLS NOT DISTINCT",
+            )
 
     def _no_key(self) -> OptionsError:
         key = f"({', '.join(self.statements.key or ('(true)',))})"
