@@ -13,13 +13,14 @@ from threading import Event
 import psycopg
 import pytest
 
-from postgres.kit import Sink
+from postgres.kit import Sink, unique
 from postgres.server import Server
 from spark.processes import wait_until
 from tidegate.connectors.base import Progress
 from tidegate.connectors.postgres import client, guard, sink
 from tidegate.connectors.postgres.client import Session
 from tidegate.errors import LeaseHeldError, RunError, TrustError
+from tidegate.plan.nodes import quoted
 from tidegate.types import Op
 
 POINTS = ("sink-produced", "sink-before-commit", "sink-after-commit")
@@ -188,6 +189,37 @@ def test_a_driver_before_that_never_ends_is_ended(
         with pytest.raises(LeaseHeldError):
             publishing.result(30)
     assert table.rows() == [(1, 10)]
+
+
+def test_names_may_have_any_character(
+    server: Server,
+    tmp_path: Path,
+    at: Callable[[str, Callable[[], None]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(guard, "_PATIENCE_S", 1)
+    schema = unique("50% o'\"Clock")
+    server.run(f"CREATE SCHEMA {quoted(schema)}")
+    names = {"name": "T's", "schema": schema, "sink.epochs-table": "it's 100%s"}
+    table = Sink(server, tmp_path, ("K%s", "BIGINT"), ("%'n", "BIGINT"), key=("K%s",), **names)
+    first = table.committer(1)
+    here, go_on = Event(), Event()
+
+    def pause() -> None:
+        here.set()
+        assert go_on.wait(60)
+
+    at("sink-before-commit", pause)
+    files = table.staged(1, ("1", "10"))
+    with ThreadPoolExecutor(1) as pool:
+        publishing = pool.submit(first.publish, 1, files)
+        assert here.wait(30)
+        second = table.committer(2, Progress(1, 1))  # it ends the session of the first
+        second.publish(1, table.staged(1, ("1", "10")))
+        go_on.set()
+        with pytest.raises(LeaseHeldError):
+            publishing.result(30)
+    assert server.run(f'SELECT * FROM {quoted(schema)}."T\'s"') == [(1, 10)]
 
 
 @pytest.fixture

@@ -50,6 +50,11 @@ class Guard:
     def _table(self) -> str:
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
+    @property
+    def _beside_values(self) -> str:
+        """The table in a statement that gets values, where ``%`` is half of a placeholder."""
+        return self._table.replace("%", "%%")
+
     def create(self, session: Session) -> None:
         """Makes the table if there is none."""
         ((found,),) = session.run("SELECT to_regclass(%s)", self._table)
@@ -71,7 +76,8 @@ class Guard:
         def take(session: Session, epoch: int) -> int:
             at = progress()
             self.judge(epoch, max(at.written.values(), default=0), at.entered)
-            session.run(f"UPDATE {self._table} SET term = %s WHERE sink = %s", term, self.sink)
+            enter = f"UPDATE {self._beside_values} SET term = %s WHERE sink = %s"
+            session.run(enter, term, self.sink)
             session.commit()
             return epoch
 
@@ -113,8 +119,8 @@ class Guard:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s"
             " AND datname = current_database() AND usename = current_user"
             " AND pid <> pg_backend_pid() AND pid IN"
-            f" (SELECT pid FROM pg_locks WHERE relation = '{self._table}'::regclass)",
-            self.server.application,
+            " (SELECT pid FROM pg_locks WHERE relation = to_regclass(%s))",
+            *(self.server.application, self._table),
         )
 
     def _locked(self, session: Session, term: int, is_new: Callable[[], bool]) -> int:
@@ -122,9 +128,9 @@ class Guard:
 
         Raises LeaseHeldError when a later driver is there, TrustError when there is no row.
         """
-        find = f"SELECT epoch, term FROM {self._table} WHERE sink = %s FOR UPDATE"
+        find = f"SELECT epoch, term FROM {self._beside_values} WHERE sink = %s FOR UPDATE"
         make = (
-            f"INSERT INTO {self._table} (sink, job_table, epoch, term, applied_at)"
+            f"INSERT INTO {self._beside_values} (sink, job_table, epoch, term, applied_at)"
             " VALUES (%s, %s, 0, %s, now()) ON CONFLICT DO NOTHING"
         )
         try:
@@ -175,6 +181,6 @@ class Guard:
     def advance(self, session: Session, epoch: int) -> None:
         """Says that ``epoch`` is applied, when the transaction is committed."""
         session.run(
-            f"UPDATE {self._table} SET epoch = %s, applied_at = now() WHERE sink = %s",
+            f"UPDATE {self._beside_values} SET epoch = %s, applied_at = now() WHERE sink = %s",
             *(epoch, self.sink),
         )
