@@ -42,7 +42,7 @@ from tidegate.connectors.options import (
     plain_name,
 )
 from tidegate.connectors.overlap import overlaps
-from tidegate.connectors.postgres.options import HOW_IT_IS_REACHED
+from tidegate.connectors.postgres.options import AS_WHOM, HOW_IT_IS_REACHED
 from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.connectors.staged_parquet import ParquetStager
@@ -277,6 +277,15 @@ def same_table(table: Table) -> Table:
     if table.connector not in (*_ALIGNED, "postgres"):
         return table
     kept = [pair for pair in table.options if not pair[0].startswith(how)]
+    return replace(table, options=tuple(kept))
+
+
+def same_target(table: Table) -> Table:
+    """``table`` with those options alone that make it another one to replay into: where it is,
+    not as whom one goes there. Another server is another target, which has none of the rows."""
+    if table.connector != "postgres":
+        return table
+    kept = [pair for pair in table.options if not pair[0].startswith(AS_WHOM)]
     return replace(table, options=tuple(kept))
 
 

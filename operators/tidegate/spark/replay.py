@@ -31,7 +31,7 @@ from tidegate.clock import Clock
 from tidegate.connectors import csv_format, json_format, lines
 from tidegate.connectors.base import FencingCommitter, LeasedCommitter, Progress
 from tidegate.connectors.options import csv_options
-from tidegate.connectors.registry import Stage, sink_committer, sink_writer
+from tidegate.connectors.registry import Stage, same_target, sink_committer, sink_writer
 from tidegate.errors import OptionsError
 from tidegate.executor.engine import Engine
 from tidegate.plan.ledger import NAMES, ledger_sql
@@ -305,5 +305,5 @@ def _bytes_table(target: Table) -> Table:
 
 
 def _key(target: Table, choice: Choice) -> str:
-    document = json.dumps([asdict(target), asdict(choice)], sort_keys=True)
+    document = json.dumps([asdict(same_target(target)), asdict(choice)], sort_keys=True)
     return hashlib.sha256(document.encode()).hexdigest()[:16]

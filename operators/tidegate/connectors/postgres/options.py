@@ -168,8 +168,10 @@ ALIASES: Final[Mapping[str, str]] = {
     "ssl.root.cert": "sslrootcert",
 }
 """RisingWave's sinks and Flink's."""
-HOW_IT_IS_REACHED: Final = (
-    *("url", "host", "port", "user", "password", "ssl"),
+AS_WHOM: Final = (
+    *("user", "password", "ssl"),
     *("connect.timeout", "statement.timeout", "connection.max-retry-timeout"),
 )
+"""What options begin with that don't say where rows go."""
+HOW_IT_IS_REACHED: Final = ("url", "host", "port", *AS_WHOM)
 """What options begin with that may change from run to run: the guard row knows the job again."""
