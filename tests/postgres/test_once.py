@@ -293,6 +293,20 @@ def test_what_was_put_back_is_noticed(table: Sink, change: str, words: str) -> N
     assert table.rows() == [(1, 0), (2, 0)]
 
 
+def test_a_guard_table_that_is_gone_is_noticed(server: Server, tmp_path: Path) -> None:
+    schema = unique("put_back")
+    server.run(f"CREATE SCHEMA {schema}")
+    table = Sink(server, tmp_path, ("k", "BIGINT"), name="t", schema=schema)
+    committer = table.committer()
+    committer.publish(1, table.staged(1, ("1",)))
+    server.run(f"DROP TABLE {schema}.tidegate_epochs")
+    with pytest.raises(TrustError, match="nobody can tell"):
+        committer.publish(2, table.staged(2, ("2",)))
+    with pytest.raises(TrustError, match="nobody can tell"):
+        table.committer(2)
+    assert server.run(f"SELECT k FROM {schema}.t") == [(1,)]
+
+
 def test_sinks_of_one_table_count_for_themselves(table: Sink, tmp_path: Path) -> None:
     pairs = [(column.name, column.type) for column in table.columns]
     key = ("k",) if "key.fields" in dict(table.table.options) else None

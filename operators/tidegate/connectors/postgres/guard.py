@@ -141,13 +141,10 @@ class Guard:
                     found = session.run(find, self.sink)
         except psycopg.errors.LockNotAvailable:
             raise _Busy from None
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            raise self._lost(f"{self._table} is gone") from None
         if not found:
-            raise TrustError(
-                f"table '{self.server.table}': nobody can tell which epochs are in it",
-                detail=f"the row of '{self.sink}' in {self._table} is gone",
-                hint="the database was put back, or somebody removed it: start anew with another"
-                " --checkpoint and another table",
-            )
+            raise self._lost(f"the row of '{self.sink}' in {self._table} is gone")
         ((epoch, holder),) = found
         if holder > term:
             raise LeaseHeldError(
@@ -158,6 +155,14 @@ class Guard:
                 " or start anew with another --checkpoint and another table",
             )
         return int(epoch)
+
+    def _lost(self, what: str) -> TrustError:
+        return TrustError(
+            f"table '{self.server.table}': nobody can tell which epochs are in it",
+            detail=what,
+            hint="the database was put back, or somebody removed it: start anew with another"
+            " --checkpoint and another table",
+        )
 
     def judge(self, epoch: int, least: int, most: int) -> None:
         """Raises TrustError unless the row's ``epoch`` is one that this checkpoint can have."""
