@@ -132,6 +132,24 @@ def test_a_table_that_is_there_and_fits(server: Server, tmp_path: Path, made: st
     assert server.run(f'SELECT k::int, n::int FROM "{sink.name}"') == [(1, 3)]
 
 
+def test_a_table_whose_rows_may_be_hidden(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = unique("hidden")
+    server.run(f"CREATE ROLE {user} LOGIN PASSWORD 'secret'")
+    server.run(f"CREATE SCHEMA {user} AUTHORIZATION {user}")
+    monkeypatch.setenv(VARIABLE, "secret")
+    more = {"user": user, "schema": user}
+    sink = Sink(server, tmp_path, ("k", "BIGINT"), key=_KEY, name="t", **more)
+    sink.committer()
+    server.run(f"ALTER TABLE {user}.t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
+    with pytest.raises(OptionsError, match="row-level security") as caught:
+        sink.committer(2)
+    assert "BYPASSRLS" in caught.value.hint
+    server.run(f"ALTER ROLE {user} BYPASSRLS")
+    sink.committer(2)
+
+
 def test_a_table_that_is_gone(server: Server, tmp_path: Path) -> None:
     sink = Sink(server, tmp_path, ("k", "BIGINT"))
     committer = sink.committer()

@@ -85,6 +85,12 @@ class Target:
     def _check(self, session: Session, oid: int, kind: str, persistence: str) -> None:
         if kind not in ("r", "p"):
             raise self._misfit(f"it is {_KINDS.get(kind, 'no table')}", "name a table")
+        if session.run("SELECT 1 WHERE row_security_active(%s::oid)", oid):
+            raise self._misfit(
+                "its row-level security holds for this user, from whom rows may be hidden that"
+                " are to be replaced or to go",
+                "ALTER ROLE … BYPASSRLS",
+            )
         if persistence == "u":
             raise self._misfit(
                 "it is UNLOGGED, so that a crash of the server empties it",
