@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from tidegate.errors import BindError, SqlSyntaxError
+from tidegate.frontend.clocks import is_clock
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
 from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
@@ -67,6 +68,13 @@ def bind_per(
         if column.name == time.name:
             raise BindError(
                 f"'{time.name}' is the time column, and so no key of its watermark",
+                place,
+                hint="name what the rows come from, such as a device",
+            )
+        if is_clock(binder.scope.relation.node, column.name):
+            raise BindError(
+                f"'{column.name}' is the processing time, and so no key: which rows are late would"
+                " depend on when they are read",
                 place,
                 hint="name what the rows come from, such as a device",
             )

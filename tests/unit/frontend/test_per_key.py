@@ -111,3 +111,10 @@ def test_the_processing_time_is_refused() -> None:
     sql = _table("t PER (k) EXPIRE AFTER INTERVAL '1' DAY", columns)
     with pytest.raises(BindError, match="is one for all keys"):
         compile(sql + "SELECT * FROM s", "f.sql")
+
+
+@pytest.mark.parametrize("key", ["p", "PROC_TIME()"])
+def test_the_processing_time_is_no_key(key: str) -> None:
+    mark = f"t PER ({key}) EXPIRE AFTER INTERVAL '10' MINUTE"
+    with pytest.raises(BindError, match="is the processing time, and so no key"):
+        compile(_table(mark, "t TIMESTAMP, p AS PROCTIME()") + "SELECT * FROM s", "f.sql")
