@@ -252,6 +252,7 @@ class _Filter:
         own, bound = keys.of(row.values), self._before(row)
         if bound is not None and time < bound:
             by_own = own is not None and time < own
+            by_own = by_own and not (self.floor is not None and time < self.floor)
             return self._rejected(row, time, "late" if by_own else "behind_merged")
         assert not isinstance(self.on.strategy, SourceWatermark)
         candidate = self.on.strategy(row.values)

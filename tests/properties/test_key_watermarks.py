@@ -55,9 +55,11 @@ class Stream:
         cuts = sorted({*(random.randint(1, count) for _ in range(random.randrange(9))), count})
         epochs = frozenset(cut for cut in cuts if random.random() < 0.5) | {count}
         floors = {}
-        for cut in epochs - {count}:
-            if random.random() < 0.2:
-                floors[cut] = clock - random.randrange(500)
+        floor = clock - 1_000
+        for cut in sorted(epochs - {count}):
+            if random.random() < 0.2:  # merged watermarks only rise
+                floor += random.randrange(500)
+                floors[cut] = floor
         return cls(tuple(rows), tuple(cuts), epochs, floors)
 
 

@@ -212,16 +212,17 @@ class WatermarkFilter(Executor):
         candidates, has = self._candidates(data, times, eligible)
         # A row that is not eligible stands at the end of time: it is never late.
         judged = times if eligible.all() else np.where(eligible, times, INT64_MAX)
+        floor = INT64_MIN if self.state.floor is None else self.state.floor
         if self._keys is not None:
             told = self._keys.judge(data, judged, candidates, has, self.watermark)
             self.state.watermark = self._keys.watermark
-            return _Judged(times, valid, future, told.before, told.late, told.of_split)
+            behind = told.of_split | (told.late & (times < floor))
+            return _Judged(times, valid, future, told.before, told.late, behind)
         if self._node.periodic_us:
             before = np.full(len(times), NONE if self.watermark is None else self.watermark)
             late = judged < before
         else:
             before, late, _ = judge(judged, candidates, has, self.watermark)
-        floor = INT64_MIN if self.state.floor is None else self.state.floor
         counted = has & ~late
         if counted.any():
             self._offer(int(candidates[counted].max()))

@@ -29,6 +29,7 @@ from tidegate.plan.nodes import (
     Sink,
     Sort,
     Table,
+    Unary,
     WatermarkFilter,
     column_expr,
 )
@@ -56,6 +57,21 @@ def is_clock(node: Node, column: str) -> bool:
             if expr.is_column:
                 return is_clock(node.input, next(iter(expr.columns)))
             return expr.sql == PROC_TIME_SQL
+    return False
+
+
+def reads_clock(node: Node, column: str) -> bool:
+    """Whether the values of ``column`` have anything to do with the clock."""
+    match node:
+        case Scan():
+            expr = dict(node.computed).get(column)
+            return expr is not None and PROC_TIME_SQL in expr.sql
+        case Project():
+            expr = dict(node.columns)[column]
+            below = any(reads_clock(node.input, read) for read in expr.columns)
+            return below or PROC_TIME_SQL in expr.sql
+        case Unary() if any(known.name == column for known in node.input.schema):
+            return reads_clock(node.input, column)
     return False
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tidegate.errors import BindError, SqlSyntaxError
-from tidegate.frontend.clocks import is_clock
+from tidegate.frontend.clocks import reads_clock
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.dialect import parse_scalar
 from tidegate.frontend.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
@@ -71,10 +71,10 @@ def bind_per(
                 place,
                 hint="name what the rows come from, such as a device",
             )
-        if is_clock(binder.scope.relation.node, column.name):
+        if reads_clock(binder.scope.relation.node, column.name):
             raise BindError(
-                f"'{column.name}' is the processing time, and so no key: which rows are late would"
-                " depend on when they are read",
+                f"'{column.name}' follows the processing time, and so is no key: which rows are"
+                " late would depend on when they are read",
                 place,
                 hint="name what the rows come from, such as a device",
             )

@@ -113,8 +113,11 @@ def test_the_processing_time_is_refused() -> None:
         compile(sql + "SELECT * FROM s", "f.sql")
 
 
-@pytest.mark.parametrize("key", ["p", "PROC_TIME()"])
+@pytest.mark.parametrize(
+    "key", ["p", "PROC_TIME()", "CAST(p AS DATE)", "k || CAST(p AS VARCHAR)", "day"]
+)
 def test_the_processing_time_is_no_key(key: str) -> None:
+    columns = "t TIMESTAMP, k VARCHAR, p AS PROCTIME(), day AS date_trunc('day', PROCTIME())"
     mark = f"t PER ({key}) EXPIRE AFTER INTERVAL '10' MINUTE"
-    with pytest.raises(BindError, match="is the processing time, and so no key"):
-        compile(_table(mark, "t TIMESTAMP, p AS PROCTIME()") + "SELECT * FROM s", "f.sql")
+    with pytest.raises(BindError, match="follows the processing time, and so is no key"):
+        compile(_table(mark, columns) + "SELECT * FROM s", "f.sql")
