@@ -12,9 +12,7 @@ import pytest
 from postgres.kit import PASSWORD, VARIABLE, unique
 from postgres.server import Server
 from spark.processes import Commands
-from tidegate.connectors.datagen import ORDERS, Orders
-from tidegate.connectors.generated import rows_of_split
-from tidegate.executor.engine import Engine
+from spark.test_views import orders
 
 pytestmark = pytest.mark.spark
 
@@ -36,17 +34,6 @@ WITH ({at}, schema = '{schema}', 'table' = 'minutes');
 CREATE SINK everything AS SELECT count(*) AS n, sum(price) AS total FROM orders
 WITH ({at}, schema = '{schema}', 'table' = 'everything');
 """
-
-
-def orders() -> list[dict[str, object]]:
-    """All of them: none is later than ten seconds."""
-    made = Orders(ORDERS, seed=3, disorder_us=10_000_000, customers=40, splits=_SPLITS)
-    engine = Engine()
-    parts = (
-        made.make(split, 0, rows_of_split(_ROWS, _SPLITS, split), engine)
-        for split in range(_SPLITS)
-    )
-    return [row for part in parts for row in part.to_pylist()]
 
 
 @pytest.mark.parametrize("point", ["after-entry", "sink-before-commit", "sink-after-commit"])
@@ -75,8 +62,8 @@ def test_tables_end_in_what_is_right(
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
     by_minute: dict[str, int] = defaultdict(int)
-    for row in orders():
-        by_customer[int(str(row["customer_id"]))].append(Decimal(str(row["price"])))
+    for row in orders(customers=40):
+        by_customer[row["customer_id"]].append(row["price"])
         by_minute[str(row["order_time"])[:16]] += 1
     spent = [
         (key, len(prices), sum(prices))

@@ -138,17 +138,23 @@ def test_a_driver_that_has_lost_its_lease_writes_nothing(table: Sink) -> None:
     assert table.rows() == [(1, 10), (2, 20)]
 
 
-def test_what_a_driver_before_has_open_is_waited_for(
-    table: Sink, at: Callable[[str, Callable[[], None]], None]
-) -> None:
-    first = table.committer(1)
+def paused(at: Callable[[str, Callable[[], None]], None], seconds: float) -> tuple[Event, Event]:
+    """Who comes to the commit waits there: the event that somebody has, and the one to go on by."""
     here, go_on = Event(), Event()
 
     def pause() -> None:
         here.set()
-        assert go_on.wait(30)
+        assert go_on.wait(seconds)
 
     at("sink-before-commit", pause)
+    return here, go_on
+
+
+def test_what_a_driver_before_has_open_is_waited_for(
+    table: Sink, at: Callable[[str, Callable[[], None]], None]
+) -> None:
+    first = table.committer(1)
+    here, go_on = paused(at, 30)
     files = table.staged(1, ("1", "10"))
     content = Path(files[0].path).read_bytes()
     with ThreadPoolExecutor(2) as pool:
@@ -165,29 +171,29 @@ def test_what_a_driver_before_has_open_is_waited_for(
     assert table.rows() == [(1, 10)]
 
 
+def take_over_from_one_that_never_ends(
+    table: Sink, at: Callable[[str, Callable[[], None]], None]
+) -> None:
+    first = table.committer(1)
+    here, go_on = paused(at, 60)
+    files = table.staged(1, ("1", "10"))
+    with ThreadPoolExecutor(1) as pool:
+        publishing = pool.submit(first.publish, 1, files)
+        assert here.wait(30)
+        second = table.committer(2, Progress(1, 1))  # it ends the session of the first
+        second.publish(1, table.staged(1, ("1", "10")))
+        go_on.set()
+        with pytest.raises(LeaseHeldError):
+            publishing.result(30)
+
+
 def test_a_driver_before_that_never_ends_is_ended(
     table: Sink,
     at: Callable[[str, Callable[[], None]], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(guard, "_PATIENCE_S", 1)
-    first = table.committer(1)
-    here, go_on = Event(), Event()
-
-    def pause() -> None:
-        here.set()
-        assert go_on.wait(60)
-
-    at("sink-before-commit", pause)
-    files = table.staged(1, ("1", "10"))
-    with ThreadPoolExecutor(1) as pool:
-        publishing = pool.submit(first.publish, 1, files)
-        assert here.wait(30)
-        second = table.committer(2, Progress(1, 1))
-        second.publish(1, table.staged(1, ("1", "10")))
-        go_on.set()
-        with pytest.raises(LeaseHeldError):
-            publishing.result(30)
+    take_over_from_one_that_never_ends(table, at)
     assert table.rows() == [(1, 10)]
 
 
@@ -202,23 +208,7 @@ def test_names_may_have_any_character(
     server.run(f"CREATE SCHEMA {quoted(schema)}")
     names = {"name": "T's", "schema": schema, "sink.epochs-table": "it's 100%s"}
     table = Sink(server, tmp_path, ("K%s", "BIGINT"), ("%'n", "BIGINT"), key=("K%s",), **names)
-    first = table.committer(1)
-    here, go_on = Event(), Event()
-
-    def pause() -> None:
-        here.set()
-        assert go_on.wait(60)
-
-    at("sink-before-commit", pause)
-    files = table.staged(1, ("1", "10"))
-    with ThreadPoolExecutor(1) as pool:
-        publishing = pool.submit(first.publish, 1, files)
-        assert here.wait(30)
-        second = table.committer(2, Progress(1, 1))  # it ends the session of the first
-        second.publish(1, table.staged(1, ("1", "10")))
-        go_on.set()
-        with pytest.raises(LeaseHeldError):
-            publishing.result(30)
+    take_over_from_one_that_never_ends(table, at)
     assert server.run(f'SELECT * FROM {quoted(schema)}."T\'s"') == [(1, 10)]
 
 

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor_kit import ENGINE, expr, leaf, schema
+from filter_kit import Outcome
 from oracle import Column, PerKey, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermark_filter import WatermarkFilter
 from tidegate.plan import strategies
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import MemoryStateTable
-from tidegate.types import OFFSET, Barrier, Chunk, Rejected, Watermark
+from tidegate.types import OFFSET, Barrier, Chunk, Watermark
 
 TABLE = Table("t", (Column("n", "BIGINT"), Column("k", "BIGINT"), Column("s", "VARCHAR")))
 COLUMNS = "n BIGINT, k BIGINT, s VARCHAR"
@@ -63,24 +64,11 @@ class Stream:
         return cls(tuple(rows), tuple(cuts), epochs, floors)
 
 
-@dataclass
-class Outcome:
-    """Accepted rows and refused ones, each with the watermark before it; the last watermark."""
-
-    accepted: list[tuple[Any, ...]]
-    refused: list[tuple[Any, ...]]
-    watermark: int | None
-
-
 def oracles(stream: Stream, on: WatermarkOn) -> Outcome:
     judgement = judge(
         TABLE, {"s": stream.rows}, [on], now_us=0, floors={"s": list(stream.floors.items())}
     )
-    return Outcome(
-        [(row.offset, row.values["n"], row.values["w"]) for row in judgement.rows],
-        [(row.offset, row.reason, row.watermark, row.lateness) for row in judgement.ledger],
-        judgement.watermarks["s"]["n"],
-    )
+    return Outcome.of(judgement)
 
 
 def products(stream: Stream, node: FilterNode, random: Random, restarts: float) -> Outcome:
@@ -94,15 +82,7 @@ def products(stream: Stream, node: FilterNode, random: Random, restarts: float) 
         data = pa.table({name: pa.array([row[name] for row in rows], kind) for name, kind in types})
         data = data.append_column(OFFSET, pa.array(range(at, cut), pa.int64()))
         checked = Checked(one)
-        for message in checked.process(Chunk(data, "s")):
-            if isinstance(message, Chunk):
-                passed = message.data.to_pylist()
-                outcome.accepted += [(row[OFFSET], row["n"], row["w"]) for row in passed]
-            elif isinstance(message, Rejected):
-                outcome.refused += [
-                    (row["offset"], row["reason"], row["watermark"], row["lateness"])
-                    for row in message.data.to_pylist()
-                ]
+        outcome.add(checked.process(Chunk(data, "s")))
         at = cut
         if cut not in stream.epochs:
             continue

@@ -6,20 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor_kit import ENGINE, expr, leaf, schema
+from filter_kit import Outcome
 from oracle import Column, Epoch, SourceWatermark, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
-from tidegate.types import BROKER_TIME, OFFSET, Barrier, Chunk, Rejected, Watermark
+from tidegate.types import BROKER_TIME, OFFSET, Barrier, Chunk, Watermark
 
 TABLE = Table("t", (Column("n", "BIGINT"),))
 START_US = 1_000_000_000_000
@@ -88,15 +88,6 @@ class Stream:
             at = stop
 
 
-@dataclass
-class Outcome:
-    """(offset, time, watermark before it) of accepted rows; refused ones; the last watermark."""
-
-    accepted: list[tuple[Any, ...]]
-    refused: list[tuple[Any, ...]]
-    watermark: int | None
-
-
 def oracles(stream: Stream, on: WatermarkOn) -> Outcome:
     judgement = judge(
         TABLE,
@@ -107,11 +98,7 @@ def oracles(stream: Stream, on: WatermarkOn) -> Outcome:
         broker_us={"s": {i: us for i, us in enumerate(stream.broker_us) if us is not None}},
         floors={"s": stream.floors},
     )
-    return Outcome(
-        [(row.offset, row.values["n"], row.values["w"]) for row in judgement.rows],
-        [(row.offset, row.reason, row.watermark, row.lateness) for row in judgement.ledger],
-        judgement.watermarks["s"]["n"],
-    )
+    return Outcome.of(judgement)
 
 
 def products(stream: Stream, node: FilterNode, random: Random, restarts: float) -> Outcome:
@@ -133,16 +120,7 @@ def products(stream: Stream, node: FilterNode, random: Random, restarts: float) 
         if epoch.end > begin:
             one.take_over(floors.get(begin))
         for piece in stream.chunks(random, number):
-            for message in checked.process(Chunk(piece, "s")):
-                if isinstance(message, Chunk):
-                    rows = message.data.to_pylist()
-                    assert BROKER_TIME not in message.data.column_names
-                    outcome.accepted += [(row[OFFSET], row["n"], row["w"]) for row in rows]
-                elif isinstance(message, Rejected):
-                    outcome.refused += [
-                        (row["offset"], row["reason"], row["watermark"], row["lateness"])
-                        for row in message.data.to_pylist()
-                    ]
+            outcome.add(checked.process(Chunk(piece, "s")))
         for message in checked.process(Barrier(number + 1, epoch.time_us)):
             if isinstance(message, Watermark):
                 outcome.watermark = message.value

@@ -32,9 +32,9 @@ CREATE MATERIALIZED VIEW everything AS SELECT count(*) AS n, sum(price) AS total
 """
 
 
-def orders() -> list[dict[str, Any]]:
+def orders(customers: int = 50) -> list[dict[str, Any]]:
     """All of them: none is later than ten seconds."""
-    made = Orders(ORDERS, seed=3, disorder_us=10_000_000, customers=50, splits=_SPLITS)
+    made = Orders(ORDERS, seed=3, disorder_us=10_000_000, customers=customers, splits=_SPLITS)
     engine = Engine()
     parts = (
         made.make(split, 0, rows_of_split(_ROWS, _SPLITS, split), engine)

@@ -269,23 +269,26 @@ _HOW_IT_IS_READ: Final = (
 """Options, most of them kafka's, that may change from run to run: where brokers are, who we are to
 them, what to do when rows are lost, how long to wait for a split. Where a job began, it has begun.
 """
+_MAY_CHANGE: Final[Mapping[str, tuple[str, ...]]] = {
+    **dict.fromkeys(_ALIGNED, _HOW_IT_IS_READ),
+    "postgres": HOW_IT_IS_REACHED,
+}
 
 
 def same_table(table: Table) -> Table:
     """``table`` with those options alone that make it another table for a checkpoint."""
-    how = HOW_IT_IS_REACHED if table.connector == "postgres" else _HOW_IT_IS_READ
-    if table.connector not in (*_ALIGNED, "postgres"):
-        return table
-    kept = [pair for pair in table.options if not pair[0].startswith(how)]
-    return replace(table, options=tuple(kept))
+    return _without(table, _MAY_CHANGE.get(table.connector, ()))
 
 
 def same_target(table: Table) -> Table:
     """``table`` with those options alone that make it another one to replay into: where it is,
     not as whom one goes there. Another server is another target, which has none of the rows."""
-    if table.connector != "postgres":
-        return table
-    kept = [pair for pair in table.options if not pair[0].startswith(AS_WHOM)]
+    return _without(table, AS_WHOM if table.connector == "postgres" else ())
+
+
+def _without(table: Table, prefixes: tuple[str, ...]) -> Table:
+    """``table`` without the options whose names begin with one of ``prefixes``."""
+    kept = [pair for pair in table.options if not pair[0].startswith(prefixes)]
     return replace(table, options=tuple(kept))
 
 

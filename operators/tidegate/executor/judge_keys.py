@@ -55,7 +55,8 @@ class Known:
 
     def counting(self, span: int) -> Bools:
         """Which keys count."""
-        counting: Bools = (self.keys != NONE) & (self.keys >= _less(self.greatest, span))
+        least = _lower(np.array([self.greatest]), span)
+        counting: Bools = (self.keys != NONE) & (self.keys >= least)
         return counting
 
     def grow(self, count: int) -> None:
@@ -86,16 +87,15 @@ def judge_keys(
     while row < len(times):
         stop = min(row + _BLOCK_ROWS, len(times))
         block = _Block(times[row:stop], offered[row:stop], codes[row:stop], known, span)
-        taken = block.settled()
-        if not taken:
+        found = block.settled()
+        if found is None:
             stop = min(row + _WALK_ROWS, len(times))
             walk = _walk(times[row:stop], offered[row:stop], codes[row:stop], known, span)
             before[row:stop], own[row:stop] = walk
-            row = stop
-            continue
-        before[row : row + taken], own[row : row + taken] = block.bounds, block.own
-        block.leave(known)
-        row += taken
+        else:
+            before[row:stop], own[row:stop] = found.bounds, found.own
+            block.leave(known, found)
+        row = stop
     late = times < before
     return Judged(before, late, late & (times >= own))
 
@@ -120,6 +120,23 @@ def least_covering(starts: Int64s, stops: Int64s, values: Int64s, rows: int) -> 
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """What follows from a guess, row by row but for ``reached``, which is by key, then row.
+
+    ``bounds`` and ``own``: what judges the row, and the part of it that is its key's. ``highest``:
+    what the key had reached before it, counting or not; ``reached``, and of the ``split``: behind
+    it. ``first``: the first candidate of all.
+    """
+
+    bounds: Int64s
+    own: Int64s
+    highest: Int64s
+    reached: Int64s
+    split: Int64s
+    first: int | None
+
+
 class _Block:
     """The next rows of a split, and what follows for them from a guess of which are late."""
 
@@ -136,82 +153,75 @@ class _Block:
         self._ends = np.r_[self._starts[1:], len(times)]
         self._codes = ordered[self._starts]
         self._segment = np.repeat(np.arange(len(self._starts)), self._ends - self._starts)
+        self._initial = known.keys[self._codes]
         others = known.keys.copy()
         others[self._codes] = NONE
         self._others = others[others != NONE]
         self._greatest = known.greatest
-        self._first = known.first
-        self.bounds = self.own = times
-        self._reached = ordered
-        self._split = times
+        self._before = NONE if known.watermark is None else known.watermark
 
-    def settled(self) -> int:
-        """Guesses until the guess is what comes of it: all rows, or 0 if that never is so."""
+    def settled(self) -> _Followed | None:
+        """Guesses until the guess is what comes of it; None if that never is so."""
         counted = np.ones(len(self._times), dtype=np.bool_)
         for _ in range(_ROUNDS):
-            highest = self._follow(np.where(counted, self._offered, NONE))
-            on_time = self._times >= self.bounds
+            found = self._follow(np.where(counted, self._offered, NONE))
+            on_time = self._times >= found.bounds
             # A candidate that is no higher than what the key had reached moves nothing.
-            if not ((on_time != counted) & (self._offered > highest)).any():
-                return len(self._times)
+            if not ((on_time != counted) & (self._offered > found.highest)).any():
+                return found
             counted = on_time
-        return 0
+        return None
 
-    def leave(self, known: Known) -> None:
+    def leave(self, known: Known, found: _Followed) -> None:
         """Writes what is known behind the rows."""
-        known.keys[self._codes] = self._reached[self._ends - 1]
-        last = int(self._split[-1])
+        known.keys[self._codes] = found.reached[self._ends - 1]
+        last = int(found.split[-1])
         known.watermark = None if last == NONE else last
-        known.first = self._first
+        known.first = found.first
 
-    def _follow(self, offered: Int64s) -> Int64s:
-        """What follows if these candidates count: `bounds` and `own`; and each key before."""
-        self._reached, highest = self._of_keys(offered)
+    def _follow(self, offered: Int64s) -> _Followed:
+        """What follows if these candidates count."""
+        reached, highest = self._of_keys(offered)
         first = self._known.first
         if first is None:
             (some,) = np.nonzero(offered != NONE)
             first = int(offered[some[0]]) if len(some) else None
-        self._first = first
         greatest = np.maximum.accumulate(np.r_[self._greatest, offered])
-        self._split = self._of_split(greatest[1:], first)
-        before = NONE if self._known.watermark is None else self._known.watermark
-        split_before = np.r_[before, self._split[:-1]]
-        counts = highest >= _lower(greatest[:-1], self._span)
-        self.own = np.where(counts, highest, NONE)
-        self.bounds = np.maximum(self.own, split_before)
-        return highest
+        least = _lower(greatest, self._span)  # of keys that count
+        split = self._of_split(reached, greatest[1:], int(least[-1]), first)
+        own = np.where(highest >= least[:-1], highest, NONE)
+        bounds = np.maximum(own, np.r_[self._before, split[:-1]])
+        return _Followed(bounds, own, highest, reached, split, first)
 
     def _of_keys(self, offered: Int64s) -> tuple[Int64s, Int64s]:
         """The watermark of its key behind each row (by key, then row), and before it (by row)."""
-        initial = self._known.keys[self._codes]
         values = offered[self._order]
-        values[self._starts] = np.maximum(values[self._starts], initial)
+        values[self._starts] = np.maximum(values[self._starts], self._initial)
         reached = _running_by_segment(values, self._segment)
         before = np.empty_like(reached)
         before[1:] = reached[:-1]
-        before[self._starts] = initial
+        before[self._starts] = self._initial
         highest = np.empty_like(before)
         highest[self._order] = before
         return reached, highest
 
-    def _of_split(self, greatest: Int64s, first: int | None) -> Int64s:
-        """The split's watermark behind each row."""
+    def _of_split(
+        self, reached: Int64s, greatest: Int64s, least_last: int, first: int | None
+    ) -> Int64s:
+        """The split's watermark behind each row; ``least_last``: that of keys that count then."""
         rows = len(greatest)
-        initial = NONE if self._known.watermark is None else self._known.watermark
         if first is None:
-            return np.full(rows, initial)
+            return np.full(rows, self._before)
         loud = saturating_difference(greatest, np.full(rows, first)) >= self._span
         # A stay begins at a row of its key, or before the block, and ends at the key's next row.
         stops = np.empty_like(self._order)
         stops[:-1] = self._order[1:]
         stops[self._ends - 1] = rows
-        last_bound = int(_lower(greatest[-1:], self._span)[0])
-        held = self._others[self._others >= last_bound]
-        fading = self._others[self._others < last_bound]
+        held = self._others[self._others >= least_last]
+        fading = self._others[self._others < least_last]
         # Of keys without a row here that count to the end, the least is all that matters.
         least_held = held.min(keepdims=True) if len(held) else held
-        initial_keys = self._known.keys[self._codes]
-        values = np.concatenate([self._reached, initial_keys, fading, least_held])
+        values = np.concatenate([reached, self._initial, fading, least_held])
         starts = np.zeros(len(values), dtype=np.int64)
         starts[:rows] = self._order
         ends = np.full(len(values), rows, dtype=np.int64)
@@ -223,7 +233,7 @@ class _Block:
         real = (values != NONE) & (ends > starts)
         least = least_covering(starts[real], ends[real], values[real], rows)
         told = np.where(loud & (least != INT64_MAX), least, NONE)
-        split: Int64s = np.maximum.accumulate(np.r_[initial, told])[1:]
+        split: Int64s = np.maximum.accumulate(np.r_[self._before, told])[1:]
         return split
 
 
@@ -277,10 +287,6 @@ def _walk(
     known.watermark = None if split == NONE else split
     known.first = first
     return np.array(bounds, dtype=np.int64), np.array(owned, dtype=np.int64)
-
-
-def _less(value: int, span: int) -> int:
-    return NONE if value == NONE else max(value - span, NONE + 1)
 
 
 def _lower(values: Int64s, span: int) -> Int64s:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.executor.columns import Bools, Int64s
+from tidegate.executor.columns import Bools, Int64s, single_array
 from tidegate.executor.judge import NONE
 from tidegate.executor.judge_keys import Judged, Known, judge_keys
 from tidegate.plan.strategies import PerKey
@@ -89,9 +89,7 @@ def _codes(columns: list[pa.ChunkedArray]) -> tuple[Int64s, pa.Array]:
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # no chunk at all
-        array = pa.concat_arrays(array.chunks or [pa.array([], array.type)])
+    array = single_array(column)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return array.dictionary_encode(null_encoding="encode")

@@ -67,7 +67,7 @@ def describe_view(name: str, relation: Relation) -> Listing:
 def _kind(derived: Derived) -> str:
     if not derived.has_watermark:
         return ""
-    return " *PROCTIME*" if derived.clock and not derived.how else " *ROWTIME*"
+    return " *PROCTIME*" if derived.is_clock else " *ROWTIME*"
 
 
 def _type(source: Source, column: ColumnDef, field: Field) -> str:

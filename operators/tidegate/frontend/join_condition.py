@@ -119,7 +119,7 @@ class JoinCondition:
         if not expr.columns:
             return PROC_TIME_SQL in expr.sql
         known = self._known[0].get(next(iter(expr.columns)), NONE)
-        is_clock = known.lost == PROCESSING_TIME or (known.clock and not known.how)
+        is_clock = known.lost == PROCESSING_TIME or known.is_clock
         return expr.is_column and is_clock
 
     def temporal_join(

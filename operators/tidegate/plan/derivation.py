@@ -74,6 +74,11 @@ class Derived:
     def has_watermark(self) -> bool:
         return not self.lost
 
+    @property
+    def is_clock(self) -> bool:
+        """Whether the column is the processing time itself, with its watermark."""
+        return self.clock and not self.how
+
     def describe(self) -> str:
         """``tumble_end(order_time)``, or why there is none."""
         if self.lost:

@@ -133,16 +133,14 @@ class Server:
 
     def attempt(self, action: Callable[[Session], _T]) -> _T:
         """What ``action`` gives in a session of its own; raises what is wrong as TidegateError."""
-        try:
-            with self.session() as session:
-                return action(session)
-        except Failed as failed:
-            error = failed.error
-        raise error
+        return self._tried(action, 0.0)
 
     def again(self, action: Callable[[Session], _T]) -> _T:
         """As `attempt`, in one session after the other until the server does its work."""
-        until_s = self.clock.monotonic_s() + self.options.retry_us / 1e6
+        return self._tried(action, self.options.retry_us / 1e6)
+
+    def _tried(self, action: Callable[[Session], _T], patience_s: float) -> _T:
+        until_s = self.clock.monotonic_s() + patience_s
         tries = 0
         while True:
             try:
@@ -151,7 +149,7 @@ class Server:
             except Failed as failed:
                 error, passing = failed.error, failed.passing
             if not passing or self.clock.monotonic_s() >= until_s:
-                raise error
+                raise error  # here, where no cause goes with it
             self.clock.sleep(_PAUSE_S[min(tries, len(_PAUSE_S) - 1)])
             tries += 1
 
