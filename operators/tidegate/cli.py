@@ -20,8 +20,8 @@ from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import Progress, progress_for
-from tidegate.settings import Settings, resolve
-from tidegate.show import print_ledger, print_status, print_watermarks, printable
+from tidegate.settings import Settings, check_master, resolve
+from tidegate.show import console, print_ledger, print_status, print_watermarks, printable
 from tidegate.types import Reason
 from tidegate.why import reason_of, reasons
 
@@ -68,7 +68,7 @@ def run(
             settings,
             spark,
             checkpoint=checkpoint,
-            master=master,
+            master=check_master(master),
             available_now=available_now,
             takeover=takeover,
             debug=debug,
@@ -225,7 +225,7 @@ def rescale(
             if not name.startswith("spark."):
                 raise OptionsError(f"--set {name}: a rescale takes settings of Spark's only")
         options = RunOptions(
-            master=master,
+            master=check_master(master),
             parallelism=parallelism,
             takeover=takeover,
             debug=debug,
@@ -274,7 +274,7 @@ def _show(
     if json_:
         typer.echo(json.dumps(document))
     else:
-        shown(document, Console())
+        shown(document, console())
 
 
 def _text_of(file: Path) -> str:

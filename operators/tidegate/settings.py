@@ -17,6 +17,18 @@ from tidegate.connectors.durations import parse_bytes, parse_duration
 from tidegate.errors import OptionsError, did_you_mean
 
 PREFIX = "tidegate."
+_MASTERS = re.compile(r"local(-cluster)?(\[[^\]]+\])?|yarn|(spark|k8s)://.+")
+"""What Spark has a scheduler for."""
+
+
+def check_master(master: str) -> str:
+    """``master``. Raises OptionsError for what Spark does not start with, on any machine."""
+    if not _MASTERS.fullmatch(master):
+        raise OptionsError(
+            f"--master {master}: Spark knows no such master",
+            hint="write local[N] for N cores of this machine; or spark://…, k8s://…, yarn",
+        )
+    return master
 
 
 def _rows(value: Any) -> Any:
@@ -101,10 +113,12 @@ def resolve(
     Raises OptionsError for an unknown setting or a value that does not fit.
     """
     values: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for name in KNOWN:
         variable = name.upper().replace(".", "_").replace("-", "_")
         if variable in environment:
             values[name] = environment[variable]
+            variables[name] = f"{variable} of the environment: "
     spark: dict[str, str] = {}
     for name, value in job.items():
         if name.startswith("spark."):
@@ -113,11 +127,13 @@ def resolve(
             if name not in KNOWN:
                 raise OptionsError(f"unknown setting '{name}'", hint=did_you_mean(name, KNOWN))
             values[name] = value
+            variables.pop(name, None)
     try:
         return Settings.model_validate(values), spark
     except ValidationError as error:
         problem = error.errors()[0]
         name = str(problem["loc"][0])
         raise OptionsError(
-            f"setting '{name}': '{values[name]}' does not fit: {problem['msg']}"
+            f"{variables.get(name, '')}setting '{name}': '{values[name]}' does not fit:"
+            f" {problem['msg']}"
         ) from error

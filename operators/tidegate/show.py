@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, Final
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+_WIDE: Final = 10_000
+
+
+def console() -> Console:
+    """Of the standard output. In a pipe a line is a line: nothing is broken at 80 columns."""
+    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
 
 
 def print_ledger(document: dict[str, Any], console: Console) -> None:

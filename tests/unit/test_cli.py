@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -168,6 +170,34 @@ def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
     (tmp_path / "in").rmdir()
     result = call("run", job, "--checkpoint", tmp_path / "c")
     told(result, 2, f"nothing found at path '{tmp_path}/in'", "hint:")
+
+
+def test_a_master_that_spark_does_not_know(job: Path, tmp_path: Path) -> None:
+    run = call("run", job, "--master", "locl[2]", "--checkpoint", tmp_path / "ck")
+    told(run, 2, "--master locl[2]: Spark knows no such master", "hint: write local[N]")
+    assert not (tmp_path / "ck").exists()
+    rescale = call("rescale", tmp_path / "ck", "--parallelism", "1", "--master", "x")
+    told(rescale, 2, "--master x: Spark knows no such master")
+
+
+def test_the_package_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", "check", "none.sql"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "cannot read none.sql: No such file or directory\n"
+
+
+def test_lines_in_a_pipe_are_not_broken(tmp_path: Path) -> None:
+    checkpoint = new_checkpoint(tmp_path)
+    checkpoint.write_job({"job": "j"})
+    many = {**COUNTS, "used": 10**60, "read": 10**60 + 1}
+    checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": many}}))
+    line = f"read {10**60 + 1}  used {10**60}  filtered 1  late 0  quarantined 0"
+    assert line in call("status", checkpoint.uri).stdout.splitlines()
 
 
 def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:

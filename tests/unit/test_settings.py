@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import OptionsError
-from tidegate.settings import KNOWN, Address, Settings, resolve
+from tidegate.settings import KNOWN, Address, Settings, check_master, resolve
 
 
 def test_defaults() -> None:
@@ -97,3 +97,25 @@ def test_addresses(text: str, address: Address | None) -> None:
 def test_wrong_addresses(text: str) -> None:
     with pytest.raises(OptionsError, match="HOST:PORT"):
         resolve({"tidegate.metrics.address": text}, {})
+
+
+def test_a_wrong_value_of_the_environment_names_the_variable() -> None:
+    with pytest.raises(OptionsError, match="TIDEGATE_VNODES of the environment: setting '"):
+        resolve({}, {"TIDEGATE_VNODES": "x"})
+    with pytest.raises(OptionsError, match=r"^setting 'tidegate\.vnodes': 'y' does not fit"):
+        resolve({"tidegate.vnodes": "y"}, {"TIDEGATE_VNODES": "x"})
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["local", "local[*]", "local[2]", "local[4,3]", "local-cluster[2,1,1024]", "yarn",
+     "spark://a:7077,b:7077", "k8s://https://10.0.0.1:443"],
+)  # fmt: skip
+def test_masters_of_spark(master: str) -> None:
+    assert check_master(master) == master
+
+
+@pytest.mark.parametrize("master", ["", "locl[2]", "local[2", "local[]", "k8s://", "mesos://a:1"])
+def test_what_spark_has_no_scheduler_for(master: str) -> None:
+    with pytest.raises(OptionsError, match="knows no such master"):
+        check_master(master)

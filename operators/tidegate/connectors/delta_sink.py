@@ -129,8 +129,9 @@ class DeltaCommitter:
     def _merge(self, table: DeltaTable, changes: pa.Table, once: CommitProperties) -> None:
         """Of each row what it is now: an epoch changes it once."""
         now = changes.filter(pc.not_equal(changes.column(OP), int(Op.UPDATE_BEFORE)))
+        # In parentheses: Delta's parser takes all that follows FROM for its right side.
         same = " AND ".join(
-            f"now.{quoted(key)} IS NOT DISTINCT FROM was.{quoted(key)}" for key in self._key
+            f"(now.{quoted(key)} IS NOT DISTINCT FROM was.{quoted(key)})" for key in self._key
         )
         values = {quoted(name): f"now.{quoted(name)}" for name in self._schema.names}
         is_gone = f"now.{quoted(OP)} = {int(Op.DELETE)}"

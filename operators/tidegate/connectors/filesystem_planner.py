@@ -80,8 +80,7 @@ class FilesystemPlanner:
 
         given = share_rows(max(1, rows_max), hungry[turn:] + hungry[:turn], reach)
         return {
-            split: SplitPlan(end.json, self._finished(split, end), given.get(split, 0))
-            for split, end in ends.items()
+            split: self._split_plan(split, end, given.get(split, 0)) for split, end in ends.items()
         }
 
     def check_gone(self, split: str, position: Position) -> None:
@@ -103,11 +102,18 @@ class FilesystemPlanner:
             found += [
                 shown(split, file.name)
                 for file in files
-                if file.name > begin.file
-                or file is stranger
+                if file is stranger
+                or (file.name > begin.file and self._has_rows(file))
                 or (file.name == begin.file and self._measure.end(file) > begin.place)
             ]
         return found
+
+    def _has_rows(self, file: DataFile) -> bool:
+        """An empty file may have been there all the time: no position ever moves to it."""
+        try:
+            return self._measure.end(file) > 0
+        except TrustError:  # no parquet: nobody has read it
+            return True
 
     def _list(self, begun: bool) -> Listing:
         """Raises OptionsError when nothing is there, TrustError on files that cannot be read."""
@@ -162,7 +168,7 @@ class FilesystemPlanner:
         for file, number, place, until in self._ahead(split, begin):
             last, places = (file, until, number), places + until - place
         end = self._position(split, *last) if last else begin
-        return SplitPlan(end.json, self._finished(split, end), places)
+        return self._split_plan(split, end, places)
 
     def _advance(self, split: str, begin: FilePosition, rows: int) -> tuple[FilePosition, int]:
         """The position up to ``rows`` rows behind ``begin``, and how many rows that is."""
@@ -182,16 +188,16 @@ class FilesystemPlanner:
         end = self._measure.end(file)
         return FilePosition(file.name, place, number, end, file.mtime_ns, names, sizes)
 
-    def _finished(self, split: str, end: FilePosition) -> bool:
-        if self._monitored and not self._each_file:
-            return False
-        # A file that is a split of its own is complete when it appears (design §4), so at its end
-        # it must not hold back the others, even while its directory is watched. A last line
-        # without its newline says that it is not complete, and that its rows are yet to come.
+    def _split_plan(self, split: str, end: FilePosition, rows_max: int) -> SplitPlan:
+        # A last line without its newline says that its rows are yet to come.
         complete = not self._monitored or all(
             self._measure.end(file) == self._end(split, file) for file in self._files(split)[-1:]
         )
-        return complete and not self._remains(split, end)
+        at_end = complete and not self._remains(split, end)
+        # A file that is a split of its own is complete when it appears (design §4), so at its end
+        # it must not hold back the others, even while its directory is watched.
+        finished = at_end and (self._each_file or not self._monitored)
+        return SplitPlan(end.json, finished, rows_max, at_end=at_end)
 
     def _check_position(self, split: str, begin: FilePosition) -> None:
         """Raises TrustError when ``begin`` no longer means what it meant when it was written."""

@@ -24,8 +24,10 @@ from tidegate.connectors.json_shape import (
     Kind,
     Leaf,
     branches,
+    has_zoned,
     leaves,
     pointer,
+    record_type,
     structure,
 )
 from tidegate.connectors.text_rules import literal, text_fits
@@ -43,9 +45,9 @@ def decode_exact(
     lines: pa.Array, schema: Schema, shape: Branch, engine: Engine
 ) -> tuple[pa.Table, Mask]:
     """The rows of the lines that are good, and which those are."""
-    result = engine.query(
-        _sql(shape, not_json(string_bytes(lines)[0])), {"lines": pa.table({"line": lines})}
-    ).combine_chunks()
+    zoned = engine.time_zone != "UTC" and has_zoned(shape)
+    sql = _sql(shape, not_json(string_bytes(lines)[0]), zoned)
+    result = engine.query(sql, {"lines": pa.table({"line": lines})}).combine_chunks()
     columns = [column.combine_chunks() for column in result.columns]
     mask: Mask = columns[0].to_numpy(zero_copy_only=False).astype(np.bool_)
     for branch, keys, present in zip(branches(shape), columns[2::2], columns[3::2], strict=True):
@@ -65,12 +67,15 @@ def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:
 
 
 @lru_cache(maxsize=64)
-def _sql(shape: Branch, suspicious: bool) -> str:
+def _sql(shape: Branch, suspicious: bool, zoned: bool) -> str:
     """Gives ``good``, ``record``, then for every branch its keys and how many fields it has.
 
     ``suspicious``: some line may be JSON only to DuckDB (see `tidegate.connectors.json_scan`).
+    ``zoned``: texts without an offset are in another zone than UTC.
     """
-    values = literal(structure(shape, None, raw=True))
+    record = f"json_transform(doc, {literal(structure(shape, None, raw=True, zoned=zoned))})"
+    if zoned:
+        record = f"TRY_CAST({record} AS {record_type(shape, raw=True)})"
     fields: list[Leaf | Branch] = [*leaves(shape), *list(branches(shape))[1:]]
     type_of = {field.steps: f"types[{index + 1}]" for index, field in enumerate(fields)}
     paths = ", ".join(literal(pointer(field.steps)) for field in fields)
@@ -95,7 +100,7 @@ def _sql(shape: Branch, suspicious: bool) -> str:
         ), documents AS (
             SELECT CASE WHEN json_type(text) = 'OBJECT' THEN text END AS doc FROM valid
         ), parts AS MATERIALIZED (
-            SELECT doc, json_transform(doc, {values}) AS record, {types} AS types FROM documents
+            SELECT doc, {record} AS record, {types} AS types FROM documents
         )
         SELECT coalesce(doc IS NOT NULL AND {" AND ".join(fits) or "true"}, false) AS good,
                record{counted}

@@ -35,8 +35,10 @@ from tidegate.connectors.json_shape import (
     Branch,
     Kind,
     Leaf,
+    has_zoned,
     leaves,
     pointer,
+    record_type,
     shape_of,
     structure,
 )
@@ -66,12 +68,16 @@ class _Plan:
 
 
 @lru_cache(maxsize=64)
-def _plan_of(schema: Schema) -> _Plan:
+def _plan_of(schema: Schema, time_zone: str) -> _Plan:
     shape = shape_of(schema)
+    zoned = time_zone != "UTC" and has_zoned(shape)
     found = tuple(leaves(shape))
     prefixed = not any(leaf.kind is Kind.DECIMAL for leaf in found)
-    transform = structure(shape, None, raw=prefixed).replace("'", "''")
-    sql = f"json_transform_strict(line, '{transform}') AS record"
+    transform = structure(shape, None, raw=prefixed, zoned=zoned).replace("'", "''")
+    record = f"json_transform_strict(line, '{transform}')"
+    if zoned:
+        record = f"CAST({record} AS {record_type(shape, raw=prefixed)})"
+    sql = f"{record} AS record"
     typed = [leaf for leaf in found if leaf.kind in (Kind.BOOLEAN, Kind.OTHER)]
     for index, leaf in enumerate(typed):
         path = pointer(leaf.steps).replace("'", "''")
@@ -82,7 +88,7 @@ def _plan_of(schema: Schema) -> _Plan:
 
 def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
     """Decodes ``lines`` (valid UTF-8 strings, none blank)."""
-    plan = _plan_of(schema)
+    plan = _plan_of(schema, engine.time_zone)
     if len(lines) == 0 or not schema:
         return _decode_exact(lines, schema, plan, engine)
     fast = _decode_fast(lines, schema, plan, engine)

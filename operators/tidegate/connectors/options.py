@@ -63,6 +63,16 @@ class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
         None, alias="source.monitor-interval"
     )
     split: Literal["directory", "file"] = Field("directory", alias="source.split")
+    idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
+
+    @model_validator(mode="after")
+    def _may_be_idle(self) -> Self:
+        if self.idle_timeout_us and self.monitor_interval_us is None:
+            raise ValueError(
+                "'scan.watermark.idle-timeout' needs 'source.monitor-interval': the splits of files"
+                " that are not watched end, and then hold nothing back"
+            )
+        return self
 
 
 class GeneratedOptions(AlignedOptions):
@@ -329,7 +339,7 @@ def _problem(
         )
     option = written.get(name, name)
     if name in _KAFKA_ONLY and first["type"] != "value_error":
-        why = "only sources that are read live (kafka) have idle splits"
+        why = "only kafka tables and watched files have idle splits"
         return _unsupported(option, connector, why)
     reason = str(first["msg"]).removeprefix("Value error, ")
     if not first["loc"]:  # options that do not go together

@@ -35,6 +35,7 @@ from tidegate.connectors.option_types import AlignedOptions
 from tidegate.connectors.options import (
     DatagenOptions,
     DeltaOptions,
+    FilesystemSourceOptions,
     NexmarkOptions,
     PostgresOptions,
     connector_name,
@@ -218,6 +219,9 @@ _ALIGNED: Final[Mapping[str, type[AlignedOptions]]] = {
 
 def liveness(table: Table) -> Liveness:
     """The options of ``table`` about idleness and alignment."""
+    if table.connector == "filesystem":
+        files = parsed(FilesystemSourceOptions, table.connector, table.options)
+        return Liveness(files.idle_timeout_us)
     model = _ALIGNED.get(table.connector)
     if model is None:
         return Liveness()

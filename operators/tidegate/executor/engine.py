@@ -30,6 +30,7 @@ class Engine:
     """A private DuckDB. Not thread-safe; results are Arrow tables that own their memory."""
 
     def __init__(self, time_zone: str = "UTC", functions: Iterable[UserFunction] = ()) -> None:
+        self.time_zone = time_zone
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
         for setting in _LOCKED_DOWN:
             self._connection.execute(setting)

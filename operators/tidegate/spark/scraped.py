@@ -65,16 +65,17 @@ def document(samples: Samples) -> dict[str, Any]:
     info = told.labels(metrics.INFO)
     epoch = int(told.value(metrics.EPOCH) or 0)
     time_s = told.value(metrics.EPOCH_TIME) or 0
+    filters = list(_filters(told))
     return {
         "job": info.get("name"),
         "epoch": epoch,
         "time": _moment(time_s) if epoch else None,
-        "filters": list(_filters(told)),
+        "filters": filters,
         "lost": {},
         "driver": "the job that answers",
         **counts_document(_counts(told)),
         "ledger": sorted(_ledger(told), key=lambda each: tuple(map(str, each.values()))),
-        "state": list(_state(told)),
+        "state": list(_state(told, _all_are_times(filters))),
         "sinks": {
             labels["sink"]: {
                 "commits": int(told.value(metrics.SINK_COMMITS, **labels) or 0),
@@ -208,7 +209,14 @@ def _whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _state(told: _Told) -> Iterator[dict[str, Any]]:
+def _all_are_times(filters: list[dict[str, Any]]) -> bool:
+    """Whether every watermark that is known is a time: then what follows from them is one, too."""
+    known = [each["watermark"] for each in filters if each["watermark"] not in (None, "infinity")]
+    return bool(known) and all(isinstance(each, str) for each in known)
+
+
+def _state(told: _Told, timed: bool) -> Iterator[dict[str, Any]]:
+    """``timed``: what windows close by counts seconds, which the metric alone does not tell."""
     for labels, rows in told.of(metrics.STATE_ROWS):
         oldest = told.value(metrics.OLDEST_WINDOW, **labels)
         yield {
@@ -217,5 +225,5 @@ def _state(told: _Told) -> Iterator[dict[str, Any]]:
             "rows": int(rows),
             "bytes": _whole(told.value(metrics.STATE_BYTES, **labels)),
             "windows": _whole(told.value(metrics.OPEN_WINDOWS, **labels)),
-            "oldest": oldest,
+            "oldest": _moment(oldest) if timed and oldest is not None else oldest,
         }

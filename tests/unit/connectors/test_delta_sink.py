@@ -88,6 +88,18 @@ def test_changes_are_merged_by_the_key(tmp_path: Path) -> None:
     assert sink.rows() == [(1, "1.50"), (5, "1.00"), (None, "4.00")]
 
 
+@pytest.mark.parametrize("keys", ["k 1;n", "n;k 1"])
+def test_a_key_of_several_columns(tmp_path: Path, keys: str) -> None:
+    sink = Sink(tmp_path, ("key.fields", keys))
+    committer = sink.committer()
+    rows = [(1, "1.00"), (1, "2.00"), (None, "1.00"), (2, None)]
+    committer.publish(1, sink.staged(1, *rows, ops=[Op.INSERT] * 4))
+    changes = [(1, "2.00"), (2, None), (2, None), (None, None)]
+    ops = [Op.DELETE, Op.UPDATE_BEFORE, Op.UPDATE_AFTER, Op.INSERT]
+    committer.publish(2, sink.staged(2, *changes, ops=ops))
+    assert sink.rows() == [(1, "1.00"), (2, None), (None, "1.00"), (None, None)]
+
+
 def test_an_epoch_that_was_applied_before_a_crash_is_not_applied_again(tmp_path: Path) -> None:
     sink = Sink(tmp_path)
     remembered = DeltaCommitter(sink.table, sink.staging).prepare(fresh=True)

@@ -353,3 +353,37 @@ def test_lists() -> None:
 
 def test_no_lines() -> None:
     assert rows_of([], FLAT) == []
+
+
+@pytest.mark.parametrize("plain", [True, False], ids=["fast", "exact"])
+@pytest.mark.parametrize(
+    ("zone", "hour"), [("UTC", "10"), ("Europe/Berlin", "08"), ("America/New_York", "14")]
+)
+def test_a_text_without_an_offset_is_in_the_session_time_zone(
+    zone: str, hour: str, plain: bool
+) -> None:
+    schema = tuple(
+        Column(name, type_)
+        for name, type_ in [
+            ("z", "TIMESTAMP WITH TIME ZONE"),
+            ("t", "TIMESTAMP"),
+            ("q", 'STRUCT("a b" TIMESTAMP WITH TIME ZONE, n BIGINT)'),
+            ("l", "TIMESTAMP WITH TIME ZONE[]"),
+        ]
+    )
+    good = (
+        '{"z":"2024-07-01 10:00:00","t":"2024-07-01 10:00:00Z",'
+        '"q":{"a b":"2024-07-01T10:00:00","n":1},'
+        '"l":["2024-07-01 10:00:00","2024-07-01T10:00:00Z"]}'
+    )
+    lines = [good] if plain else [good, '{"z":"x"}', '{"z":5}', '{"z":"infinity"}', "{}"]
+    engine = Engine(zone)
+    decoded = decode(pa.array(lines), schema, engine)
+    assert decoded.good.tolist() == ([True] if plain else [True, False, False, False, True])
+    hour_of = "epoch_ms({}) // 3600000 % 24".format
+    a = hour_of('q."a b"')
+    sql = f"SELECT {hour_of('z')} AS z, {hour_of('t')} AS t, {a} AS a, q.n,"
+    sql += f" [{hour_of('e')} for e in l] AS l FROM rows LIMIT 1"
+    first = engine.query(sql, {"rows": decoded.data}).to_pylist()[0]
+    wanted = int(hour)
+    assert first == {"z": wanted, "t": 10, "a": wanted, "n": 1, "l": [wanted, 10]}

@@ -72,7 +72,7 @@ def test_defaults_and_values() -> None:
             "source",
             {**FILES, "scan.watermark.idle-timeout": "5 s"},
             "scan.watermark.idle-timeout",
-            "not supported by connector 'filesystem'",
+            "needs 'source.monitor-interval'",
         ),
         (
             "datagen",

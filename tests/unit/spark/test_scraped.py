@@ -75,6 +75,13 @@ def test_a_column_that_counts_milliseconds_is_no_time() -> None:
     assert filter_["watermark"] == at
 
 
+def test_the_oldest_window_is_a_time_where_the_watermarks_are() -> None:
+    text = TEXT + f'tidegate_oldest_open_window{{fragment="1",operator="FinalAggregate"}} {NOW}\n'
+    assert shown(text)["state"][0]["oldest"] == "2026-01-01 00:00:00"
+    text = text.replace(f'column="at"}} {NOW - 60}', 'column="at"} 17')
+    assert shown(text)["state"][0]["oldest"] == NOW
+
+
 @pytest.mark.parametrize(
     ("place", "url"),
     [
