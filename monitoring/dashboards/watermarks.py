@@ -46,6 +46,13 @@ def panels() -> list[Builder[Panel]]:
             Query(
                 f"sum by (table, status) (tidegate_split_status{{{JOB}}})", "{{table}} {{status}}"
             ),
-            width=24,
+        ),
+        lines(
+            "Keys with a watermark", COUNT,
+            "Of PER (key): each epoch's entry has all of them.",
+            Query(
+                f"sum by (account, column) (tidegate_watermark_keys{{{JOB}}})",
+                "{{account}} {{column}}",
+            ),
         ),
     ]  # fmt: skip

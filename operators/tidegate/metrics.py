@@ -140,6 +140,11 @@ ALIGNMENT_DRIFT: Final = Metric(
     "How far the watermarks of an alignment group's active splits lie apart.",
     ("group",),
 )
+KEYS: Final = Metric(
+    "tidegate_watermark_keys",
+    "Keys of a split that have a watermark of their own (PER), all in each epoch's entry.",
+    ("account", "column", "split"),
+)
 SPLIT_STATUS: Final = Metric(
     "tidegate_split_status",
     "1 for the status that the split has: active, idle or finished.",
@@ -214,6 +219,7 @@ METRICS: Final = (
     HOLDS_BACK,
     DRIFT,
     ALIGNMENT_DRIFT,
+    KEYS,
     SPLIT_STATUS,
     SPLIT_LAG,
     STATE_ROWS,

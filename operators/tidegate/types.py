@@ -199,7 +199,7 @@ class FilterState:
     It is written into every epoch's entry, as JSON: fields may be added, with defaults.
     """
 
-    watermark: int | None = None
+    watermark: int | None = None  # PER (key) goes on from the floor: it may be in here, too
     floor: int | None = None  # the watermark's part that was taken over from a merger (S6)
     event_time_max: int | None = None  # of accepted rows
     # on-periodic (S10): the highest candidate since the watermark advanced, and when it did
@@ -209,9 +209,10 @@ class FilterState:
     seen: int = 0
     seen_time_max: int | None = None
     disorder: str = ""
-    # PER (key), see executor.key_watermarks: the keys that count, each with its watermark, and the
-    # first candidate of all
+    # PER (key), see executor.key_watermarks: the keys that count, each with its watermark; how many
+    # they are; and the first candidate of all
     keys: str = ""
+    key_count: int = 0
     first: int | None = None
     # no filter's, but that of rows that are looked at again below one (executor.recent_rows)
     tail: str = ""

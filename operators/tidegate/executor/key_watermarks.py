@@ -70,7 +70,8 @@ class KeyWatermarks:
                 self._names = self._names.filter(pa.array(kept))
                 self._known.keys = self._known.keys[kept]
             self._written = _written(self._names, self._known.keys)
-        state.keys, state.first = self._written, self._known.first
+        state.keys, state.key_count = self._written, len(self._names)
+        state.first = self._known.first
 
 
 def _codes(columns: list[pa.ChunkedArray]) -> tuple[Int64s, pa.Array]:

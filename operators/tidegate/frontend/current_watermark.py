@@ -109,10 +109,7 @@ def _carried(
         case WatermarkFilter() if node.column == column:
             if node.before:
                 return node, node.before
-            taken = [part.before for part in node.walk() if isinstance(part, WatermarkFilter)]
-            name = unused(
-                f"{BEFORE_PREFIX}{column}", [*taken, *(known.name for known in node.schema)]
-            )
+            name = _name_of(node)
             schema = (*node.schema, Column(name, node.column_of(column).type))
             return replace(node, schema=schema, before=name), name
         case Project():
@@ -139,6 +136,15 @@ def _carried(
                 hint="write it in a query on the table: SELECT …, CURRENT_WATERMARK(t) AS w FROM t",
             )
     raise _without_watermark(source, relation, column, span)
+
+
+def _name_of(node: WatermarkFilter) -> str:
+    """What the column of a filter is called: not as that of one below, which another query may ask
+    for (`share_watermarks_before`)."""
+    if node.before:
+        return node.before
+    below = [_name_of(part) for part in node.input.walk() if isinstance(part, WatermarkFilter)]
+    return unused(f"{BEFORE_PREFIX}{node.column}", below)
 
 
 def _over(node: Unary, below: Node) -> Node:

@@ -29,6 +29,7 @@ from tidegate.frontend.syntax import (
     DropKind,
     Explain,
     Insert,
+    Like,
     Select,
     Statement,
 )
@@ -45,8 +46,9 @@ _KINDS: Final[dict[str, DropKind]] = {
 
 def parse_drop(cursor: Cursor, start: Span) -> Drop:
     """What follows DROP."""
-    if cursor.accept("TEMPORARY") or cursor.accept("TEMP"):
-        cursor.accept("SYSTEM")
+    temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    if temporary and cursor.accept("SYSTEM") and not cursor.at("FUNCTION"):
+        raise cursor.expected("FUNCTION after TEMPORARY SYSTEM")
     if cursor.accept("MATERIALIZED") and not cursor.at("VIEW"):
         raise cursor.expected("VIEW after MATERIALIZED")
     word = cursor.word()
@@ -74,7 +76,7 @@ def dropped(source: Source, standing: Sequence[Statement], drop: Drop) -> list[S
     and what alters it. Raises BindError."""
     found = [each for each in standing if _declares(each, drop)]
     if not found:
-        if not drop.if_exists:
+        if not drop.if_exists or any(_has_its_name(each, drop) for each in standing):
             raise _unknown(source, standing, drop)
         return []
     if drop.kind == "TABLE":
@@ -97,6 +99,13 @@ def dropped(source: Source, standing: Sequence[Statement], drop: Drop) -> list[S
 def _declares(statement: Statement, drop: Drop) -> bool:
     kind = _kind(statement)
     return kind == drop.kind and matches(drop.name, _name(statement))
+
+
+def _has_its_name(statement: Statement, drop: Drop) -> bool:
+    """Whether it declares what the name can mean besides; sinks and functions have their own."""
+    one_namespace = ("TABLE", "VIEW")
+    shared = drop.kind in one_namespace and _kind(statement) in one_namespace
+    return shared and matches(drop.name, _name(statement))
 
 
 def _kind(statement: Statement) -> DropKind | None:
@@ -160,7 +169,7 @@ def _uses(statement: Statement, kind: DropKind, name: str) -> bool:
 
 
 def _tables(value: object, ctes: frozenset[str]) -> Iterator[Name]:
-    """The tables and views that are read or written, but for the names of WITH."""
+    """The tables and views that are read, written or copied, but for the names of WITH."""
     match value:
         case TableRef():
             if value.name.text.lower() not in ctes:
@@ -172,6 +181,8 @@ def _tables(value: object, ctes: frozenset[str]) -> Iterator[Name]:
                 ctes |= {cte.name.text.lower()}
         case Insert():
             yield value.table
+        case CreateTable(like=Like() as like):
+            yield like.base  # a session declares anew what earlier calls have declared
         case CreateSink(into=Name() as into):
             yield into
     for part in _parts(value):

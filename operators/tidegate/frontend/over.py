@@ -241,7 +241,7 @@ class OverPlanner:
         span: Span,
     ) -> OverCall:
         place = self._source.position(span)
-        function, where, ignores = unwrapped(window.this)
+        function, where, ignores = unwrapped(window.this, place)
         name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
         if name not in FUNCTIONS or (name in _OF_WHOLE and not frames.by_partition):
             raise UnsupportedError(

@@ -19,23 +19,31 @@ from tidegate.plan.over import Frame, OverCall
 IGNORING: Final = ("first_value", "last_value", "lag", "lead")
 
 
-def unwrapped(call: exp.Expr) -> tuple[exp.Expr, exp.Expr | None, bool]:
+def unwrapped(call: exp.Expr, place: Position) -> tuple[exp.Expr, exp.Expr | None, bool]:
     """The call that stands before OVER, its FILTER, and whether it ignores NULLs.
 
-    The words may stand behind the call or within it: ``lag(c IGNORE NULLS)``.
+    The words may stand behind the call or within it: ``lag(c IGNORE NULLS)``; twice only if they
+    are the same. Raises BindError.
     """
-    where, ignores = None, False
+    where, said = None, set[bool]()
     while isinstance(call, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
         if isinstance(call, exp.Filter):
             where = call.args["expression"].this
-        ignores = ignores or isinstance(call, exp.IgnoreNulls)
+        else:
+            said.add(isinstance(call, exp.IgnoreNulls))
         call = call.this
     last = call.expressions[-1] if call.expressions else None
     if isinstance(last, exp.IgnoreNulls | exp.RespectNulls):
-        ignores = ignores or isinstance(last, exp.IgnoreNulls)
+        said.add(isinstance(last, exp.IgnoreNulls))
         call = call.copy()
         call.set("expressions", [*call.expressions[:-1], last.this.copy()])
-    return call, where, ignores
+    if len(said) > 1:
+        raise BindError(
+            "IGNORE NULLS and RESPECT NULLS say the opposite of each other",
+            place,
+            hint="leave one of them out; RESPECT NULLS is what holds without",
+        )
+    return call, where, True in said
 
 
 def check_name(name: str, place: Position) -> None:

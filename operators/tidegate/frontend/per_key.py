@@ -14,7 +14,7 @@ from tidegate.frontend.query_syntax import Per, Scalar
 from tidegate.frontend.scalar import Binder
 from tidegate.frontend.source import Source
 from tidegate.frontend.times import bind_size
-from tidegate.plan.nodes import WatermarkFilter
+from tidegate.plan.nodes import Node, Project, Scan, Unary, WatermarkFilter
 from tidegate.plan.strategies import PerKey
 from tidegate.types import Column
 
@@ -78,6 +78,13 @@ def bind_per(
                 place,
                 hint="name what the rows come from, such as a device",
             )
+        if _is_constant(binder.scope.relation.node, column.name):
+            raise BindError(
+                f"'{column.name}' is the same in all rows, and so is no key: they would have one"
+                " watermark, which waits for others",
+                place,
+                hint="name what the rows come from, such as a device, or leave PER out",
+            )
         if _KEY_TYPE.fullmatch(column.type) is None:
             raise BindError(
                 f"'{column.name}' is {column.type}, which is no key of a watermark",
@@ -89,6 +96,20 @@ def bind_per(
         place = binder.source.position(per.expiry.span)
         raise BindError("the expiry of keys must be more than 0", place)
     return PerKey(tuple(dict.fromkeys(column.name for column in keys)), span)
+
+
+def _is_constant(node: Node, column: str) -> bool:
+    """Whether ``column`` follows from no column that is read."""
+    match node:
+        case Scan():
+            expr = dict(node.computed).get(column)
+            return expr is not None and not expr.columns
+        case Project():
+            read = dict(node.columns)[column].columns
+            return all(_is_constant(node.input, name) for name in read)
+        case Unary() if any(known.name == column for known in node.input.schema):
+            return _is_constant(node.input, column)
+    return False
 
 
 def check_per(source: Source, per: Per, node: WatermarkFilter) -> None:

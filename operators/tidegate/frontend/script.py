@@ -19,6 +19,7 @@ from typing import Final
 from tidegate.errors import SqlError
 from tidegate.frontend.compiled_plans import is_declaration, only
 from tidegate.frontend.compiler import File, compile_source
+from tidegate.frontend.scope import matches
 from tidegate.frontend.source import Part, Source, Span
 from tidegate.frontend.statements import parse_file
 from tidegate.frontend.syntax import (
@@ -40,7 +41,8 @@ class Declared:
     """A declaration: the ``text`` of its statement, whose first line is line ``line`` of ``file``.
 
     ``name`` is what a later one replaces it by; empty for ALTER TABLE, which adds to ``alters``.
-    ``runs`` is what a materialized view computes, from its name on, as it was written.
+    ``spelled`` is the name as it was written; ``runs`` is what a materialized view computes, from
+    its name on, as it was written.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Declared:
     text: str
     alters: str = ""
     runs: str = ""
+    spelled: str = ""
 
     @property
     def is_setting(self) -> bool:
@@ -113,11 +116,7 @@ class _Call:
     def take(self, statement: Statement) -> None:
         """One statement."""
         if isinstance(statement, Drop):
-            kind = "function" if statement.kind == "FUNCTION" else "table"
-            name = f"{kind} {statement.name.text.lower()}"
-            if statement.kind != "SINK":
-                self.gone.add(name)
-                self.new = [each for each in self.new if name not in (each[0].name, each[0].alters)]
+            self._drop(statement)
             return
         declared = _declared(self.source, statement)
         if declared is None:
@@ -129,6 +128,16 @@ class _Call:
             self.again.add(_bare(declared))
         else:
             self.new.append((declared, statement.span))
+
+    def _drop(self, drop: Drop) -> None:
+        """IF EXISTS may find nothing, and a name in quotes is another one in other letters."""
+        kind = "function" if drop.kind == "FUNCTION" else "table"
+        name = f"{kind} {drop.name.text.lower()}"
+        known = (*self.kept, *(each for each, _ in self.new))
+        found = any(each.name == name and matches(drop.name, each.spelled) for each in known)
+        if found and drop.kind != "SINK":
+            self.gone.add(name)
+            self.new = [each for each in self.new if name not in (each[0].name, each[0].alters)]
 
     def compile(self, overrides: Mapping[str, str]) -> File:
         """What the call says. Raises as `compiler.compile_file`."""
@@ -183,10 +192,11 @@ class _Call:
 
 def _declared(source: Source, statement: Statement) -> Declared | None:
     """What is to be kept of a statement; None where it is nothing."""
-    name = alters = runs = ""
+    name = alters = runs = spelled = ""
     match statement:
         case CreateTable(query=None) | CreateView() | CreateFunction():
-            name = f"{_kind(statement)} {statement.name.text.lower()}"
+            spelled = statement.name.text
+            name = f"{_kind(statement)} {spelled.lower()}"
         case SetOption():
             name = f"{_SETTING}{statement.option.key.value.lower()}"
         case AlterTable():
@@ -202,7 +212,7 @@ def _declared(source: Source, statement: Statement) -> Declared | None:
         runs = source.text[statement.name.span.start : span.end]
     place = source.position(span)
     text = " " * (place.column - 1) + text + ";\n"
-    return Declared(name, place.file, place.line, text, alters, runs)
+    return Declared(name, place.file, place.line, text, alters, runs, spelled)
 
 
 def _kind(statement: Statement) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
-from tidegate.errors import BindError
+from tidegate.errors import BindError, Position
 from tidegate.frontend import intervals
 from tidegate.frontend.functions import cast, sql_of
 from tidegate.frontend.query_syntax import Scalar
@@ -36,7 +36,7 @@ from tidegate.plan.nodes import (
     Window,
 )
 from tidegate.plan.over import OverCall, OverWindow, RecentRows
-from tidegate.types import Column, decimal_scale, is_event_time_type
+from tidegate.types import END, Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}
 _SKEW: Final = "scan.watermark.max-future-skew"
@@ -163,7 +163,7 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
         node, given = _text_interval(binder, size), "INTERVAL"
     if given == "INTERVAL":
         us = _fixed_us(binder, _constant_interval(binder, node, size), size, what)
-        return _in_units(binder, us, unit_us, column, size)
+        return _held(_in_units(binder, us, unit_us, column, size), place, what)
     if column.type.startswith("TIMESTAMP") or not is_numeric(given):
         raise BindError(
             f"the {what} is {article(given)}, expected an INTERVAL"
@@ -174,6 +174,17 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     value = binder.checker.integer(sql, decimal_scale(column.type) or 0)
     if value is None:
         raise BindError(f"the {what} must be whole units of the column", place)
+    return _held(value, place, what)
+
+
+def _held(value: int, place: Position, what: str) -> int:
+    """``value``, which event times can be compared with."""
+    if abs(value) > END:
+        raise BindError(
+            f"the {what} is longer than any time: event times have 64 bits",
+            place,
+            hint="write it in the unit of the column",
+        )
     return value
 
 

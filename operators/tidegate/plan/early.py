@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.types import Column, event_time_sql
+from tidegate.types import END, Column, event_time_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,12 @@ class Early:
     every: int
 
     def tick_sql(self, time: str) -> str:
-        """The tick of a row, a BIGINT in the unit of its ``time``, which is SQL as well."""
-        number, every = event_time_sql(time, self.time.type), self.every
-        return f"({number}) - (({number}) % {every} + {every}) % {every} + {every}"
+        """The tick of a row, a BIGINT in the unit of its ``time``, which is SQL as well.
+
+        A tick that 64 bits cannot hold is above all watermarks, so it is the greatest number. An
+        infinite time has none, and needs none: groups of such times close at once, or at the end.
+        """
+        number, every = f"({event_time_sql(time, self.time.type)})", self.every
+        ahead = f"(if({number} % {every} < 0, 0, {every}) - {number} % {every})"
+        last = f"CAST({END} AS BIGINT)"
+        return f"CASE WHEN {number} > {last} - {ahead} THEN {last} ELSE {number} + {ahead} END"

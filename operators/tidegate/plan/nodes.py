@@ -305,9 +305,9 @@ class Aggregate(Unary):
     """Groups by the input columns ``keys``; output is the keys, then the calls' outputs.
 
     ``closing_key`` is the key whose watermark closes groups (EMIT ON WINDOW CLOSE): a group is
-    final once its value is below that watermark. One that ``updates`` emits every change at once,
-    and may do without a closing key (empty): then its groups stay. With ``early`` it emits what
-    changed at ticks, and when groups close; its input has the column `TICK`.
+    final once its value is below that watermark. One that ``updates`` emits changes: every one at
+    once, and it may do without a closing key (empty), then its groups stay; or, with ``early``,
+    what changed at ticks and when groups close. Its input has the column `TICK` then.
     """
 
     keys: tuple[str, ...]

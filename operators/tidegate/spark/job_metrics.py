@@ -140,7 +140,7 @@ class JobMetrics:
         yield _histogram(metrics.LATENESS, [(key, *value) for key, value in late.items()])
 
     def _watermarks(self, entry: Entry) -> Iterator[Family]:
-        splits, merged, holds, drifts = (list[Sample]() for _ in range(4))
+        splits, merged, holds, drifts, keys = (list[Sample]() for _ in range(5))
         groups: dict[str, list[float]] = {}
         for node in self._filters.values():
             unit = unit_of(column_named(node.schema, node.column).type)
@@ -153,6 +153,9 @@ class JobMetrics:
             splits += [((*labels, s), v / unit) for s, v in known.items() if v is not None]
             if (value := entry.merged_filters.get(node.id)) is not None:
                 merged.append((labels, value / unit))
+            if node.per is not None:
+                states = entry.filters.get(node.id, {}).items()
+                keys += [((*labels, s), state.get("key_count", 0)) for s, state in states]
             holders, _ = holder(statuses, {s: known.get(s) for s in statuses})
             holds += [((*labels, split), float(split in holders)) for split in statuses]
             active = [
@@ -168,6 +171,7 @@ class JobMetrics:
         yield _family(metrics.WATERMARK, merged)
         yield _family(metrics.HOLDS_BACK, holds)
         yield _family(metrics.DRIFT, drifts)
+        yield _family(metrics.KEYS, keys)
         aligned = [((group,), max(times) - min(times)) for group, times in groups.items()]
         yield _family(metrics.ALIGNMENT_DRIFT, aligned)
 

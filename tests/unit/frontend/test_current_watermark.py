@@ -80,6 +80,17 @@ def test_of_stacked_filters_the_upper_one() -> None:
     assert befores == ["__watermark_of_order_time", "__watermark_of_order_time#2"]
 
 
+def test_the_upper_one_beside_a_query_that_asks_for_the_lower_one() -> None:
+    """The columns had one name, and the job ended in its first epoch."""
+    around = "WATERMARK(orders, order_time, order_time - '1' SECOND)"
+    ask = "SELECT CURRENT_WATERMARK(order_time) AS w FROM"
+    compiled = job(f"{ask} orders; {ask} {around}; SELECT id FROM {around}")
+    for sink in compiled.sinks:
+        for node in sink.walk():
+            names = [column.name for column in node.schema]
+            assert len(names) == len(set(names))
+
+
 def test_queries_that_ask_and_others_share_one_account() -> None:
     compiled = job(
         f"SELECT id FROM orders; SELECT CURRENT_WATERMARK(order_time) FROM orders; SELECT"

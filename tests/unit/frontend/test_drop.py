@@ -94,6 +94,29 @@ def test_what_an_earlier_call_uses_stays() -> None:
     assert _after(_T, "CREATE VIEW v AS SELECT id FROM t", "DROP VIEW v; DROP TABLE t") == Script()
 
 
+def test_a_base_of_like_stays() -> None:
+    script = _after(_T, "CREATE TABLE u (k INT) LIKE t")
+    with pytest.raises(BindError, match="is used by table 'u' in call-2:1"):
+        script.compile("DROP TABLE t", "call-3")
+    assert _after(_T, "CREATE TABLE u (k INT) LIKE t", "DROP TABLE u; DROP TABLE t") == Script()
+
+
+@pytest.mark.parametrize("drop", ['DROP TABLE IF EXISTS "T"', "DROP SINK IF EXISTS t"])
+def test_if_exists_keeps_what_has_another_name(drop: str) -> None:
+    """Sinks have names of their own, and letters in quotes are what they are."""
+    script = _after(_T, drop)
+    assert [each.text.strip() for each in script.declared] == [_T]
+
+
+@pytest.mark.parametrize("kind", ["VIEW", "MATERIALIZED VIEW"])
+def test_if_exists_is_about_what_is_not_there(kind: str) -> None:
+    """Not about what is another thing: a call before lost the table, and said nothing."""
+    with pytest.raises(BindError, match="'t' is a table, not a view"):
+        _after(_T).compile(f"DROP {kind} IF EXISTS t", "call-2")
+    with pytest.raises(BindError, match="'v' is a view, not a table"):
+        _after(_T, "CREATE VIEW v AS SELECT id FROM t").compile("DROP TABLE IF EXISTS v", "c")
+
+
 def test_a_materialized_view_of_an_earlier_call() -> None:
     view = "CREATE MATERIALIZED VIEW m AS SELECT id, count(*) AS n FROM t GROUP BY id"
     assert len(_after(_T, view, "DROP MATERIALIZED VIEW m").declared) == 1

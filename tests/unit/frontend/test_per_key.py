@@ -88,15 +88,24 @@ def test_with_another_filter_it_is_another_account() -> None:
         ("t PER (k) EXPIRE AFTER l", "must be a constant"),
         ("t PER (m) EXPIRE AFTER INTERVAL '1' DAY", "'m'"),
         ("t PER (t) EXPIRE AFTER INTERVAL '1' DAY", "'t' is the time column"),
+        ("t PER (1) EXPIRE AFTER INTERVAL '1' DAY", "'1' is the same in all rows"),
+        ("t PER (k, NULL) EXPIRE AFTER INTERVAL '1' DAY", "'NULL' is the same in all rows"),
+        ("t PER (upper(one)) EXPIRE AFTER INTERVAL '1' DAY", "is the same in all rows"),
         ("t PER (x) EXPIRE AFTER INTERVAL '1' DAY", "'x' is DOUBLE"),
         ("SOURCE_WATERMARK() PER (k) EXPIRE AFTER INTERVAL '1' DAY", "looks at all rows"),
     ],
 )
 def test_what_is_wrong_is_said(mark: str, message: str) -> None:
-    sql = _table(mark, "t TIMESTAMP, k VARCHAR, l INT, x DOUBLE")
+    sql = _table(mark, "t TIMESTAMP, k VARCHAR, l INT, x DOUBLE, one AS 'a'")
     with pytest.raises((BindError, SqlSyntaxError)) as caught:
         compile(sql + "SELECT * FROM s", "f.sql")
     assert message in str(caught.value)
+
+
+def test_an_expiry_is_a_length_of_times() -> None:
+    sql = _table("t PER (k) EXPIRE AFTER 9223372036854775808", "t BIGINT, k VARCHAR")
+    with pytest.raises(BindError, match="the expiry of keys is longer than any time"):
+        compile(sql + "SELECT * FROM s", "f.sql")
 
 
 def test_on_periodic_is_refused() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from executor_kit import ENGINE
 from tidegate.plan.early import Early
-from tidegate.types import Column
+from tidegate.types import END, Column
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,14 @@ from tidegate.types import Column
         ("BIGINT", "-1", 10, 0),
         ("BIGINT", "-10", 10, 0),
         ("BIGINT", "NULL", 10, None),
+        ("BIGINT", "-9223372036854775808", 10, -9223372036854775800),
+        ("BIGINT", "9223372036854775799", 10, 9223372036854775800),
+        ("BIGINT", "9223372036854775800", 10, END),  # the next one would not be one of 64 bits
+        ("BIGINT", "9223372036854775807", 10, END),
+        ("BIGINT", "5", 5 * 10**18, 5 * 10**18),
+        ("BIGINT", "-5", 5 * 10**18, 0),
+        ("TIMESTAMP", "'infinity'", 60_000_000, None),
+        ("TIMESTAMP", "'-infinity'", 60_000_000, None),
         ("DECIMAL(10,2)", "1.99", 100, 200),
         ("TIMESTAMP", "'1970-01-01 00:00:59.999999'", 60_000_000, 60_000_000),
         ("TIMESTAMP", "'1969-12-31 23:59:59'", 60_000_000, 0),

@@ -32,6 +32,7 @@ CREATE SINK s AS SELECT window_start, count(*) AS n FROM TUMBLE(a, t, INTERVAL '
 GROUP BY window_start EMIT ON WINDOW CLOSE
 WITH (connector = 'filesystem', path = '/tmp/out') FORMAT PLAIN ENCODE JSON;
 """
+PER = TIMED.replace("AS t)", "AS t PER (n) EXPIRE AFTER INTERVAL '1' HOUR)")
 LABELS = {
     metric.name.removesuffix("_total"): (*metric.labels, "le") for metric in METRICS
 }  # as Prometheus' parser names families
@@ -102,7 +103,7 @@ def metrics_of(plan: Plan, entry: Entry, clock: ManualClock | None = None) -> Jo
 
 
 def test_every_metric_is_told_of_a_job_that_has_everything() -> None:
-    plan = timed_plan()
+    plan = cut(compile_sql(PER, "job.sql", {}), vnodes=4)
     found = told(metrics_of(plan, entry_of(plan, 2_000_000), ManualClock(10_000_000)).collect())
     names = {name for name, *_ in found}
     for metric in METRICS:
@@ -158,6 +159,15 @@ def test_groups_without_a_time_are_no_oldest_window() -> None:
     found = told(metrics_of(plan, entry).collect())
     assert found["tidegate_open_windows", "1", "FinalAggregate"] == 2
     assert ("tidegate_oldest_open_window", "1", "FinalAggregate") not in found
+
+
+def test_keys_are_counted_where_they_have_watermarks() -> None:
+    for sql, wanted in ((PER, 7), (TIMED, None)):
+        plan = cut(compile_sql(sql, "job.sql", {}), vnodes=4)
+        entry = entry_of(plan, 2_000_000)
+        entry.filters["a.t"][HOSTILE]["key_count"] = 7
+        found = told(metrics_of(plan, entry).collect())
+        assert found.get(("tidegate_watermark_keys", "a", "t", HOSTILE)) == wanted
 
 
 @pytest.mark.parametrize("unit", ["ms", "none"])
