@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from kafka.kit import Kit
 from spark.orders import ledger_of
 from spark.processes import Warm
+from tidegate.frontend import declared_sink
+from tidegate.plan.nodes import Table
+from unit.spark.test_replay import LATE, World
 
 ROWS = [
     {"id": 1, "at": 100_000},
@@ -60,3 +65,30 @@ def test_to_a_topic_and_into_another(kafka: Kit, warm: Warm, tmp_path: Path) -> 
     query = "SELECT 4 AS id, CAST(record->>'$.at' AS BIGINT) AS at FROM ledger"
     assert warm.run(*fixed, query, cwd=tmp_path).code == 0
     assert json.loads(kafka.values(again)[-1]) == {"id": 4, "at": 100_001}
+
+
+def test_credentials_may_change_between_replays(
+    kafka: Kit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another password is no other topic, into which every row would be written again."""
+    topic = kafka.topic("rotated")
+    (tmp_path / "in").mkdir()
+    world = World(tmp_path)
+
+    def target(password: str, more: str = "") -> Table:
+        monkeypatch.setenv(password, "secret")
+        return declared_sink(
+            "CREATE TABLE fixed (id BIGINT) WITH (connector = 'kafka', format = 'json',"
+            f" topic = '{topic}', 'properties.bootstrap.servers' = '{kafka.bootstrap}',"
+            f" 'properties.sasl.username' = 'u', 'properties.sasl.password' = '${{env:{password}}}'"
+            f" {more})",
+            "fixed.sql",
+            "fixed",
+        )
+
+    world.add({**LATE, "offset": 1, "record": b'{"id": 1}'})
+    assert world.replay(target("FIRST")).rows == 1
+    world.add({**LATE, "offset": 2, "record": b'{"id": 2}'})
+    more = ", 'properties.client.id' = 'other', 'sink.transaction-timeout' = '2 min'"
+    assert world.replay(target("SECOND", more)).rows == 1
+    assert [json.loads(value)["id"] for value in kafka.values(topic)] == [1, 2]

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from postgres.server import PASSWORD, Server
 from tidegate.connectors.base import Progress, StagedFile
+from tidegate.connectors.option_types import list_of
 from tidegate.connectors.options import validate_options
 from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.connectors.staged_parquet import ParquetStager
@@ -53,7 +54,7 @@ class Sink:
         self.columns = tuple(Column(name, type_) for name, type_ in columns)
         pairs = dict(validate_options("postgres", "sink", options(server, self.name, **more)))
         if key is not None:  # as `registry.with_key` does it
-            pairs["key.fields"] = ";".join(key)
+            pairs["key.fields"] = list_of(key)
         self.table = Table("t", self.columns, "postgres", "", tuple(sorted(pairs.items())))
         self.remembered: dict[str, str] = {}
         self.epoch = 0

@@ -21,12 +21,11 @@ from typing import Any, Final, Self
 
 import psycopg
 
-from kafka.broker import free_ports
+from kafka.broker import cache, free_ports, locked
 from spark.processes import wait_until
 
 PASSWORD: Final = "geheim/§1 x"
 """Of the superuser: nothing that is printed may have it."""
-_CACHE: Final = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tidegate")
 _SETTINGS: Final = {
     "fsync": "off",  # machines don't fall over in tests, processes do
     "listen_addresses": "127.0.0.1",
@@ -45,17 +44,27 @@ def installed() -> Path | None:
 
 def fetched() -> list[Path]:
     """Debian's package of the server, and those it needs that this machine has not."""
-    place = _CACHE / "postgres"
-    if not list(place.glob("postgresql-*.deb")):
-        place.mkdir(parents=True, exist_ok=True)
+    place = cache() / "postgres"
+    with locked("postgres"):  # several processes may want it at once
+        if not list(place.glob("postgresql-*.deb")):
+            _fetch(place)
+    return sorted(place.glob("*.deb"))
+
+
+def _fetch(place: Path) -> None:
+    """Makes ``place``, with all packages in it; nothing is there when that ends before."""
+    with tempfile.TemporaryDirectory(dir=place.parent) as name:
+        parts = Path(name, "parts")
+        parts.mkdir()
         listing = _said("apt-cache", "depends", "postgresql")
         server = re.findall(r"Depends: (postgresql-\d+)", listing)[0]
         listing = _said("apt-cache", "depends", server, "libpq5")
         libraries = set(re.findall(r"Depends: (lib\S+)", listing))
         known = _said("dpkg-query", "-W", "-f", "${Package}\n").split()
         needed = {server, *(libraries - set(known))}
-        subprocess.run(["apt-get", "download", "--quiet", *sorted(needed)], cwd=place, check=True)
-    return sorted(place.glob("*.deb"))
+        subprocess.run(["apt-get", "download", "--quiet", *sorted(needed)], cwd=parts, check=True)
+        shutil.rmtree(place, ignore_errors=True)
+        parts.rename(place)
 
 
 def _said(*command: str) -> str:
@@ -87,7 +96,7 @@ class Server:
         return found
 
     @property
-    def _owner(self) -> dict[str, Any]:
+    def owner(self) -> dict[str, Any]:
         """Who the server runs as."""
         if os.geteuid():
             return {}
@@ -103,12 +112,12 @@ class Server:
         data, word = self.directory / "data", self.directory / "word"
         data.mkdir()
         word.write_text(PASSWORD, encoding="utf-8")
-        if owner := self._owner:
+        if owner := self.owner:
             os.chown(data, owner["user"], owner["group"])
         command = [str(self._programs / "initdb"), "-D", str(data), "-U", "postgres", "--no-sync"]
         command += ["--auth=scram-sha-256", f"--pwfile={word}", "--encoding=UTF8"]
         made = subprocess.run(
-            command, capture_output=True, check=False, env=self._environment, **self._owner
+            command, capture_output=True, check=False, env=self._environment, **self.owner
         )
         assert made.returncode == 0, made.stderr.decode()
         self.start()
@@ -133,7 +142,7 @@ class Server:
         command += [f"--{name}={value}" for name, value in given.items()]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdout=log, stderr=log, env=self._environment, **self._owner
+                command, stdout=log, stderr=log, env=self._environment, **self.owner
             )
         wait_until(self._is_ready, "PostgreSQL is ready", 60)
 

@@ -107,8 +107,18 @@ def test_a_commit_whose_answer_was_lost_is_found(
     assert lost
 
 
+def waits(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said of waiting since this was asked before."""
+    said = [each.getMessage() for each in caplog.records if each.name == "tidegate.postgres"]
+    caplog.clear()
+    return said
+
+
 def test_a_crash_of_the_server_loses_and_doubles_nothing(
-    lone_server: Server, tmp_path: Path, at: Callable[[str, Callable[[], None]], None]
+    lone_server: Server,
+    tmp_path: Path,
+    at: Callable[[str, Callable[[], None]], None],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     for number, point in enumerate(POINTS):
         columns = (("k", "BIGINT"), ("n", "BIGINT"))
@@ -123,6 +133,28 @@ def test_a_crash_of_the_server_loses_and_doubles_nothing(
             at(point, crash)
             committer.publish(1, table.staged(1, ("1", "10")))
         assert table.rows() == [(1, 10)], point
+        said = waits(caplog)
+        assert len(said) == (0 if point == "sink-after-commit" else 2), said
+        if said:
+            assert f"127.0.0.1:{lone_server.port}" in said[0]
+            assert "; waiting for it, at most 60 s: " in said[0]
+            assert "is there again, after " in said[1]
+        committer.publish(2, table.staged(2, ("2", "20")))
+        assert waits(caplog) == []
+
+
+def test_what_is_waited_for_in_vain_is_said_once(
+    lone_server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    columns, more = (("k", "BIGINT"),), {"connection_max-retry-timeout": "2s"}
+    table = Sink(lone_server, tmp_path, *columns, key=None, **more)
+    committer = table.committer()
+    files = table.staged(1, ("1",))
+    lone_server.stop()
+    with pytest.raises(RunError, match="no answer"):
+        committer.publish(1, files)
+    (begins,) = waits(caplog)
+    assert "table 't': no answer from the server at" in begins
 
 
 def test_a_driver_that_has_lost_its_lease_writes_nothing(table: Sink) -> None:
@@ -295,6 +327,48 @@ def test_a_guard_table_that_is_gone_is_noticed(server: Server, tmp_path: Path) -
     with pytest.raises(TrustError, match="nobody can tell"):
         table.committer(2)
     assert server.run(f"SELECT k FROM {schema}.t") == [(1,)]
+
+
+def test_of_two_copies_of_a_checkpoint_one_goes_on(table: Sink) -> None:
+    """Each has leases of its own, so both may have the same term; and the same name in the row."""
+    table.committer(1).publish(1, table.staged(1, ("1", "10")))
+    first = table.committer(5)
+    with pytest.raises(LeaseHeldError, match="another driver") as caught:
+        table.committer(5)
+    assert "a copy of the checkpoint" in caught.value.hint
+    first.publish(2, table.staged(2, ("2", "20")))
+    for term in (5, 6):
+        with pytest.raises(TrustError, match="ahead of the checkpoint") as known:
+            table.committer(term, Progress(1, 1, {"0": 1}))
+        assert "a copy of it has gone on" in known.value.hint
+    first.publish(3, table.staged(3, ("3", "30")))
+    assert table.rows() == [(1, 10), (2, 20), (3, 30)]
+
+
+def test_a_claim_whose_answer_was_lost_is_its_own(
+    table: Sink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, lost = Session.commit, list[bool]()
+
+    def loses(session: Session) -> None:
+        commit(session)
+        lost.append(True)
+        if len(lost) == 2:  # the first is of `prepare`
+            raise psycopg.OperationalError("consuming input failed")
+
+    monkeypatch.setattr(Session, "commit", loses)
+    table.committer(1).publish(1, table.staged(1, ("1", "10")))
+    assert len(lost) == 4
+    assert table.rows() == [(1, 10)]
+
+
+def test_an_older_state_of_the_checkpoint_is_told_at_once(table: Sink) -> None:
+    """Not only when its lease has been taken often enough to have the newest term again."""
+    committer = table.committer(7)
+    for epoch in (1, 2):
+        committer.publish(epoch, table.staged(epoch, (str(epoch), "0")))
+    with pytest.raises(TrustError, match="ahead of the checkpoint"):
+        table.committer(3, Progress(1, 1, {"0": 1}))
 
 
 def test_sinks_of_one_table_count_for_themselves(table: Sink, tmp_path: Path) -> None:

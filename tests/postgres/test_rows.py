@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from oracle.changes import ends_in
-from postgres.kit import Sink
+from postgres.kit import Sink, unique
 from postgres.server import Server
+from tidegate.connectors.registry import upsert_key, with_key
 from tidegate.errors import SinkError
+from tidegate.frontend import declared_sink
+from tidegate.plan.nodes import quoted
 from tidegate.types import Op
 
 _KEPT: list[tuple[str, str, list[tuple[str, Any]]]] = [
@@ -156,6 +159,66 @@ def test_changes_end_as_the_oracle_has_them(server: Server, tmp_path: Path, seed
     right = [(row["k 1"], row["k2"], row["n"]) for row in ends_in(history)]
     found = [(a, None if b is None else str(b), str(n)) for a, b, n in sink.rows()]
     assert sorted(found, key=str) == sorted(right, key=str)
+
+
+@pytest.mark.parametrize("gone", ["1", None])
+def test_what_goes_makes_room_in_other_unique_keys(
+    server: Server, tmp_path: Path, gone: str | None
+) -> None:
+    """A row of an epoch may have the mail of one that goes in it, whatever their order."""
+    sink = Sink(server, tmp_path, ("k", "BIGINT"), ("mail", "VARCHAR"), key=("k",))
+    committer = sink.committer()
+    server.run(f'CREATE UNIQUE INDEX ON "{sink.name}" (mail)')
+    start = [(gone, "a@b"), ("2", "b@b"), ("3", "c@b")]
+    committer.publish(1, sink.staged(1, *start, ops=[Op.INSERT] * 3))
+    changes: list[tuple[Op, str | None, str]] = [
+        (Op.INSERT, "0", "a@b"),
+        (Op.DELETE, gone, "a@b"),
+        (Op.DELETE, "2", "b@b"),
+        (Op.UPDATE_BEFORE, "3", "c@b"),
+        (Op.UPDATE_AFTER, "3", "b@b"),
+    ]
+    rows = [row for _, *row in changes]
+    committer.publish(2, sink.staged(2, *rows, ops=[op for op, *_ in changes]))
+    assert sink.rows() == [(0, "a@b"), (3, "b@b")]
+
+
+def test_values_of_a_deferrable_key_are_handed_on(server: Server, tmp_path: Path) -> None:
+    sink = Sink(server, tmp_path, ("k", "BIGINT"), ("mail", "VARCHAR"), key=("k",))
+    committer = sink.committer()
+    server.run(f'ALTER TABLE "{sink.name}" ADD UNIQUE (mail) DEFERRABLE')
+    committer.publish(1, sink.staged(1, ("1", "a"), ("2", "b"), ops=[Op.INSERT] * 2))
+    update = [Op.UPDATE_BEFORE, Op.UPDATE_AFTER] * 2
+    rows = [("1", "a"), ("1", "b"), ("2", "b"), ("2", "a")]
+    committer.publish(2, sink.staged(2, *rows, ops=update))
+    assert sink.rows() == [(1, "b"), (2, "a")]
+
+
+def test_names_of_a_key_may_have_what_separates_them(server: Server, tmp_path: Path) -> None:
+    key = ("a;b", " c, d", '"e"', 'f"g')
+    columns = [(name, "BIGINT") for name in (*key, "n")]
+    table = declared_sink(
+        f"CREATE TABLE t ({', '.join(f'{quoted(name)} {type_}' for name, type_ in columns)},"
+        f" PRIMARY KEY ({', '.join(map(quoted, key))}) NOT ENFORCED) WITH (connector = 'postgres',"
+        " host = 'h', database = 'd', 'table' = 't')",
+        "t.sql",
+        "t",
+    )
+    assert upsert_key(table) == key
+    assert upsert_key(with_key(table, key[:2])) == key[:2]
+    sink = Sink(server, tmp_path, *columns, key=upsert_key(table))
+    sink.committer().publish(
+        1, sink.staged(1, ("1", "2", "3", "4", "5"), ("1", "2", "3", "4", "6"))
+    )
+    assert sink.rows() == [(1, 2, 3, 4, 6)]
+
+
+def test_names_of_schema_and_table_have_their_length_each(server: Server, tmp_path: Path) -> None:
+    schema, name = unique("s" * 50), "t" * 50
+    server.run(f"CREATE SCHEMA {schema}")
+    sink = Sink(server, tmp_path, ("n", "BIGINT"), name=f"{schema}.{name}")
+    sink.committer().publish(1, sink.staged(1, ("1",)))
+    assert server.run(f"SELECT n FROM {schema}.{name}") == [(1,)]
 
 
 def test_one_row_has_no_key(server: Server, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
@@ -36,6 +38,29 @@ def _one_character(value: str) -> str:
     if len(value) != 1 or value in "\r\n" or not value.isascii():
         raise ValueError("must be one ASCII character and no line end")
     return value
+
+
+def names_in(text: str, separators: str = ";,") -> tuple[str, ...]:
+    """The names of a list. One between double quotes may have a separator in it; a quote in such
+    a name is written twice."""
+    pattern = rf'\s*(?:"((?:[^"]|"")*)"\s*|([^{separators}]*))(?:[{separators}]|$)'
+    found = [
+        quoted.replace('""', '"') if quoted else bare.strip()
+        for quoted, bare in re.findall(pattern, text)
+    ]
+    return tuple(name for name in found if name)
+
+
+def list_of(names: Iterable[str]) -> str:
+    """The text in which `names_in` finds ``names``."""
+    return ";".join(map(_as_listed, names))
+
+
+def _as_listed(name: str) -> str:
+    if name == name.strip() and not name.startswith('"') and not re.search("[;,]", name):
+        return name
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
 
 
 Duration = Annotated[int, BeforeValidator(parse_duration)]

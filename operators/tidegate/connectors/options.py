@@ -27,6 +27,8 @@ from tidegate.connectors.option_types import (
     Options,
     SourceOptions,
     Timestamp,
+    list_of,
+    names_in,
 )
 from tidegate.connectors.postgres import options as postgres
 from tidegate.connectors.postgres.options import PostgresOptions
@@ -42,6 +44,8 @@ __all__ = [
     "Options",
     "PostgresOptions",
     "SourceOptions",
+    "list_of",
+    "names_in",
 ]
 
 
@@ -127,7 +131,7 @@ class PrintOptions(Options):
 
 
 def _listed(value: object) -> object:
-    return tuple(name for name in value.split(";") if name) if isinstance(value, str) else value
+    return names_in(value, ";") if isinstance(value, str) else value
 
 
 class DeltaOptions(Options):
@@ -255,14 +259,13 @@ def validate_options(
 
 
 def written_secrets(raw: Mapping[str, str]) -> list[str]:
-    """The values of ``raw`` options that nobody shall see, and that are no references."""
-    return [
-        value
-        for name, value in raw.items()
-        if value
-        and not has_reference(value)
-        and (kafka.is_secret(name.strip().lower()) or postgres.SECRET_IN_URL.search(value))
-    ]
+    """The values of ``raw`` options that nobody shall see, and that are no references alone."""
+
+    def is_secret(name: str, value: str) -> bool:
+        named = kafka.is_secret(name.strip().lower()) and not has_reference(value)
+        return named or postgres.SECRET_IN_URL.search(value) is not None
+
+    return [value for name, value in raw.items() if value and is_secret(name, value)]
 
 
 def parsed(model: type[Options], connector: str, pairs: tuple[tuple[str, str], ...]) -> Any:
@@ -345,7 +348,10 @@ def _problem(
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")
         return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
-    if reason == AS_REFERENCE:  # a secret that was written down is not repeated
+    if reason in (
+        AS_REFERENCE,
+        postgres.NOT_IN_URL,
+    ):  # a secret that was written down is not repeated
         return OptionProblem(option, f"option '{option}' is wrong: {reason}", secret=True)
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

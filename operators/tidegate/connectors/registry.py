@@ -21,6 +21,7 @@ from tidegate.connectors.files import absolute
 from tidegate.connectors.filesystem_planner import FilesystemPlanner
 from tidegate.connectors.filesystem_reader import FilesystemReader
 from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.kafka import options as kafka
 from tidegate.connectors.kafka.fits import check_sink, check_source
 from tidegate.connectors.kafka.fits import columns_of_key_alone as of_key_alone
 from tidegate.connectors.kafka.options import KafkaSinkOptions, KafkaSourceOptions
@@ -31,7 +32,7 @@ from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
-from tidegate.connectors.option_types import AlignedOptions
+from tidegate.connectors.option_types import AlignedOptions, list_of
 from tidegate.connectors.options import (
     DatagenOptions,
     DeltaOptions,
@@ -43,7 +44,7 @@ from tidegate.connectors.options import (
     plain_name,
 )
 from tidegate.connectors.overlap import overlaps
-from tidegate.connectors.postgres.options import AS_WHOM, HOW_IT_IS_REACHED
+from tidegate.connectors.postgres import options as postgres
 from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.connectors.staged_parquet import ParquetStager
@@ -184,7 +185,7 @@ def has_keys(connector: str) -> bool:
 
 def with_key(table: Table, key: tuple[str, ...]) -> Table:
     """``table``, whose rows ``key`` tells apart."""
-    options = {**dict(table.options), "key.fields": ";".join(key)}
+    options = {**dict(table.options), "key.fields": list_of(key)}
     return replace(table, options=tuple(sorted(options.items())))
 
 
@@ -275,7 +276,7 @@ them, what to do when rows are lost, how long to wait for a split. Where a job b
 """
 _MAY_CHANGE: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(_ALIGNED, _HOW_IT_IS_READ),
-    "postgres": HOW_IT_IS_REACHED,
+    "postgres": postgres.HOW_IT_IS_REACHED,
 }
 
 
@@ -284,15 +285,21 @@ def same_table(table: Table) -> Table:
     return _without(table, _MAY_CHANGE.get(table.connector, ()))
 
 
+_AS_WHOM: Final[Mapping[str, tuple[str, ...]]] = {
+    "kafka": kafka.AS_WHOM,
+    "postgres": postgres.AS_WHOM,
+}
+
+
 def same_target(table: Table) -> Table:
     """``table`` with those options alone that make it another one to replay into: where it is,
     not as whom one goes there. Another server is another target, which has none of the rows."""
-    return _without(table, AS_WHOM if table.connector == "postgres" else ())
+    return _without(table, _AS_WHOM.get(table.connector, ()), but=(kafka.SERVERS,))
 
 
-def _without(table: Table, prefixes: tuple[str, ...]) -> Table:
+def _without(table: Table, prefixes: tuple[str, ...], but: tuple[str, ...] = ()) -> Table:
     """``table`` without the options whose names begin with one of ``prefixes``."""
-    kept = [pair for pair in table.options if not pair[0].startswith(prefixes)]
+    kept = [pair for pair in table.options if pair[0] in but or not pair[0].startswith(prefixes)]
     return replace(table, options=tuple(kept))
 
 

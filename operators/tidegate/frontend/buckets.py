@@ -5,13 +5,13 @@ Of a table that is read it changes nothing: its topic is as it is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
 
+from tidegate.connectors.options import list_of, names_in
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.cursor import Cursor
 from tidegate.frontend.query_syntax import Name
@@ -90,14 +90,14 @@ def bucket_options(
     added = {}
     keys = [key.text for key in buckets.keys]
     said = next((given[name] for name in _KEYS if name in given), None)
-    if keys and said is not None and [part.strip() for part in re.split("[;,]", said)] != keys:
+    if keys and said is not None and list(names_in(said)) != keys:
         raise BindError(
             f"{what}: the key of its messages is {said}, the buckets are by {', '.join(keys)}",
             source.position(buckets.span),
             hint="a message's key chooses its partition: name the same columns",
         )
     if keys:
-        added[_KEYS[0]] = ";".join(keys)
+        added[_KEYS[0]] = list_of(keys)
     if buckets.count and _COUNT not in given:
         added[_COUNT] = str(buckets.count)
     return added

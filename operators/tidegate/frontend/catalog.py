@@ -15,6 +15,7 @@ from tidegate.connectors.options import (
     OptionProblem,
     canonical,
     connector_name,
+    list_of,
     validate_options,
     written_secrets,
 )
@@ -203,7 +204,7 @@ def connect(
         name, raw["type"] = "kafka", "upsert"
     keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys(name))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
-        raw["key.fields"] = ";".join(column.text for column in key)
+        raw["key.fields"] = list_of(column.text for column in key)
     try:
         connector = connector_name(name)
         if buckets is not None and role == "sink":
@@ -271,7 +272,8 @@ def _hidden(place: Position, secrets: list[str]) -> Position:
     """``place``, without ``secrets`` that stand on its line: the error is about something else."""
     line = place.source_line
     for secret in secrets:
-        line = line.replace(f"'{secret}'", f"'{'*' * len(secret)}'")
+        written = secret.replace("'", "''")
+        line = line.replace(f"'{written}'", f"'{'*' * len(written)}'")
     return replace(place, source_line=line)
 
 

@@ -53,7 +53,8 @@ def declared(source: Source, catalog: Catalog, name: str, place: Position | None
 
 def sink_of(source: Source, checker: TypeChecker, entry: CreateTable, name: str) -> Table:
     """A declared table as one that is written, called ``name`` in the job."""
-    connection = connect(source, f"table '{entry.name.text}'", entry.options, (), "sink")
+    what, keys, buckets = f"table '{entry.name.text}'", entry.keys, entry.buckets
+    connection = connect(source, what, entry.options, (), "sink", key=keys, buckets=buckets)
     layout = sink_layout(source, entry, checker, connection.connector)
     return connection.table(name, layout.columns, "sink", layout.metadata)
 

@@ -9,7 +9,7 @@ choice, same query) has come. Each has a directory in the checkpoint:
 
     replays/<key>/target.json    what the table's committer remembers
     replays/<key>/<n>.json       run n takes the rows of the epochs "from" to "to", decided before
-    replays/<key>/<n>.done       it has written them
+    replays/<key>/<n>.done       it has written them: so many "rows"
 
 Run n is the epoch n of the table's sink. One that died is run again with the same bounds, and a
 sink does not write an epoch twice, so neither does a replay.
@@ -136,7 +136,7 @@ def _replay(
         raise
     committer.publish(number, staged)
     committer.discard_unknown(number)
-    home.write(_done(number), b"")
+    home.write(_done(number), encoded({"rows": rows}))
     return Replayed(rows, skipped, last)
 
 
@@ -148,9 +148,19 @@ def _progress(home: Store) -> Progress:
 
 
 def _planned(home: Store) -> Progress:
-    """As `_progress`, of a sink that knows itself what is in it: runs may be without rows."""
-    planned = _progress(home).planned
-    return Progress(planned, planned)
+    """As `_progress`, of a sink that knows itself what is in it: which has the last run that had
+    rows, and knows nothing of one without."""
+    planned, finished = _runs(home)
+    last = max(planned, default=0)
+    with_rows = (number for number in sorted(finished, reverse=True) if _wrote(home, number))
+    written = next(with_rows, 0)
+    return Progress(last, last, {"0": written} if written else {})
+
+
+def _wrote(home: Store, number: int) -> bool:
+    """Whether a run that is done had rows; of one from before this was noted, nobody knows."""
+    said = home.read(_done(number))
+    return bool(said) and json.loads(said)["rows"] > 0
 
 
 def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:

@@ -14,6 +14,8 @@ from tidegate.connectors.option_types import (
     OptionProblem,
     Options,
     SourceOptions,
+    list_of,
+    names_in,
 )
 
 SECOND = 1_000_000
@@ -144,3 +146,29 @@ def test_csv_signs() -> None:
         "",
         True,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("", ()),
+        (" ; ,", ()),
+        ("a", ("a",)),
+        (" a b ;c, d;", ("a b", "c", "d")),
+        ('"a;b", "c,d" ;"e""f"', ("a;b", "c,d", 'e"f')),
+        ('a"b;"c"d', ('a"b', '"c"d')),
+        ('"a', ('"a',)),
+        ('""', ()),
+    ],
+)
+def test_names_of_a_list(text: str, names: tuple[str, ...]) -> None:
+    assert names_in(text) == names
+    assert names_in(list_of(names)) == names
+
+
+def test_names_of_a_list_that_need_quotes() -> None:
+    names = ("plain", "in between", 'in"side', "a;b", "a,b", ' "', '"a"', '"', '";"')
+    assert list_of(names).startswith('plain;in between;in"side;"a;b";')
+    assert names_in(list_of(names)) == names
+    assert names_in(list_of(names), ";") == names
+    assert names_in("a,b;c", ";") == ("a,b", "c")

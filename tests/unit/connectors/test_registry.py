@@ -16,6 +16,7 @@ from tidegate.connectors.registry import (
     liveness,
     resolved,
     same_table,
+    same_target,
     sink_committer,
     sink_writer,
     source_planner,
@@ -82,3 +83,14 @@ def test_alignment_makes_no_other_table() -> None:
     assert same_table(table) == Table("d", COLUMNS, "datagen", "", (rows,))
     assert liveness(table) == Liveness(0, "g", 1_000_000, 1_000_000)
     assert liveness(source("/x")) == Liveness()
+
+
+def test_a_target_is_where_it_is() -> None:
+    servers, topic = ("properties.bootstrap.servers", "a:9092"), ("topic", "t")
+    whom = (("properties.sasl.password", "${env:A}"), ("sink.transaction-timeout", "9 s"))
+    registry = ("avro-confluent.basic-auth.user-info", "${env:A}")
+    url = ("avro-confluent.url", "https://r")
+    table = Table("k", COLUMNS, "kafka", "json", (registry, url, servers, *whom, topic))
+    assert same_target(table).options == (url, servers, topic)
+    files = sink("/x")
+    assert same_target(files) == files

@@ -18,6 +18,7 @@ from tidegate.connectors.option_types import (
     CsvOptions,
     Duration,
     Options,
+    names_in,
 )
 from tidegate.connectors.secrets import AS_REFERENCE, has_reference
 
@@ -36,9 +37,7 @@ METADATA: Final[Mapping[str, str]] = {
 }
 """The metadata of a message that a table may have as columns, with DuckDB's types."""
 
-_SECRET: Final = re.compile(
-    r"password|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$"
-)
+_SECRET: Final = re.compile(r"passw|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
 _OURS: Final[Mapping[str, str]] = {
     "enable.auto.commit": "where a job stands is kept in its checkpoint",
     "enable.auto.offset.store": "where a job stands is kept in its checkpoint",
@@ -71,9 +70,7 @@ def _topics(value: object) -> object:
 
 
 def _names(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    return tuple(name.strip() for name in re.split("[;,]", value) if name.strip())
+    return names_in(value) if isinstance(value, str) else value
 
 
 def _upper(value: object) -> object:
@@ -306,7 +303,7 @@ class KafkaSinkOptions(KafkaOptions):
     @field_validator("topic")
     @classmethod
     def _is_one(cls, topic: str) -> str:
-        if len(_names(topic)) != 1:  # type: ignore[arg-type]
+        if len(names_in(topic)) != 1:
             raise ValueError("a sink writes into one topic")
         return topic
 
@@ -350,3 +347,8 @@ ALIASES: Final[Mapping[str, str]] = {
     "primary_key": "key.fields",
     "failondataloss": "scan.fail-on-data-loss",
 }
+AS_WHOM: Final = (
+    *("properties.", "avro-confluent.basic-auth.", "avro-confluent.ssl."),
+    "sink.transaction-timeout",
+)
+"""What options begin with that don't say where rows go, but for `SERVERS`."""

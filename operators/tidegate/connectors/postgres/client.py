@@ -1,8 +1,5 @@
-"""Sessions of a server: how they are made, how long they wait, and what their errors mean.
-
-    login or rights refused, no such database     OptionsError (2): the file is wrong
-    the server is away, or does not answer        RunError (1): it may be there the next time
-    it does not take the rows                     SinkError (1)
+"""Sessions of a server: how they are made, and how long they wait. What their errors mean is said
+in `faults`.
 
 A session lives for one transaction: what an epoch costs in full is far more than a login, a
 password that was changed is read anew, and a server that took over is found.
@@ -10,36 +7,29 @@ password that was changed is read anew, and a server that took over is found.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Timer
 from typing import Any, Final, TypeVar
 
 import psycopg
 
 from tidegate.clock import Clock
+from tidegate.connectors.postgres.faults import explained, fault_of
 from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.secrets import resolved
-from tidegate.errors import OptionsError, RunError, SinkError, TidegateError
+from tidegate.errors import OptionsError, TidegateError
 
 _T = TypeVar("_T")
 
+_LOG: Final = logging.getLogger("tidegate.postgres")
 _GRACE_S: Final = 10.0
 """How much longer than the server's own limit we wait for it to say that it is over."""
 _PAUSE_S: Final = (0.1, 0.5, 1.0, 2.0)
-_LOGIN: Final = (
-    *("password authentication failed", "no password supplied", "no pg_hba.conf entry"),
-    *("pg_hba.conf rejects", "authentication failed", "is not permitted to log in"),
-    *("certificate authentication", "permission denied for database"),
-)
-_NO_TLS: Final = ("SSL", "certificate", "TLS")
-_PASSING_CLASSES: Final = ("08", "40", "53", "57")
-"""Connections, serialisation and deadlocks, resources, operators' interventions and time-outs."""
-_PASSING: Final = ("55P03", "25006")
-"""A lock is not to be had in time; a server that reads only, as one that is taking over does."""
 
 
 @dataclass(slots=True)
@@ -117,7 +107,7 @@ class Server:
     def session(self) -> Iterator[Session]:
         """One session and one transaction, which is rolled back unless it is committed.
 
-        Raises a TidegateError that says what is wrong; one that `is_passing` has its cause.
+        Raises `Failed`, which says what is wrong, and whether another attempt may go well.
         """
         session: Session | None = None
         try:
@@ -126,7 +116,7 @@ class Server:
             self._set_up(session)
             yield session
         except psycopg.Error as error:
-            raise Failed(self.explained(error, session), is_passing(error, session)) from None
+            raise self._failed(error, session) from None
         finally:
             if session is not None:
                 session.end()
@@ -140,18 +130,39 @@ class Server:
         return self._tried(action, self.options.retry_us / 1e6)
 
     def _tried(self, action: Callable[[Session], _T], patience_s: float) -> _T:
-        until_s = self.clock.monotonic_s() + patience_s
+        begun_s = self.clock.monotonic_s()
         tries = 0
         while True:
             try:
                 with self.session() as session:
-                    return action(session)
+                    done = action(session)
             except Failed as failed:
                 error, passing = failed.error, failed.passing
-            if not passing or self.clock.monotonic_s() >= until_s:
+            except Exception:  # of ours: the server has answered
+                self._tell_over(tries, begun_s)
+                raise
+            else:
+                self._tell_over(tries, begun_s)
+                return done
+            if not passing or self.clock.monotonic_s() >= begun_s + patience_s:
                 raise error  # here, where no cause goes with it
+            if not tries:
+                words = "%s; waiting for it, at most %.0f s: %s"
+                _LOG.warning(words, error.message, patience_s, error.detail)
             self.clock.sleep(_PAUSE_S[min(tries, len(_PAUSE_S) - 1)])
             tries += 1
+
+    def _tell_over(self, tries: int, begun_s: float) -> None:
+        if tries:
+            words = "table '%s': the server at %s is there again, after %.1f s"
+            passed_s = self.clock.monotonic_s() - begun_s
+            _LOG.warning(words, self.table, self.options.place, passed_s)
+
+    def _failed(self, error: psycopg.Error, session: Session | None) -> Failed:
+        silent_s = session.limit_s if session is not None and session.was_cut else None
+        fault = fault_of(error, has_session=session is not None, silent_s=silent_s)
+        fault = replace(fault, told=self.masked(fault.told))
+        return Failed(explained(fault, self.table, self.options), fault.passing)
 
     def _parameters(self) -> dict[str, Any]:
         options, place = self.options, self.options.place
@@ -213,73 +224,6 @@ class Server:
             text = text.replace(secret, "***")
         return text
 
-    def explained(self, error: psycopg.Error, session: Session | None) -> TidegateError:
-        """What ``error`` means; ``session`` None: there was none yet."""
-        place, name = self.options.place, f"table '{self.table}'"
-        detail = self.masked(_told(error))
-        if session is None:
-            return self._no_session(detail)
-        if session.was_cut or error.sqlstate is None:
-            if session.was_cut:
-                detail = f"it was silent for {session.limit_s:.0f} s"
-            return RunError(
-                f"{name}: the server at {place} does not answer any more",
-                detail=detail,
-                hint="the job goes on from its checkpoint when it is started again",
-            )
-        if error.sqlstate == "57014":
-            return RunError(
-                f"{name}: a statement took longer than 'statement.timeout'",
-                detail=detail,
-                hint="raise it, or make epochs smaller: tidegate.epoch.rows.max",
-            )
-        if error.sqlstate == "42501":
-            schema, table = self.options.target
-            return OptionsError(
-                f"{name}: the server at {place} does not let this user write",
-                detail=detail,
-                hint=f'GRANT SELECT, INSERT, UPDATE, DELETE ON "{schema}"."{table}" and on'
-                f' "{schema}"."{self.options.guard}", TEMPORARY ON the database; CREATE ON the'
-                " schema, where one of the two tables is still to be made",
-            )
-        if error.sqlstate == "3F000":
-            return OptionsError(
-                f"{name}: there is no schema '{self.options.target[0]}'",
-                detail=detail,
-                hint="make it: CREATE SCHEMA …; or name another in 'schema'",
-            )
-        return SinkError(
-            f"{name}: the server at {place} does not take the rows",
-            detail=f"{detail} ({error.sqlstate})",
-            hint=_hint(error.sqlstate),
-        )
-
-    def _no_session(self, detail: str) -> TidegateError:
-        place, name = self.options.place, f"table '{self.table}'"
-        if any(words in detail for words in _LOGIN) or _is_no_role(detail):
-            return OptionsError(
-                f"{name}: the server at {place} refuses the login",
-                detail=detail,
-                hint="check 'user', 'password' and 'sslmode', and the server's pg_hba.conf",
-            )
-        if 'database "' in detail and "does not exist" in detail:
-            return OptionsError(
-                f"{name}: the server at {place} has no database '{place.database}'",
-                detail=detail,
-                hint="make it: CREATE DATABASE …; or name another in 'database'",
-            )
-        if any(word in detail for word in _NO_TLS):
-            return OptionsError(
-                f"{name}: no encrypted connection to the server at {place}",
-                detail=detail,
-                hint="check 'sslmode' and 'sslrootcert', and what the server offers",
-            )
-        return RunError(
-            f"{name}: no answer from the server at {place}",
-            detail=detail,
-            hint="check 'host' and 'port', and that a PostgreSQL is running there",
-        )
-
 
 class Failed(Exception):  # noqa: N818 -- not for users, who are told its ``error``
     """What went wrong in a session; ``passing``: another attempt may go well."""
@@ -288,38 +232,3 @@ class Failed(Exception):  # noqa: N818 -- not for users, who are told its ``erro
         super().__init__(error)
         self.error = error
         self.passing = passing
-
-
-def is_passing(error: psycopg.Error, session: Session | None) -> bool:
-    """Whether it may go well the next time: nobody has refused us, or the rows."""
-    state = error.sqlstate
-    if session is None and state is None:
-        text = str(error)
-        refused = (*_LOGIN, "does not exist", "SSL", "certificate")
-        return not any(words in text for words in refused)
-    if state is None:
-        return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-    return state[:2] in _PASSING_CLASSES or state in _PASSING
-
-
-def _is_no_role(detail: str) -> bool:
-    return 'role "' in detail and "does not exist" in detail
-
-
-def _told(error: psycopg.Error) -> str:
-    """What the server said; without the lines of context, in which rows are quoted."""
-    diagnosis = error.diag
-    if diagnosis.message_primary:
-        parts = (diagnosis.message_primary, diagnosis.message_detail)
-        return "; ".join(part for part in parts if part)
-    return " ".join(str(error).split())
-
-
-def _hint(state: str) -> str:
-    if state == "23502":
-        return "a column does not take NULL: say WHERE … IS NOT NULL in the query, or alter it"
-    if state.startswith("23"):
-        return "a constraint of the table refuses a row: leave such rows out, or alter the table"
-    if state in ("42P01", "42703", "42P10"):
-        return "it was there when the job began: somebody has altered the table"
-    return "check the table, and the server's log"

@@ -12,16 +12,21 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import unquote
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from tidegate.connectors.option_types import Duration, Options
+from tidegate.connectors.option_types import Duration, Options, names_in
 from tidegate.connectors.secrets import AS_REFERENCE, has_reference
 
 NAME_BYTES_MAX: Final = 63
 """Of a longer name PostgreSQL takes the beginning, without an error."""
 _URL: Final = re.compile(r"(?:jdbc:)?postgres(?:ql)?://([^/?#@]+)/([^/?#]+)(?:\?(.*))?")
-SECRET_IN_URL: Final = re.compile(r"://[^/]*@|[?&]password=", re.IGNORECASE)
-"""A user, or a password, where there should be none."""
+SECRET_IN_URL: Final = re.compile(
+    r":.*@|\?.*(?:pass|pwd|secret|token|%)", re.IGNORECASE | re.DOTALL
+)
+"""What may be a user with a password, or a password in a query, by whatever name (``sslpassword``):
+rather too much is hidden than too little."""
+NOT_IN_URL: Final = "leave user and password out of it: they are options"
+"""As `AS_REFERENCE`, of one that is a reference, in part at least."""
 _SSL_MODES = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
 
@@ -31,9 +36,7 @@ def _lower(value: object) -> object:
 
 def _listed(value: object) -> object:
     """Both write lists: RisingWave with ``,``, Flink with ``;``."""
-    if not isinstance(value, str):
-        return value
-    return tuple(name.strip() for name in re.split("[;,]", value) if name.strip())
+    return names_in(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,9 @@ class PostgresOptions(Options):
     @field_validator("url")
     @classmethod
     def _is_url(cls, url: str) -> str:
-        if SECRET_IN_URL.search(url):
-            if has_reference(url):
-                raise ValueError("leave user and password out of it: they are options")
-            raise ValueError(AS_REFERENCE)
         match = _URL.fullmatch(url)
+        if (match is None or match[3]) and SECRET_IN_URL.search(url):
+            raise ValueError(NOT_IN_URL if has_reference(url) else AS_REFERENCE)
         if match is None:
             raise ValueError("write 'jdbc:postgresql://HOST:PORT/DATABASE'")
         if match[3]:
@@ -105,11 +106,25 @@ class PostgresOptions(Options):
                 raise ValueError(f"'{host}' is no HOST:PORT")
         return url
 
-    @field_validator("table", "schema_", "guard")
+    @field_validator("host", "database")
+    @classmethod
+    def _is_no_url(cls, value: str) -> str:
+        if SECRET_IN_URL.search(value):
+            raise ValueError(NOT_IN_URL if has_reference(value) else AS_REFERENCE)
+        return value
+
+    @field_validator("schema_", "guard")
     @classmethod
     def _is_name(cls, name: str) -> str:
         check_name(name)
         return name
+
+    @field_validator("table")
+    @classmethod
+    def _are_names(cls, table: str, info: ValidationInfo) -> str:
+        for name in _target(info.data.get("schema_", ""), table):
+            check_name(name)
+        return table
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -137,10 +152,14 @@ class PostgresOptions(Options):
     @property
     def target(self) -> tuple[str, str]:
         """Schema and name of the table; ``schema.table`` is read where no schema is given."""
-        schema, dot, name = self.table.partition(".")
-        if self.schema_ or not dot or "." in name or not (schema and name):
-            return self.schema_ or "public", self.table
-        return schema, name
+        return _target(self.schema_, self.table)
+
+
+def _target(given: str, table: str) -> tuple[str, str]:
+    schema, dot, name = table.partition(".")
+    if given or not dot or "." in name or not (schema and name):
+        return given or "public", table
+    return schema, name
 
 
 def check_name(name: str) -> None:

@@ -136,7 +136,8 @@ class PostgresCommitter:
         session.copy(self._statements.copy, self._lines(paths, seen))
         if seen.deletes:  # else the server plans for any number of rows
             session.run("ANALYZE pg_temp.tidegate_rows")
-        session.run(self._statements.merge(deletes=seen.deletes, nulls=seen.nulls))
+            session.run(self._statements.delete(nulls=seen.nulls))
+        session.run(self._statements.merge)
 
     def _lines(self, paths: Sequence[str], seen: Seen) -> Iterator[memoryview]:
         if self._engine is None:

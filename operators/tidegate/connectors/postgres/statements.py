@@ -1,8 +1,8 @@
 """The statements that put an epoch's rows into their table.
 
-Rows are copied into a temporary table, then merged by one statement: of each key the last row
-counts, keys whose last row is a deletion go, all others are inserted or brought up to date. Rows
-that nothing tells apart are copied into the table itself.
+Rows are copied into a temporary table. Of each key the last row counts: keys whose last row is a
+deletion go first, by one statement; then all others are inserted or brought up to date, by another.
+Rows that nothing tells apart are copied into the table itself.
 """
 
 from __future__ import annotations
@@ -62,25 +62,40 @@ class Statements:
             return f"COPY {self.target} ({self._listed}) FROM STDIN (FORMAT csv)"
         return f"COPY {_ROWS} FROM STDIN (FORMAT csv)"
 
-    def merge(self, *, deletes: bool, nulls: bool) -> str:
-        """``deletes``: some rows may be deletions; ``nulls``: with NULL in their key."""
+    @property
+    def _now(self) -> str:
+        """Of each key the last row."""
         assert self.key is not None
+        if not self.key:
+            return f"now AS MATERIALIZED (SELECT * FROM {_ROWS} ORDER BY {POSITION} DESC LIMIT 1)"
         keys = ", ".join(map(quoted, self.key))
         last = f"SELECT DISTINCT ON ({keys}) * FROM {_ROWS} ORDER BY {keys}, {POSITION} DESC"
-        if not self.key:
-            last = f"SELECT * FROM {_ROWS} ORDER BY {POSITION} DESC LIMIT 1"
-        parts = [f"now AS MATERIALIZED ({last})"]
+        return f"now AS MATERIALIZED ({last})"
+
+    def delete(self, *, nulls: bool) -> str:
+        """Removes what is to go. ``nulls``: some of it may have NULL in its key.
+
+        A statement of its own: what is inserted by the same one would still meet the values of
+        these rows in other unique keys of the table.
+        """
         gone = f"now.{OP} = {int(Op.DELETE)}"
-        if deletes:
-            parts.append(f"gone AS ({self._delete('=', gone)})")
-        if deletes and nulls and self.key:
-            some = " OR ".join(f"now.{quoted(key)} IS NULL" for key in self.key)
-            parts.append(f"lost AS ({self._delete('IS NOT DISTINCT FROM', gone, f'({some})')})")
+        deletion = self._delete("=", gone)
+        if not nulls or not self.key:
+            return f"WITH {self._now} {deletion}"
+        some = " OR ".join(f"now.{quoted(key)} IS NULL" for key in self.key)
+        lost = self._delete("IS NOT DISTINCT FROM", gone, f"({some})")
+        return f"WITH {self._now}, gone AS ({deletion}) {lost}"
+
+    @property
+    def merge(self) -> str:
+        """Inserts what is there now, or brings it up to date."""
+        assert self.key is not None
+        keys = ", ".join(map(quoted, self.key))
         others = [column for column in self.columns if column not in self.key]
         sets = ", ".join(f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in others)
         return (
-            f"WITH {', '.join(parts)} INSERT INTO {self.target} ({self._listed})"
-            f" SELECT {self._listed} FROM now WHERE NOT {gone}"
+            f"WITH {self._now} INSERT INTO {self.target} ({self._listed})"
+            f" SELECT {self._listed} FROM now WHERE now.{OP} <> {int(Op.DELETE)}"
             f" ON CONFLICT ({keys or '(true)'}) DO {f'UPDATE SET {sets}' if sets else 'NOTHING'}"
         )
 
@@ -92,9 +107,9 @@ class Statements:
         return f"DELETE FROM {self.target} AS was USING now WHERE {where}"
 
     @property
-    def trial(self) -> str:
+    def trial(self) -> list[str]:
         """What is planned, and not run, to see whether rows can be written."""
         if self.key is None:
             nulls = ", ".join("NULL" for _ in self.columns)
-            return f"EXPLAIN INSERT INTO {self.target} ({self._listed}) VALUES ({nulls})"
-        return f"EXPLAIN {self.merge(deletes=True, nulls=True)}"
+            return [f"EXPLAIN INSERT INTO {self.target} ({self._listed}) VALUES ({nulls})"]
+        return [f"EXPLAIN {self.delete(nulls=True)}", f"EXPLAIN {self.merge}"]

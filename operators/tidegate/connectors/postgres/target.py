@@ -123,7 +123,8 @@ class Target:
         try:
             if key is not None:
                 session.run(self.statements.stage)
-            session.run(self.statements.trial)
+            for statement in self.statements.trial:
+                session.run(statement)
         except psycopg.errors.InvalidColumnReference:
             raise self._no_key() from None
         if key and session.run(_DEFERRABLE, self._name, list(key), len(key)):

@@ -35,10 +35,16 @@ def test_names_of_flink_and_risingwave() -> None:
         ("s.t", "x", ("x", "s.t")),
         ("a.b.c", "", ("public", "a.b.c")),
         (".t", "", ("public", ".t")),
+        ("s" * 63 + "." + "ä" * 31, "", ("s" * 63, "ä" * 31)),
     ],
 )
 def test_the_table_that_is_meant(table: str, schema: str, target: tuple[str, str]) -> None:
     assert read(**{**PLAIN, "table": table, "schema": schema}).target == target
+
+
+def test_what_looks_like_a_secret_and_is_none() -> None:
+    assert read(url="postgresql://db:5432/sh@op", table="t").place.database == "sh@op"
+    assert read(**{**PLAIN, "host": "/run/postgresql", "database": "a@b"}).place.database == "a@b"
 
 
 def test_several_hosts() -> None:
@@ -53,9 +59,14 @@ def test_several_hosts() -> None:
         ({"password": "geheim"}, "must be a reference"),
         ({"port": "0"}, "greater than or equal to 1"),
         ({"table": "x" * 64}, "at most 63 bytes"),
+        ({"table": "x" * 64 + ".t"}, "at most 63 bytes"),
+        ({"table": "t." + "x" * 64}, "at most 63 bytes"),
+        ({"table": "s." + "x" * 62, "schema": "s"}, "at most 63 bytes"),
         ({"schema": "ä" * 32}, "at most 63 bytes"),
         ({"sink.epochs-table": ""}, "at least 1 character"),
         ({"sslmode": "maybe"}, "'disable', 'allow'"),
+        ({"host": "u:geheim@db"}, "must be a reference"),
+        ({"database": "postgresql://u:geheim@db/shop"}, "must be a reference"),
         ({"url": "jdbc:postgresql://db/shop"}, "write it once"),
         ({"database": ""}, "needs 'host' and 'database'"),
         ({"type": "append-only", "key.fields": "a"}, "leave out one of the two"),
@@ -77,7 +88,12 @@ def test_what_is_refused(raw: dict[str, str], words: str) -> None:
         ("jdbc:postgresql://db", "write 'jdbc:postgresql://", False),
         ("jdbc:postgresql://u:geheim@db/shop", "must be a reference", True),
         ("jdbc:postgresql://db/shop?user=u&password=geheim", "must be a reference", True),
-        ("jdbc:postgresql://db/shop?password=${env:A}", "leave user and password out", False),
+        ("jdbc:postgresql://db/shop?sslpassword=geheim", "must be a reference", True),
+        ("jdbc:postgresql://db/shop?ssl=1&PASS%57ORD=geheim", "must be a reference", True),
+        ("postgresql://u:ge/heim@db/shop", "must be a reference", True),
+        ("jdbc:postgresql://db/shop?password=${env:A}", "leave user and password out", True),
+        ("postgresql://db/x?password=${env:A}&sslpassword=geheim", "leave user and", True),
+        ("postgresql://u:geheim@db/${env:X}", "leave user and password out", True),
         ("jdbc:postgresql://db/shop?ssl=true", "'ssl' behind '?'", False),
         ("jdbc:postgresql://db:x/shop", "no HOST:PORT", False),
     ],
