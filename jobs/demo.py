@@ -23,7 +23,7 @@ from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Column, Table
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.clock import SystemClock
-from tidegate.connectors.datagen import write_orders
+from tidegate.connectors.generators.datagen import write_orders
 from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from executor_kit import ENGINE, Text
-from tidegate.executor.aggregates import final_sql, merge_sql, partial_sql
+from tidegate.executor.aggregation.aggregates import final_sql, merge_sql, partial_sql
 from tidegate.plan.aggregate_types import LISTS, PICKS
 from tidegate.plan.nodes import Aggregate, AggregateCall, Node
 from tidegate.types import Column, Schema

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.frontend import compile, compile_file
-from tidegate.frontend.answers import Listing
+from tidegate.frontend.statements.answers import Listing
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import (
     Aggregate,

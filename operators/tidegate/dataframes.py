@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import OptionsError, did_you_mean
-from tidegate.executor.marks import marking
+from tidegate.executor.watermarks.marks import marking
 from tidegate.frontend import compile as compile_sql
 from tidegate.frontend.settings import TIME_ZONE
 from tidegate.plan.nodes import Scan, WatermarkFilter, quoted

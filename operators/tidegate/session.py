@@ -27,7 +27,7 @@ from typing import Any, Final, Self
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.frontend import Script
-from tidegate.frontend.answers import Answer
+from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
 from tidegate.progress import Progress

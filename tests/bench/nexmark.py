@@ -20,10 +20,10 @@ import pyarrow.parquet as pq
 
 from bench.data import PARTITIONS, Answer
 from nexmark import reference
-from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
-from tidegate.connectors.json_encode import encode_lines
-from tidegate.connectors.nexmark import PER_ROUND
-from tidegate.connectors.nexmark import Nexmark as Generator
+from tidegate.connectors.formats.json_encode import encode_lines
+from tidegate.connectors.generators.generated import CHUNK_ROWS, rows_of_split
+from tidegate.connectors.generators.nexmark import PER_ROUND
+from tidegate.connectors.generators.nexmark import Nexmark as Generator
 from tidegate.executor.engine import Engine
 from tidegate.types import Column, Schema
 

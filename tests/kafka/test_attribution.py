@@ -16,7 +16,7 @@ from oracle.query import Output
 from simulation.packaged import FOLDER, JOBS, answer, made_by, sources_of
 from spark.orders import read_parts
 from spark.processes import Warm
-from tidegate.connectors.json_encode import encode_lines
+from tidegate.connectors.formats.json_encode import encode_lines
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.nodes import Job
 

@@ -15,7 +15,7 @@ from executor_kit import ENGINE, expr, leaf, schema
 from filter_kit import Outcome
 from oracle import Column, Epoch, SourceWatermark, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
-from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable

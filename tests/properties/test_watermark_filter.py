@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executor_kit import ENGINE, expr, leaf
-from tidegate.executor.judge import NONE, judge
-from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.watermarks.judge import NONE, judge
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import WatermarkFilter as FilterNode
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message, Rejected, Watermark

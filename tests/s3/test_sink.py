@@ -10,8 +10,8 @@ import pytest
 from deltalake import DeltaTable
 from pyarrow import fs
 
-from tidegate.connectors.delta_sink import DeltaCommitter, store_options
-from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.delta.sink import DeltaCommitter, store_options
+from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from tidegate.executor import early_aggregate, group_changes
-from tidegate.executor.early_aggregate import EarlyAggregate
-from tidegate.executor.final_aggregate import FinalAggregate
-from tidegate.executor.partial_aggregate import PartialAggregate
-from tidegate.executor.updating_aggregate import UpdatingAggregate
+from tidegate.executor.aggregation import early_aggregate, group_changes
+from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
+from tidegate.executor.aggregation.final_aggregate import FinalAggregate
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
+from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregate
 from tidegate.types import END, TICK, Barrier, Message
 
 

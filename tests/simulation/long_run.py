@@ -22,7 +22,8 @@ from typing import Any, Final
 from unittest.mock import patch
 
 from simulation.check import engine
-from tidegate.executor import known_rows, temporal_join
+from tidegate.executor.buffers import known_rows
+from tidegate.executor.joins import temporal_join
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.simulator.run import START_US

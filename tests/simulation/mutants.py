@@ -24,26 +24,18 @@ from simulation.aggregate_mutants import (
     updates_come_after_what_the_watermark_ends,
     updates_keep_what_was_first,
 )
-from tidegate.executor import (
-    adaptive,
-    base,
-    judge,
-    key_watermarks,
-    known_rows,
-    match_rows,
-    merge,
-    temporal_join,
-    time_queue,
-    union,
-    watermark_filter,
-    window_join,
-)
+from tidegate.executor import base, union
+from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.columns import INT64_MIN
-from tidegate.executor.dispatch import Dispatch
-from tidegate.executor.interval_join import IntervalJoin
-from tidegate.executor.lookup_join import LookupJoin
-from tidegate.executor.over_rows import OverRows
+from tidegate.executor.exchange import merge
+from tidegate.executor.exchange.dispatch import Dispatch
+from tidegate.executor.joins import temporal_join, window_join
+from tidegate.executor.joins.interval_join import IntervalJoin
+from tidegate.executor.joins.lookup_join import LookupJoin
+from tidegate.executor.over.over_rows import OverRows
+from tidegate.executor.patterns import match_rows
 from tidegate.executor.split_level import SplitLevel
+from tidegate.executor.watermarks import adaptive, judge, key_watermarks, watermark_filter
 from tidegate.plan.over import Reach
 from tidegate.simulator.world import World
 from tidegate.types import (

@@ -16,7 +16,7 @@ import pytest
 
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
-from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
 from tidegate.simulator.run import START_US, SimulatedRun, simulate

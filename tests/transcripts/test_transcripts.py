@@ -21,15 +21,15 @@ import yaml
 
 from executor_kit import ENGINE, Text, expr, leaf, schema
 from tidegate.errors import InvariantError
+from tidegate.executor.aggregation.final_aggregate import FinalAggregate
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
-from tidegate.executor.final_aggregate import FinalAggregate
-from tidegate.executor.merge import Merge
-from tidegate.executor.merge_sort import MergeSort
-from tidegate.executor.partial_aggregate import PartialAggregate
-from tidegate.executor.sort import Sort
-from tidegate.executor.tumble import Tumble
-from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.exchange.merge import Merge
+from tidegate.executor.sorting.merge_sort import MergeSort
+from tidegate.executor.sorting.sort import Sort
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
+from tidegate.executor.windows.tumble import Tumble
 from tidegate.plan import nodes, strategies
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message

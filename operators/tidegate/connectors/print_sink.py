@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.base import StagedFile
-from tidegate.connectors.files import open_location
-from tidegate.connectors.json_encode import encode, encode_lines, joined
-from tidegate.connectors.staging import (
+from tidegate.connectors.filesystem.files import open_location
+from tidegate.connectors.filesystem.staging import (
     delete_staged,
     is_file,
     make_directory,
@@ -28,6 +27,7 @@ from tidegate.connectors.staging import (
     write_durable,
     write_order,
 )
+from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op

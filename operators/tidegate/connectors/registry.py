@@ -14,13 +14,15 @@ from tidegate.connectors.base import (
     SourceReader,
 )
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
-from tidegate.connectors.datagen import DatagenPlanner, DatagenReader
-from tidegate.connectors.delta_sink import DeltaCommitter
-from tidegate.connectors.delta_types import check_delta
-from tidegate.connectors.files import absolute
-from tidegate.connectors.filesystem_planner import FilesystemPlanner
-from tidegate.connectors.filesystem_reader import FilesystemReader
-from tidegate.connectors.filesystem_sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.delta.sink import DeltaCommitter
+from tidegate.connectors.delta.types import check_delta
+from tidegate.connectors.filesystem.files import absolute
+from tidegate.connectors.filesystem.overlap import overlaps
+from tidegate.connectors.filesystem.planner import FilesystemPlanner
+from tidegate.connectors.filesystem.reader import FilesystemReader
+from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.generators.datagen import DatagenPlanner, DatagenReader
+from tidegate.connectors.generators.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
 from tidegate.connectors.kafka import options as kafka
 from tidegate.connectors.kafka.fits import check_sink, check_source
 from tidegate.connectors.kafka.fits import columns_of_key_alone as of_key_alone
@@ -31,7 +33,6 @@ from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
-from tidegate.connectors.nexmark import NexmarkPlanner, NexmarkReader, check_nexmark
 from tidegate.connectors.option_types import AlignedOptions, list_of
 from tidegate.connectors.options import (
     DatagenOptions,
@@ -43,7 +44,6 @@ from tidegate.connectors.options import (
     parsed,
     plain_name,
 )
-from tidegate.connectors.overlap import overlaps
 from tidegate.connectors.postgres import options as postgres
 from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter

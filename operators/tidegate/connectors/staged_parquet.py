@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors import parquet_format
 from tidegate.connectors.base import StagedFile
-from tidegate.connectors.files import open_location
-from tidegate.connectors.staging import (
+from tidegate.connectors.filesystem.files import open_location
+from tidegate.connectors.filesystem.staging import (
     is_file,
     make_directory,
     sink_errors,
@@ -24,6 +23,7 @@ from tidegate.connectors.staging import (
     write_durable,
     write_order,
 )
+from tidegate.connectors.formats import parquet_format
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.types import OP

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from tidegate.connectors.base import SourceChunk
 from tidegate.executor.build import Context, build
-from tidegate.executor.dispatch import Dispatch, Mode
 from tidegate.executor.engine import Engine
-from tidegate.executor.merge import Merge
+from tidegate.executor.exchange.dispatch import Dispatch, Mode
+from tidegate.executor.exchange.merge import Merge
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.tally import Tally, used_by_split

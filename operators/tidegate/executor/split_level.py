@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from tidegate.connectors.base import SourceChunk
 from tidegate.executor.base import Executor
 from tidegate.executor.build import Context, build, build_filter, build_recent
+from tidegate.executor.over.recent_rows import RecentRows as RecentRowsExecutor
 from tidegate.executor.pipeline import Pipeline
-from tidegate.executor.recent_rows import RecentRows as RecentRowsExecutor
 from tidegate.executor.scan import Scan
-from tidegate.executor.watermark_filter import WatermarkFilter
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.phases import PHASES
 from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment

@@ -9,11 +9,13 @@ from typing import Final
 
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import settings
-from tidegate.frontend.accounts import assign_accounts
-from tidegate.frontend.answers import Answer, Explained
-from tidegate.frontend.catalog import Catalog, first_hints
-from tidegate.frontend.clocks import without_idle_clocks
-from tidegate.frontend.compiled_plans import (
+from tidegate.frontend.expressions.clocks import without_idle_clocks
+from tidegate.frontend.expressions.current_watermark import share_watermarks_before
+from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.queries.planner import QueryPlanner
+from tidegate.frontend.queries.sinks import SinkPlanner
+from tidegate.frontend.statements.answers import Answer, Explained
+from tidegate.frontend.statements.compiled_plans import (
     CompiledPlan,
     Params,
     executed,
@@ -23,19 +25,16 @@ from tidegate.frontend.compiled_plans import (
     without_params,
     written,
 )
-from tidegate.frontend.compiled_plans import compiled as compiled_plan
-from tidegate.frontend.compiled_plans import read as read_plan
-from tidegate.frontend.current_watermark import share_watermarks_before
-from tidegate.frontend.defaults import check_aligned, without_idle_defaults
-from tidegate.frontend.describe import describe_table, describe_view
-from tidegate.frontend.drop import dropped
-from tidegate.frontend.ledger import SETTING, declared, ledger_copy, sink_of
-from tidegate.frontend.planner import QueryPlanner
-from tidegate.frontend.show import shown
-from tidegate.frontend.sinks import SinkPlanner
-from tidegate.frontend.source import Source, Span
-from tidegate.frontend.statements import parse_file
-from tidegate.frontend.syntax import (
+from tidegate.frontend.statements.compiled_plans import compiled as compiled_plan
+from tidegate.frontend.statements.compiled_plans import read as read_plan
+from tidegate.frontend.statements.describe import describe_table, describe_view
+from tidegate.frontend.statements.drop import dropped
+from tidegate.frontend.statements.ledger import SETTING, declared, ledger_copy, sink_of
+from tidegate.frontend.statements.reading import parse_file
+from tidegate.frontend.statements.show import shown
+from tidegate.frontend.statements.user_functions import declare_function
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     CompilePlan,
     CreateFunction,
@@ -51,8 +50,9 @@ from tidegate.frontend.syntax import (
     Show,
     Statement,
 )
-from tidegate.frontend.typecheck import TypeChecker
-from tidegate.frontend.user_functions import declare_function
+from tidegate.frontend.tables.accounts import assign_accounts
+from tidegate.frontend.tables.catalog import Catalog, first_hints
+from tidegate.frontend.tables.defaults import check_aligned, without_idle_defaults
 from tidegate.plan.explain import explain
 from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job, Sink, Table

@@ -5,7 +5,7 @@
     epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
     ledger/           late and quarantined rows, Parquet
     staging/          rows on their way to sinks that have no place of their own
-    views/            materialized views, Delta tables (see `connectors.delta_sink`)
+    views/            materialized views, Delta tables (see `connectors.delta.sink`)
     replays/          what was written where by ``tidegate replay`` (see `replay`)
     rescales/         into how many tasks its epochs are divided since when (see `parallelism`)
     metrics.prom      the metrics of the newest epoch (see `metrics_file`)

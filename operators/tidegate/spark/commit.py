@@ -22,8 +22,8 @@ from tidegate.connectors.base import (
     SinkCommitter,
     StagedFile,
 )
+from tidegate.connectors.filesystem.staging import writer_of
 from tidegate.connectors.registry import is_bounded
-from tidegate.connectors.staging import writer_of
 from tidegate.errors import InvariantError, LeaseHeldError, TrustError
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan

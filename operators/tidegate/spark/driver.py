@@ -21,8 +21,8 @@ from tidegate.clock import Clock
 from tidegate.connectors.base import SinkCommitter
 from tidegate.connectors.registry import same_table, sink_committer, source_planner
 from tidegate.errors import BindError, OptionsError, RunError, TrustError
-from tidegate.executor.dispatch import hash_probe
 from tidegate.executor.engine import Engine
+from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
 from tidegate.spark.about import about

@@ -38,7 +38,7 @@ from pyspark.sql.types import (
 from tidegate.errors import OptionsError, RunError
 from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
-from tidegate.executor.marks import mark
+from tidegate.executor.watermarks.marks import mark
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.gateway import REQUIRED
 from tidegate.spark.given import PROVIDER

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors.files import open_location
+from tidegate.connectors.filesystem.files import open_location
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.spark.checkpoint import Checkpoint

@@ -28,8 +28,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock
-from tidegate.connectors import csv_format, json_format, lines
 from tidegate.connectors.base import FencingCommitter, LeasedCommitter, Progress
+from tidegate.connectors.filesystem import lines
+from tidegate.connectors.formats import csv_format, json_format
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, same_target, sink_committer, sink_writer
 from tidegate.errors import OptionsError

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate.connectors.base import Position, SplitRange
-from tidegate.connectors.filesystem_planner import FilesystemPlanner
-from tidegate.connectors.filesystem_reader import FilesystemReader
+from tidegate.connectors.filesystem.planner import FilesystemPlanner
+from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.options import validate_options
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.connectors.filesystem_planner import FilesystemPlanner
+from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.registry import liveness
 from unit.connectors.files_kit import Run, ids, monitored, source, write
 

@@ -5,7 +5,7 @@ import pytest
 
 from tidegate.dataframes import filter_of
 from tidegate.errors import RunError
-from tidegate.executor.marks import marking
+from tidegate.executor.watermarks.marks import marking
 from tidegate.spark import frames
 from tidegate.spark.frames import Marking, judged, parts_of
 from tidegate.spark.ipc import packed, unpacked

@@ -1,1 +1,1 @@
-"""Avro datums to Arrow arrays and back, a chunk at once; see `connectors.avro_format`."""
+"""Avro datums to Arrow arrays and back, a chunk at once; see `connectors.formats.avro_format`."""

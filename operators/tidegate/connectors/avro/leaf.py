@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors import lines
 from tidegate.connectors.avro.cursor import Bools, Cursor, Ints, Words, views
 from tidegate.connectors.avro.schema import Leaf
 from tidegate.connectors.avro.target import Target, fits, form_of
-from tidegate.connectors.json_shape import Kind
-from tidegate.connectors.text_rules import text_fits
+from tidegate.connectors.filesystem import lines
+from tidegate.connectors.formats.json_shape import Kind
+from tidegate.connectors.formats.text_rules import text_fits
 from tidegate.executor.engine import Engine
 
 MOMENT_MIN: Final = -9_223_372_022_400_000_000

@@ -1,8 +1,8 @@
 """The declared columns as Avro decoding sees them: one `Target` for each type, nested ones below.
 
 A leaf of the writer's schema fits a target by the kinds of both (`fits`), and then value by value
-by the rules of json (`connectors.json_format`): nothing is rounded to an integer, a number of
-another type must be in range, a text must be one that the type takes.
+by the rules of json (`formats.json_format`): nothing is rounded to an integer, a number of another
+type must be in range, a text must be one that the type takes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.avro.schema import Entries, Items, Leaf, Node, Record, Union
-from tidegate.connectors.json_shape import Branch, Kind, shape_of
+from tidegate.connectors.formats.json_shape import Branch, Kind, shape_of
 from tidegate.executor.engine import Engine
 from tidegate.types import Column, Schema
 

@@ -21,14 +21,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors import avro_format, csv_format, json_format, lines, raw_format
 from tidegate.connectors.base import SourceChunk
-from tidegate.connectors.json_format import Decoded
+from tidegate.connectors.filesystem import lines
+from tidegate.connectors.formats import avro_format, csv_format, json_format, raw_format
+from tidegate.connectors.formats.json_format import Decoded
+from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
-from tidegate.connectors.schema_registry import Registry
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import BROKER_TIME, OFFSET, RECORD, Schema

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors import avro_format, csv_format, json_encode, raw_format
+from tidegate.connectors.formats import avro_format, csv_format, json_encode, raw_format
+from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import csv_options
-from tidegate.connectors.schema_registry import Registry
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op, Schema

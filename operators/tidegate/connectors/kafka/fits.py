@@ -3,7 +3,7 @@ place of the option, not when the first message is read or written."""
 
 from __future__ import annotations
 
-from tidegate.connectors import avro_format, raw_format
+from tidegate.connectors.formats import avro_format, raw_format
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.options import OptionProblem
 from tidegate.errors import OptionsError, did_you_mean

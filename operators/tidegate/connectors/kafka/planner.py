@@ -20,6 +20,7 @@ from typing import Final
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Position, SplitPlan
+from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.kafka.fits import check_source
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
@@ -30,7 +31,6 @@ from tidegate.connectors.kafka.position import (
 )
 from tidegate.connectors.kafka.topics import Partition, Topics, patiently
 from tidegate.connectors.options import parsed
-from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.plan.nodes import Table
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Progress, StagedFile
+from tidegate.connectors.filesystem.staging import write_order, writer_of
 from tidegate.connectors.kafka.delivery import (
     WAIT_S,
     Failed,
@@ -39,7 +40,6 @@ from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.options import parsed
-from tidegate.connectors.staging import write_order, writer_of
 from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table

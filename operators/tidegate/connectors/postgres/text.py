@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from tidegate.connectors.json_encode import value_text
+from tidegate.connectors.formats.json_encode import value_text
 from tidegate.connectors.postgres.types import NESTED
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors import schema_registry
+from tidegate.connectors.formats import schema_registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
 from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions

@@ -1,0 +1,1 @@
+"""Delta tables, an epoch a transaction."""

@@ -1,0 +1,194 @@
+"""The `delta` sink: a Delta table, of which each version is an epoch (design §2 "Sinks").
+
+Writers stage Parquet on the checkpoint's store; when the epoch commits, the driver makes one
+transaction of what they staged. It carries the checkpoint's name and the epoch (Delta's ``txn``
+action), so an epoch that is published again after a crash is not applied again. Rows are appended;
+changes are merged by the columns that tell rows apart (``key.fields``), so the table is the result
+as it stands. Anything that reads Delta can query it meanwhile.
+
+Without a ``path`` the table is ``views/NAME`` in the checkpoint: a materialized view.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.filesystem.files import S3_SCHEMES, open_location
+from tidegate.connectors.filesystem.staging import (
+    delete_staged,
+    make_directory,
+    sink_errors,
+    unique_token,
+)
+from tidegate.connectors.options import DeltaOptions, parsed
+from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.errors import SinkError, TrustError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table, quoted
+from tidegate.types import OP, Op
+
+if TYPE_CHECKING:
+    from deltalake import CommitProperties, DeltaTable, Schema
+
+VIEWS: Final = "views"
+"""Where in a checkpoint its materialized views are."""
+TIDY_EVERY: Final = 50
+"""Versions between two compactions: every epoch adds a small file."""
+
+
+class DeltaCommitter:
+    """Implements `tidegate.connectors.base.SinkCommitter`. ``staging`` lies in the checkpoint."""
+
+    def __init__(self, table: Table, staging: str, token: Callable[[], str] = unique_token) -> None:
+        options: DeltaOptions = parsed(DeltaOptions, table.connector, table.options)
+        self._table = table
+        self._key = options.key_fields
+        self._place = _uri(options.path or view_path(staging, table.name))
+        self._filesystem, self._staging = open_location(staging)
+        self._token = token
+        self._identity = ""
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        return pa.schema([_field(each) for each in Engine().arrow_schema(self._table.columns)])
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        from deltalake import DeltaTable, Schema
+
+        with sink_errors("write to", self._staging):
+            make_directory(self._filesystem, self._staging)
+        with self._errors("open"):
+            if not DeltaTable.is_deltatable(self._place, store_options()):
+                if not fresh:
+                    raise TrustError(
+                        f"the Delta table '{self._place}' is gone",
+                        hint="something removed it: start the job again with a new checkpoint",
+                    )
+                DeltaTable.create(self._place, self._schema, storage_options=store_options())
+            found, wanted = self._opened().schema(), Schema.from_arrow(self._schema)
+        if found != wanted:
+            raise SinkError(
+                f"the Delta table '{self._place}' has other columns than '{self._table.name}'",
+                detail=f"there: {_shown(found)}; here: {_shown(wanted)}",
+                hint="give it another path",
+            )
+        return {"identity": self._token()} if fresh else {}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        self._identity = remembered.get("identity", "")
+        if not self._identity:
+            raise TrustError("the checkpoint's job.json does not say whose versions are its own")
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        if not staged:
+            return
+        files = in_order(staged)
+        with self._errors("write into"):
+            table = self._opened()
+            if (table.transaction_version(self._application) or 0) < epoch:
+                what = f"the Delta table '{self._place}'"
+                rows = pa.concat_tables(staged_parts(self._filesystem, files, what))
+                self._apply(table, rows, epoch)
+                if table.version() % TIDY_EVERY == 0:
+                    table.optimize.compact()
+                    table.vacuum(dry_run=False)
+        delete_files(self._filesystem, self._staging, files)
+
+    def discard_unknown(self, epoch: int) -> None:
+        with sink_errors("clean", self._staging):
+            delete_staged(self._filesystem, self._staging, epoch)
+
+    @property
+    def _application(self) -> str:
+        return f"tidegate-{self._identity}"
+
+    def _opened(self) -> DeltaTable:
+        from deltalake import DeltaTable
+
+        return DeltaTable(self._place, storage_options=store_options())
+
+    def _apply(self, table: DeltaTable, rows: pa.Table, epoch: int) -> None:
+        """One transaction."""
+        from deltalake import CommitProperties, Transaction, write_deltalake
+
+        once = CommitProperties(app_transactions=[Transaction(self._application, epoch)])
+        data = rows.select(self._schema.names).cast(self._schema)
+        if OP not in rows.column_names:
+            write_deltalake(table, data, mode="append", commit_properties=once)
+        else:
+            self._merge(table, data.append_column(OP, rows.column(OP)), once)
+
+    def _merge(self, table: DeltaTable, changes: pa.Table, once: CommitProperties) -> None:
+        """Of each row what it is now: an epoch changes it once."""
+        now = changes.filter(pc.not_equal(changes.column(OP), int(Op.UPDATE_BEFORE)))
+        # In parentheses: Delta's parser takes all that follows FROM for its right side.
+        same = " AND ".join(
+            f"(now.{quoted(key)} IS NOT DISTINCT FROM was.{quoted(key)})" for key in self._key
+        )
+        values = {quoted(name): f"now.{quoted(name)}" for name in self._schema.names}
+        is_gone = f"now.{quoted(OP)} = {int(Op.DELETE)}"
+        (
+            table.merge(
+                now,
+                predicate=same or "true",
+                source_alias="now",
+                target_alias="was",
+                commit_properties=once,
+            )
+            .when_matched_delete(predicate=is_gone)
+            .when_matched_update(updates=values, predicate=f"NOT ({is_gone})")
+            .when_not_matched_insert(updates=values, predicate=f"NOT ({is_gone})")
+            .execute()
+        )
+
+    @contextmanager
+    def _errors(self, action: str) -> Iterator[None]:
+        from deltalake.exceptions import DeltaError
+
+        try:
+            with sink_errors(action, self._place):
+                yield
+        except DeltaError as error:
+            raise SinkError(
+                f"cannot {action} the Delta table '{self._place}'",
+                detail=str(error),
+                hint="check that it may be written, and that nothing else writes into it",
+            ) from error
+
+
+def view_path(staging: str, name: str) -> str:
+    """Where a materialized view lies, beside the checkpoint's staging directory."""
+    return f"{staging.rsplit('/', 2)[0]}/{VIEWS}/{name}"
+
+
+def _uri(path: str) -> str:
+    for scheme in S3_SCHEMES:
+        if path.startswith(scheme):
+            return "s3://" + path.removeprefix(scheme)
+    return path
+
+
+def store_options() -> dict[str, str]:
+    """What the store needs besides the AWS_* variables, which it reads itself."""
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+    plain = {"AWS_ALLOW_HTTP": "true"} if endpoint.startswith("http://") else {}
+    return {**({"AWS_ENDPOINT_URL": endpoint} if endpoint else {}), **plain}
+
+
+def _field(given: Any) -> pa.Field:
+    """A column as Delta has it: times in UTC, integers signed."""
+    if pa.types.is_timestamp(given.type) and given.type.tz:
+        return pa.field(given.name, pa.timestamp("us", "UTC"))
+    return given
+
+
+def _shown(schema: Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema.fields)

@@ -1,0 +1,193 @@
+"""Worker side of the `filesystem` source: reads exactly the rows between two positions.
+
+A row's offset is its number in the split: malformed lines count, blank ones don't (S7). A line
+that is not UTF-8 is malformed and keeps its bytes in the ledger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidegate.connectors.base import SourceChunk, SplitRange
+from tidegate.connectors.filesystem import lines
+from tidegate.connectors.filesystem.files import DataFile, file_path, open_location, split_files
+from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
+from tidegate.connectors.formats import csv_format, json_format, parquet_format
+from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
+from tidegate.errors import TrustError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+from tidegate.types import OFFSET, RECORD
+
+CHUNK_ROWS: Final = 65_536
+_HEAD_BYTES: Final = 4096
+
+Decoder: TypeAlias = Callable[[pa.Array], json_format.Decoded]
+
+
+def source_chunk(
+    records: pa.Array, data: pa.Table, good: npt.NDArray[np.bool_], offset: int
+) -> SourceChunk:
+    """A chunk of the rows ``records``; ``data`` are the decoded ones, where ``good`` is true."""
+    offsets = np.arange(offset, offset + len(records), dtype=np.int64)
+    if good.all():
+        kept, malformed = records, records.slice(0, 0)
+        refused = offsets[:0]
+    else:
+        mask = pa.array(good)
+        kept, malformed = records.filter(mask), records.filter(pa.array(~good))
+        offsets, refused = offsets[good], offsets[~good]
+    table = data.append_column(OFFSET, pa.array(offsets)).append_column(RECORD, kept)
+    return SourceChunk(
+        table,
+        pa.table({"offset": pa.array(refused), "record": malformed}),
+        offset + len(records),
+    )
+
+
+class FilesystemReader:
+    """Implements `tidegate.connectors.base.SourceReader`."""
+
+    def __init__(self, table: Table, engine: Engine) -> None:
+        options: FilesystemSourceOptions = parsed(
+            FilesystemSourceOptions, table.connector, table.options
+        )
+        self._table = table
+        self._engine = engine
+        self._path = options.path
+        self._each_file = options.split == "file"
+        self._csv = csv_options(table.options)
+
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        for wanted in ranges:
+            for chunk in self._read(wanted):
+                yield wanted.split, chunk
+
+    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
+        last, offset = file_position(wanted.end), wanted.first_offset
+        for file, begin in self._files(wanted.split, file_position(wanted.start), last):
+            stop = last.place if file.name == last.file else None
+            if stop is not None and begin >= stop:
+                continue
+            for chunk in self._read_file(file.path, begin, stop, offset):
+                offset = chunk.next_offset
+                yield chunk
+
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        return {}  # a file that is gone stops the job
+
+    def _files(
+        self, split: str, start: FilePosition, end: FilePosition
+    ) -> list[tuple[DataFile, int]]:
+        """The files from start to end, each with the place where reading begins."""
+        if not end.file or start == end:
+            return []
+        if start.file == end.file:
+            _, path = file_path(self._path, split, end.file, self._each_file)
+            return [(DataFile(end.file, path, end.place, 0), start.place)]
+        found = [
+            file
+            for file in split_files(self._path, split, self._each_file)
+            if start.file <= file.name <= end.file
+        ]
+        names = {file.name for file in found}
+        needed = [end.file]
+        if start.place < start.end:  # what was read to its end may be removed
+            needed.append(start.file)
+        of = f"of split '{split}' of table '{self._table.name}'"
+        gone = [f"file '{name}' {of}" for name in needed if name not in names]
+        if not {name_hash(name) for name in names}.issuperset(end.behind(start)):
+            gone.append(f"a file {of}, with a name between '{start.file}' and '{end.file}',")
+        if gone:
+            raise TrustError(
+                f"{gone[0]} is gone",
+                hint="an epoch that has not been committed still needs it: put it back",
+            )
+        if not end.older:
+            planned = set(end.hashes)
+            for name in sorted(names):
+                if name_hash(name) not in planned:
+                    raise TrustError(
+                        f"file '{name}' {of} appeared before '{end.file}', which is being read",
+                        hint="give new files names that sort behind; rename this one",
+                    )
+        return [(file, start.place if file.name == start.file else 0) for file in found]
+
+    def _read_file(
+        self, path: str, begin: int, stop: int | None, offset: int
+    ) -> Iterator[SourceChunk]:
+        filesystem, _ = open_location(self._path)
+        try:
+            file = filesystem.open_input_file(path)
+        except OSError as error:
+            raise TrustError(f"cannot read file '{path}'", detail=str(error)) from None
+        with file:
+            if self._table.format == "parquet":
+                yield from self._read_parquet(file, path, begin, stop, offset)
+                return
+            size = file.size()
+            if size < (begin if stop is None else stop):
+                raise TrustError(
+                    f"file '{path}' has shrunk: {size} bytes, {stop or begin} expected",
+                    hint="files of a source may be added, never changed",
+                )
+            _check_line_start(file, path, begin, size)
+            yield from self._read_lines(file, begin, size if stop is None else stop, offset)
+
+    def _read_lines(self, file: Any, begin: int, stop: int, offset: int) -> Iterator[SourceChunk]:
+        is_csv = self._table.format == "csv"
+        blank = b"" if is_csv and self._csv.delimiter in " \t" else b" \t"
+        header = is_csv and self._csv.header and _is_blank(file, begin, blank)
+        for block in lines.blocks(file, begin, stop):
+            records = lines.split_lines(block, blank)
+            if header and len(records):
+                records, header = records.slice(1), False
+            for first in range(0, len(records), CHUNK_ROWS):
+                chunk = self._decode(records.slice(first, CHUNK_ROWS), offset)
+                offset = chunk.next_offset
+                yield chunk
+
+    def _decode(self, records: pa.Array, offset: int) -> SourceChunk:
+        valid = lines.valid_utf8(records)
+        text = lines.as_strings(records if valid is None else records.filter(pa.array(valid)))
+        decoded = self._decode_text(text)
+        good = decoded.good
+        if valid is not None:
+            good = valid.copy()
+            good[valid] = decoded.good
+        return source_chunk(records, decoded.data, good, offset)
+
+    def _decode_text(self, text: pa.Array) -> json_format.Decoded:
+        if self._table.format == "csv":
+            return csv_format.decode(text, self._table.columns, self._csv, self._engine)
+        return json_format.decode(text, self._table.columns, self._engine)
+
+    def _read_parquet(
+        self, file: Any, path: str, begin: int, stop: int | None, offset: int
+    ) -> Iterator[SourceChunk]:
+        columns, engine = self._table.columns, self._engine
+        for part in parquet_format.read(file, path, begin, stop, columns, engine):
+            chunk = source_chunk(part.records, part.decoded.data, part.decoded.good, offset)
+            offset = chunk.next_offset
+            yield chunk
+
+
+def _is_blank(file: Any, end: int, blank: bytes) -> bool:
+    """Whether no row stands before byte ``end``: blank lines may, in an epoch of their own."""
+    head = lines.blocks(file, 0, end, _HEAD_BYTES)
+    return not any(len(lines.split_lines(block, blank)) for block in head)
+
+
+def _check_line_start(file: Any, path: str, begin: int, size: int) -> None:
+    """Raises TrustError when ``begin`` lies within a line: the file is not what was read before."""
+    if begin == 0 or begin >= size or b"\n" in file.read_at(2, begin - 1)[:2]:
+        return
+    raise TrustError(
+        f"file '{path}' changed: byte {begin}, up to which it was read, is within a line now",
+        hint="files of a source must be complete when they appear: write elsewhere, then rename",
+    )

@@ -1,0 +1,204 @@
+"""The `filesystem` sink: files staged in ``<path>/.tidegate``, published by a rename (design §2).
+
+What a reader finds under ``part-*`` is committed; everything else is hidden. A published file is
+``part-<generation>-<epoch>-<index>.<format>``: name order is row order, and a fresh checkpoint
+writes a new generation behind what is there, never over it. Sinks that share a path (of one job or
+of several) don't see each other: each claims its own generation and stages in its own directory,
+named after the checkpoint's staging directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+from pyarrow import fs
+
+from tidegate.connectors.base import StagedFile
+from tidegate.connectors.filesystem.files import open_location
+from tidegate.connectors.filesystem.staging import (
+    create_new,
+    delete_staged,
+    is_file,
+    make_directory,
+    move,
+    sink_errors,
+    sync,
+    unique_token,
+    write_durable,
+    write_order,
+)
+from tidegate.connectors.formats import csv_format, json_encode, parquet_format
+from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
+from tidegate.errors import TrustError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+
+STAGING: Final = ".tidegate"
+FILE_BYTES_MAX: Final = 128 << 20
+_PART: Final = re.compile(r"part-(\d+)-.*")
+_CLAIM: Final = re.compile(r"claim-(\d+)")
+
+
+class FilesystemWriter:
+    """Implements `tidegate.connectors.base.SinkWriter`."""
+
+    def __init__(
+        self,
+        table: Table,
+        epoch: int,
+        writer: str,
+        scope: str,
+        token: Callable[[], str] = unique_token,
+        file_bytes_max: int = FILE_BYTES_MAX,
+    ) -> None:
+        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+        self._table = table
+        self._csv = csv_options(table.options)
+        self._path = options.path
+        self._filesystem, root = open_location(options.path)
+        self._staging = f"{root}/{STAGING}/{_scoped(scope)}"
+        self._name = f"{epoch}-{writer}"
+        self._writer = writer
+        self._token = token
+        self._file_bytes_max = file_bytes_max
+        self._pieces: list[bytes] = []
+        self._tables: list[pa.Table] = []
+        self._rows = 0
+        self._bytes = 0
+        self._staged: list[StagedFile] = []
+
+    @cached_property
+    def _engine(self) -> Engine:
+        return Engine()  # takes some 20 ms, and Parquet needs none
+
+    def write(self, data: pa.Table) -> None:
+        if data.num_rows == 0:
+            return
+        if self._table.format == "parquet":
+            self._tables.append(data)
+            self._bytes += data.nbytes
+        else:
+            piece = self._encode(data)
+            self._pieces.append(piece)
+            self._bytes += len(piece)
+        self._rows += data.num_rows
+        if self._bytes >= self._file_bytes_max:
+            self._flush()
+
+    def close(self) -> list[StagedFile]:
+        self._flush()
+        return list(self._staged)
+
+    def abort(self) -> None:
+        for staged in self._staged:
+            with suppress(OSError):  # what went wrong before says more
+                if is_file(self._filesystem, staged.path):
+                    self._filesystem.delete_file(staged.path)
+        self._staged.clear()
+        self._start_file()
+
+    def _encode(self, data: pa.Table) -> bytes:
+        columns, csv = self._table.columns, self._csv
+        if self._table.format == "json":
+            return json_encode.encode(data, columns, self._engine)
+        head = csv_format.header(columns, csv) if csv.header and not self._pieces else b""
+        return head + csv_format.encode(data, columns, csv, self._engine)
+
+    def _flush(self) -> None:
+        """Stages one file of what has been written so far."""
+        if self._rows == 0:
+            return
+        if self._tables:
+            content = parquet_format.encode(pa.concat_tables(self._tables))
+        else:
+            content = b"".join(self._pieces)
+        path = f"{self._staging}/{self._name}-{self._token()}.{self._table.format}"
+        with sink_errors("write to", self._path):
+            make_directory(self._filesystem, self._staging)
+            write_durable(self._filesystem, path, content)
+            sync(self._filesystem, self._staging)
+        order = write_order(self._writer, len(self._staged))
+        self._staged.append(StagedFile(path, order, self._rows, len(content)))
+        self._start_file()
+
+    def _start_file(self) -> None:
+        self._pieces.clear()
+        self._tables.clear()
+        self._rows = self._bytes = 0
+
+
+class FilesystemCommitter:
+    """Implements `tidegate.connectors.base.SinkCommitter`."""
+
+    def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
+        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+        self._path = options.path
+        self._format = options.format
+        self._filesystem, self._root = open_location(options.path)
+        self._staging = f"{self._root}/{STAGING}/{_scoped(scope)}"
+        self._token = token
+        self._generation = 1
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        with sink_errors("write to", self._path):
+            make_directory(self._filesystem, self._staging)
+            probe = f"{self._staging}/probe-{self._token()}"
+            write_durable(self._filesystem, probe, b"probe")
+            self._filesystem.delete_file(probe)
+            if fresh:
+                self._generation = self._claim()
+        return {"generation": str(self._generation)}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        self._generation = int(remembered.get("generation", "1"))
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        ordered = sorted(staged, key=lambda file: (file.order, file.path))
+        with sink_errors("publish into", self._path):
+            for index, file in enumerate(ordered):
+                self._publish_one(file.path, self._final(epoch, index))
+            if ordered:
+                sync(self._filesystem, self._root)
+
+    def discard_unknown(self, epoch: int) -> None:
+        with sink_errors("clean", self._path):
+            delete_staged(self._filesystem, self._staging, epoch)
+
+    def _final(self, epoch: int, index: int) -> str:
+        name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"
+        return f"{self._root}/{name}"
+
+    def _publish_one(self, staged: str, final: str) -> None:
+        try:
+            move(self._filesystem, staged, final)
+        except FileNotFoundError:
+            if not is_file(self._filesystem, final):
+                raise TrustError(
+                    f"a staged file of the output '{self._path}' is lost: '{staged}'",
+                    hint="something removed it: start the job again with a new checkpoint",
+                ) from None
+
+    def _claim(self) -> int:
+        """A generation of our own, above all that are there or claimed by others."""
+        taken = self._numbers(self._root, _PART) + self._numbers(f"{self._root}/{STAGING}", _CLAIM)
+        generation = 1 + max(taken, default=0)
+        while not create_new(self._filesystem, f"{self._root}/{STAGING}/claim-{generation:04d}"):
+            generation += 1
+        return generation
+
+    def _numbers(self, directory: str, pattern: re.Pattern[str]) -> list[int]:
+        selector = fs.FileSelector(directory, recursive=False, allow_not_found=True)
+        names: list[Any] = [
+            pattern.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
+        ]
+        return [int(match[1]) for match in names if match]
+
+
+def _scoped(scope: str) -> str:
+    return hashlib.sha256(scope.encode()).hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Records as bytes, read into columns and written from them."""

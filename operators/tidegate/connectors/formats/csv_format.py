@@ -1,0 +1,131 @@
+"""CSV lines to columns and back (S2). One line is one record: a newline in quotes is malformed.
+
+Fields are taken by position. A field in quotes may hold the delimiter, and the quote doubled; a
+field that is the null literal (default: empty) without quotes is NULL. What is written reads back
+the same, but for text with a newline, and for NULL in a table's only column where the null literal
+is blank: that line is no row. A line is malformed when it
+has fewer or more fields than the table has columns, a stray quote, or a field that does not fit
+its type as in `tidegate.connectors.formats.text_rules`.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from tidegate.connectors.formats.json_encode import joined, timestamp_text
+from tidegate.connectors.formats.json_format import Decoded
+from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
+from tidegate.connectors.formats.text_rules import literal, text_fits
+from tidegate.connectors.options import CsvOptions
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import quoted
+from tidegate.types import Schema
+
+
+def decode(lines: pa.Array, schema: Schema, options: CsvOptions, engine: Engine) -> Decoded:
+    """Decodes ``lines`` (valid UTF-8 strings, none blank)."""
+    text = memoryview(lines.buffers()[2] or b"")
+    has_quotes = options.quote.encode() in bytes(text)
+    sql = _decode_sql(schema, options, has_quotes)
+    result = engine.query(sql, {"lines": pa.table({"line": lines})})
+    good = result.column(0).combine_chunks()
+    names = [column.name for column in schema]
+    data = pa.Table.from_arrays([c.filter(good) for c in result.columns[1:]], names=names)
+    return Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_))
+
+
+@lru_cache(maxsize=64)
+def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
+    kinds = [field.kind if isinstance(field, Leaf) else Kind.OTHER for field in _fields(schema)]
+    delimiter, quote = literal(options.delimiter), literal(options.quote)
+    null = literal(options.null_literal)
+    if has_quotes:
+        d, q = re.escape(options.delimiter), re.escape(options.quote)
+        field = f"{d}({q}([^{q}]|{q}{q})*{q}|[^{d}{q}]*)"
+        parts = f"regexp_extract_all({delimiter} || line, {literal(field)})"
+        whole = "length(array_to_string(parts, '')) = length(line) + 1"
+        doubled = literal(options.quote * 2)
+        texts = [
+            f"CASE WHEN parts[{i}][2] = {quote} "
+            f"THEN replace(parts[{i}][3:-2], {doubled}, {quote}) "
+            f"ELSE nullif(parts[{i}][2:], {null}) END"
+            for i in range(1, len(schema) + 1)
+        ]
+    else:
+        parts, whole = f"string_split(line, {delimiter})", "true"
+        texts = [f"nullif(parts[{i}], {null})" for i in range(1, len(schema) + 1)]
+    text_list = ", ".join(f"{text} AS t{i}" for i, text in enumerate(texts))
+    values = ", ".join(f"TRY_CAST(t{i} AS {c.type}) AS v{i}" for i, c in enumerate(schema))
+    fits = [f"(t{i} IS NULL OR {text_fits(k, f'v{i}', f't{i}')})" for i, k in enumerate(kinds)]
+    shown = ", ".join(f"v{i}" for i in range(len(schema)))
+    return f"""
+        WITH split AS MATERIALIZED (SELECT line, {parts} AS parts FROM lines),
+        texts AS MATERIALIZED (
+            SELECT len(parts) = {len(schema)} AND {whole} AS whole, {text_list} FROM split
+        ),
+        vals AS MATERIALIZED (SELECT *, {values} FROM texts)
+        SELECT coalesce(whole AND {" AND ".join(fits)}, false) AS good, {shown} FROM vals"""
+
+
+def _fields(schema: Schema) -> tuple[Any, ...]:
+    return shape_of(schema).fields
+
+
+def encode(data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine) -> bytes:
+    """``data`` as CSV lines, each ended by a newline; no header line."""
+    lines = engine.query(_encode_sql(schema, options), {"input": data}).column(0)
+    return joined(lines)
+
+
+def encode_lines(
+    data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine
+) -> pa.ChunkedArray:
+    """``data`` as one CSV line per row, without its newline."""
+    sql = _encode_sql(schema, options, end="")
+    return engine.query(sql, {"input": data}).column(0)
+
+
+def header(schema: Schema, options: CsvOptions) -> bytes:
+    """The header line: the columns' names."""
+    quote = options.quote
+    special = {options.delimiter, quote, "\n", "\r"}
+    names = [
+        quote + name.replace(quote, quote * 2) + quote if special & set(name) else name
+        for name in (column.name for column in schema)
+    ]
+    return (options.delimiter.join(names) + "\n").encode()
+
+
+@lru_cache(maxsize=64)
+def _encode_sql(schema: Schema, options: CsvOptions, end: str = " || chr(10)") -> str:
+    quote, null = literal(options.quote), literal(options.null_literal)
+    special = literal(f"[{re.escape(options.delimiter + options.quote)}\r\n]")
+    fields = []
+    for index, column in enumerate(schema):
+        text = _csv_text(quoted(column.name), duckdb.sqltype(column.type).id)
+        doubled = literal(options.quote * 2)
+        escaped = f"{quote} || replace({text}, {quote}, {doubled}) || {quote}"
+        needs = f"regexp_matches({text}, {special}) OR {text} = {null}"
+        if index == 0:  # at the start of a file it would be the file's byte order mark
+            needs += f" OR starts_with({text}, chr(65279))"
+        if len(schema) == 1:  # the line would be blank, which is no row
+            needs += f" OR regexp_full_match({text}, '[ \t]*')"
+        fields.append(
+            f"CASE WHEN {text} IS NULL THEN {null} WHEN {needs} THEN {escaped} ELSE {text} END"
+        )
+    joined = f" || {literal(options.delimiter)} || ".join(fields)
+    return f"SELECT {joined}{end} AS line FROM input"
+
+
+def _csv_text(sql: str, kind: str) -> str:
+    if kind == "timestamp":
+        return timestamp_text(sql)
+    if kind == "timestamp with time zone":
+        return timestamp_text(f"timezone('UTC', {sql})")
+    return f"CAST({sql} AS VARCHAR)"

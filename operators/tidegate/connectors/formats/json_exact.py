@@ -1,0 +1,159 @@
+"""The exact path of json decoding: judges each line and each field of it.
+
+`json_transform` gives NULL for what it cannot cast; the JSON type of every declared field tells
+such a NULL from a missing field, and refuses the casts that it is too kind about. A field's text is
+looked at only where its type leaves a doubt (CASE evaluates nothing for other rows). A field is
+named twice when more declared keys occur in an object than declared fields are there. The rules are
+those of `tidegate.connectors.formats.json_format`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.connectors.formats.json_scan import not_json, string_bytes
+from tidegate.connectors.formats.json_shape import (
+    RAW,
+    Branch,
+    Kind,
+    Leaf,
+    branches,
+    has_zoned,
+    leaves,
+    pointer,
+    record_type,
+    structure,
+)
+from tidegate.connectors.formats.text_rules import literal, text_fits
+from tidegate.executor.engine import Engine
+from tidegate.types import Schema
+
+_CANDIDATE: Final = r"(?i)[-:,\[\s](nan|inf)|,\s*[}\]]"
+_LENIENT: Final = r"(?i)nan|inf|,\s*[}\]]"
+_STRING: Final = r'"(\\.|[^"\\])*"'
+
+Mask = npt.NDArray[np.bool_]
+
+
+def decode_exact(
+    lines: pa.Array, schema: Schema, shape: Branch, engine: Engine
+) -> tuple[pa.Table, Mask]:
+    """The rows of the lines that are good, and which those are."""
+    zoned = engine.time_zone != "UTC" and has_zoned(shape)
+    sql = _sql(shape, not_json(string_bytes(lines)[0]), zoned)
+    result = engine.query(sql, {"lines": pa.table({"line": lines})}).combine_chunks()
+    columns = [column.combine_chunks() for column in result.columns]
+    mask: Mask = columns[0].to_numpy(zero_copy_only=False).astype(np.bool_)
+    for branch, keys, present in zip(branches(shape), columns[2::2], columns[3::2], strict=True):
+        names = [field.steps[-1] for field in branch.fields]
+        mask &= _occurrences(keys, names) <= present.to_numpy(zero_copy_only=False)
+    if not schema:
+        return pa.table({}), mask
+    values = columns[1].filter(pa.array(mask)).flatten()[1:]
+    return pa.Table.from_arrays(values, names=[column.name for column in schema]), mask
+
+
+def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:
+    """How many of each row's ``keys`` (a list) are among ``names``."""
+    declared = pc.is_in(pc.list_flatten(keys), value_set=pa.array(names, pa.string()))
+    rows = pc.list_parent_indices(keys).filter(declared)
+    return np.bincount(rows.to_numpy(zero_copy_only=False), minlength=len(keys))
+
+
+@lru_cache(maxsize=64)
+def _sql(shape: Branch, suspicious: bool, zoned: bool) -> str:
+    """Gives ``good``, ``record``, then for every branch its keys and how many fields it has.
+
+    ``suspicious``: some line may be JSON only to DuckDB (see `json_scan`).
+    ``zoned``: texts without an offset are in another zone than UTC.
+    """
+    record = f"json_transform(doc, {literal(structure(shape, None, raw=True, zoned=zoned))})"
+    if zoned:
+        record = f"TRY_CAST({record} AS {record_type(shape, raw=True)})"
+    fields: list[Leaf | Branch] = [*leaves(shape), *list(branches(shape))[1:]]
+    type_of = {field.steps: f"types[{index + 1}]" for index, field in enumerate(fields)}
+    paths = ", ".join(literal(pointer(field.steps)) for field in fields)
+    types = f"json_type(doc, [{paths}])" if fields else "[]"
+    fits = [
+        f"({type_of[f.steps]} IS NULL OR {type_of[f.steps]} = 'NULL'"
+        f" OR ({_rule(f, type_of[f.steps])}))"
+        for f in fields
+    ]
+    counted = ""
+    for index, branch in enumerate(branches(shape)):
+        path = f", {literal(pointer(branch.steps))}" if branch.steps else ""
+        there = [f"({type_of[field.steps]} IS NOT NULL)::BIGINT" for field in branch.fields]
+        counted += f", json_keys(doc{path}) AS keys{index}, {' + '.join(there) or '0'} AS n{index}"
+    stripped = f"regexp_replace(line, {literal(_STRING)}, '\"\"', 'g')"
+    lenient = f"regexp_matches({stripped}, {literal(_LENIENT)})"
+    odd = f"CASE WHEN regexp_matches(line, {literal(_CANDIDATE)}) THEN {lenient} ELSE false END"
+    judged = f"json_valid(line) AND NOT ({odd})" if suspicious else "json_valid(line)"
+    return f"""
+        WITH valid AS (
+            SELECT CASE WHEN {judged} THEN line END AS text FROM lines
+        ), documents AS (
+            SELECT CASE WHEN json_type(text) = 'OBJECT' THEN text END AS doc FROM valid
+        ), parts AS MATERIALIZED (
+            SELECT doc, {record} AS record, {types} AS types FROM documents
+        )
+        SELECT coalesce(doc IS NOT NULL AND {" AND ".join(fits) or "true"}, false) AS good,
+               record{counted}
+        FROM parts"""
+
+
+def _rule(field: Leaf | Branch, type_: str) -> str:
+    """DuckDB SQL: whether a field of a JSON type other than null fits."""
+    if isinstance(field, Branch):
+        return f"{type_} = 'OBJECT'"
+    value = "record" + "".join(f"[{literal(step)}]" for step in field.steps)
+    there = f"{value} IS NOT NULL"
+    text = f"json_extract_string(doc, {literal(pointer(field.steps))})"
+    string = text_fits(field.kind, value, text)
+    match field.kind:
+        case Kind.BOOLEAN:
+            return f"{type_} = 'BOOLEAN'"
+        case Kind.TEXT:
+            return f"{type_} NOT IN ('OBJECT', 'ARRAY')"
+        case Kind.INTEGER:
+            number = f"CASE WHEN {type_} = 'DOUBLE' THEN {_whole(field)} ELSE {there} END"
+        case Kind.DECIMAL:
+            number = there
+        case Kind.DOUBLE:
+            number = f"isfinite({value})"
+        case Kind.LIST:
+            elements = f"json_extract(doc, {literal(pointer(field.steps))})"
+            wrapped = f"""'{{"{RAW}":0,"v":' || {elements} || '}}'"""
+            inner = structure(Branch((), (Leaf(("v",), field.type, Kind.LIST),)), None, raw=True)
+            strict = f"TRY(json_transform_strict({wrapped}, {literal(inner)}))"
+            return f"{type_} = 'ARRAY' AND {strict} IS NOT NULL"
+        case _:
+            number = "false"
+    no_number = f"{type_} IN ('BOOLEAN', 'OBJECT', 'ARRAY')"
+    return (
+        f"CASE WHEN {type_} = 'VARCHAR' THEN {string} WHEN {no_number} THEN false ELSE {number} END"
+    )
+
+
+def _whole(leaf: Leaf) -> str:
+    """A number that json_type calls DOUBLE: an integer of more than 64 bits, or none at all."""
+    if "HUGEINT" not in leaf.type:
+        return "false"
+    raw = literal(structure(_only(leaf), "VARCHAR", raw=True))
+    steps = "".join(f"[{literal(step)}]" for step in leaf.steps)
+    value = "record" + steps
+    text = f"(json_transform(doc, {raw})){steps}"
+    return f"{value} IS NOT NULL AND regexp_full_match({text}, '-?[0-9]+')"
+
+
+def _only(leaf: Leaf) -> Branch:
+    """A shape that has nothing but ``leaf``."""
+    field: Leaf | Branch = leaf
+    for depth in range(len(leaf.steps) - 1, 0, -1):
+        field = Branch(leaf.steps[:depth], (field,))
+    return Branch((), (field,))

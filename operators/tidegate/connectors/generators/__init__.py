@@ -1,0 +1,1 @@
+"""Rows made from a seed: orders, and Nexmark's auctions."""

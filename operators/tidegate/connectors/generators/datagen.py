@@ -1,0 +1,190 @@
+"""The `datagen` source: seeded orders, made from nothing (design §4).
+
+Event time is ``start + number * step``, moved back by up to ``disorder``; a share ``late-share`` of
+the rows is moved back by more than that (`generated.behind_us`). Columns known by name are those of
+an order (``id``, ``order_time``, ``price``, ``customer_id``); every other one gets a value of its
+type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.connectors.formats.json_encode import encode
+from tidegate.connectors.generators.generated import (
+    CHUNK_ROWS,
+    GeneratedPlanner,
+    GeneratedReader,
+    Numbers,
+    behind_us,
+    made,
+    random_words,
+    rows_of_split,
+)
+from tidegate.connectors.options import DatagenOptions, parsed
+from tidegate.errors import OptionsError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Table
+from tidegate.types import Column, Schema
+
+ORDERS: Final[Schema] = (
+    Column("id", "BIGINT"),
+    Column("order_time", "TIMESTAMP"),
+    Column("price", "DECIMAL(10,2)"),
+    Column("customer_id", "BIGINT"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Implements `generated.Generator`."""
+
+    columns: Schema
+    seed: int = 0
+    disorder_us: int = 0
+    late_share: float = 0.0
+    start_us: int = 1_767_225_600_000_000
+    step_us: int = 1_000_000
+    customers: int = 1000
+    splits: int = 1
+    rows: int | None = None
+
+    @property
+    def connector(self) -> str:
+        return "datagen"
+
+    def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
+        numbers = np.arange(begin, end, dtype=np.int64)
+        raw = [
+            (self._values(split, column, numbers), partial(_cast, column))
+            for column in self.columns
+        ]
+        return made(self.columns, raw, engine)
+
+    def _values(self, split: int, column: Column, numbers: Numbers) -> Numbers:
+        """What `_cast` makes the column of."""
+        if column.type.startswith("TIMESTAMP") or column.name == "order_time":
+            behind = behind_us(self.seed, split, numbers, self.disorder_us, self.late_share)
+            return self.start_us + numbers * self.step_us - behind
+        if column.name == "id":
+            return numbers * self.splits + split
+        words = random_words(self.seed, split, column.name, numbers)
+        if column.name == "customer_id":
+            return (words % np.uint64(self.customers)).astype(np.int64) + 1
+        return (words >> np.uint64(16)).astype(np.int64)
+
+
+def orders_of(table: Table) -> Orders:
+    """The generator of a datagen table."""
+    options: DatagenOptions = parsed(DatagenOptions, table.connector, table.options)
+    step_us = options.step_us
+    if options.rows_per_second is not None:
+        step_us = max(1, round(1_000_000 * options.splits / options.rows_per_second))
+    return Orders(
+        table.columns,
+        options.seed,
+        options.disorder_us,
+        options.late_share,
+        options.start_us,
+        step_us,
+        options.customers,
+        options.splits,
+        options.rows,
+    )
+
+
+class DatagenPlanner(GeneratedPlanner):
+    """Plans the splits of a datagen table."""
+
+    def __init__(self, table: Table, available_now: bool) -> None:
+        super().__init__(orders_of(table), available_now)
+
+
+class DatagenReader(GeneratedReader):
+    """Makes the rows of a datagen table."""
+
+    def __init__(self, table: Table, engine: Engine) -> None:
+        super().__init__(orders_of(table), engine)
+
+
+def _cast(column: Column, raw: str) -> str:
+    """DuckDB SQL that makes a value of the column's type of the number ``raw``."""
+    type_ = column.type
+    if column.name == "price":
+        cents = f"({raw} % 99901 + 100)"  # 1.00 to 1000.00
+        return f"CAST(CAST({cents} AS DECIMAL(18,0)) / 100 AS {type_})"
+    if type_ == "TIMESTAMP":
+        return f"make_timestamp({raw})"
+    if type_ == "TIMESTAMP WITH TIME ZONE":
+        return f"make_timestamptz({raw})"
+    if type_ == "BIGINT" and column.name == "order_time":
+        return f"{raw} // 1000"
+    if type_ in ("BIGINT", "HUGEINT", "UBIGINT"):
+        return f"CAST({raw} AS {type_})"
+    if type_ in ("INTEGER", "UINTEGER", "SMALLINT", "USMALLINT", "TINYINT", "UTINYINT"):
+        return f"CAST({raw} % 100 AS {type_})"
+    if type_.startswith("DECIMAL"):
+        return f"CAST({raw} % 10 AS {type_})"
+    if type_ in ("DOUBLE", "FLOAT"):
+        return f"CAST({raw} % 1000000 AS {type_}) / 1000"
+    if type_ == "BOOLEAN":
+        return f"{raw} % 2 = 0"
+    if type_ == "VARCHAR":
+        return f"'{column.name.replace(chr(39), '')}-' || CAST({raw} % 1000 AS VARCHAR)"
+    if type_ == "DATE":
+        return f"DATE '2026-01-01' + CAST({raw} % 365 AS INTEGER)"
+    if type_ == "TIME":
+        return f"CAST(make_timestamp({raw} % 86400 * 1000000) AS TIME)"
+    raise OptionsError(
+        f"connector 'datagen' cannot make values of column '{column.name}' {type_}",
+        hint="it makes numbers, VARCHAR, BOOLEAN, DATE, TIME and timestamps",
+    )
+
+
+def write_orders(
+    directory: str | Path,
+    splits: int,
+    rows: int,
+    seed: int = 0,
+    *,
+    disorder_us: int = 0,
+    late_share: float = 0.0,
+    step_us: int = 1_000_000,
+    customers: int = 1000,
+    files_per_split: int = 2,
+) -> list[Path]:
+    """Writes the rows of a datagen table of `ORDERS` with these options, as JSON lines.
+
+    One directory for each split below ``directory``, ``files_per_split`` files in each; gives the
+    files' paths.
+    """
+    orders = Orders(
+        ORDERS,
+        seed,
+        disorder_us,
+        late_share,
+        step_us=step_us,
+        customers=customers,
+        splits=splits,
+    )
+    engine = Engine()
+    written = []
+    for split in range(splits):
+        folder = Path(directory) / f"datagen-{split}"
+        folder.mkdir(parents=True, exist_ok=True)
+        total = rows_of_split(rows, splits, split)
+        for number in range(files_per_split):
+            begin, end = (total * part // files_per_split for part in (number, number + 1))
+            path = folder / f"orders-{number:04d}.json"
+            with path.open("wb") as file:
+                for first in range(begin, end, CHUNK_ROWS):
+                    part = orders.make(split, first, min(first + CHUNK_ROWS, end), engine)
+                    file.write(encode(part, ORDERS, engine))
+            written.append(path)
+    return written

@@ -1,0 +1,195 @@
+"""Sources whose rows are made from a seed: how they are cut into splits and epochs, and made.
+
+A row is a pure function of the seed, its split and its number in the split: values come from
+splitmix64 over a counter, so any range can be made again, by any process, in any order. A position
+is the number of rows that a split has given.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidegate.connectors.base import Position, SourceChunk, SplitPlan, SplitRange
+from tidegate.connectors.filesystem.shares import share_rows
+from tidegate.connectors.formats.json_encode import encode_lines
+from tidegate.errors import TrustError
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import quoted
+from tidegate.types import OFFSET, RECORD, Schema
+
+CHUNK_ROWS: Final = 65_536
+UNBOUNDED_ROWS: Final = 100_000
+"""Rows of one epoch of an endless source when nothing limits it."""
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1: Final = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2: Final = np.uint64(0x94D049BB133111EB)
+
+Words = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
+
+
+class Generator(Protocol):
+    """What makes the rows of a table. ``rows`` are of all splits together; None: without end."""
+
+    @property
+    def connector(self) -> str:
+        """The connector, after which the splits are called."""
+
+    @property
+    def columns(self) -> Schema: ...
+
+    @property
+    def splits(self) -> int: ...
+
+    @property
+    def rows(self) -> int | None: ...
+
+    def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
+        """Rows ``begin`` to ``end`` of split number ``split``, columns as declared."""
+
+
+def rows_of_split(rows: int, splits: int, index: int) -> int:
+    """Rows of split ``index`` when ``rows`` are spread over all: the first ones get one more."""
+    return rows // splits + (index < rows % splits)
+
+
+def _mixed(words: Words) -> Words:
+    """splitmix64's finaliser: every bit of the result depends on every bit of the word."""
+    words = (words ^ (words >> np.uint64(30))) * _MIX_1
+    words = (words ^ (words >> np.uint64(27))) * _MIX_2
+    return words ^ (words >> np.uint64(31))
+
+
+def random_words(seed: int, split: int, name: str, numbers: Numbers) -> Words:
+    """64 random bits per number, another sequence for every (seed, split, name)."""
+    words = np.array([zlib.crc32(name.encode()), split, seed], np.uint64)
+    stream = np.zeros(1, np.uint64)
+    for word in words:
+        stream = _mixed(stream + word + _GOLDEN)
+    return _mixed(stream + (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
+
+
+def behind_us(
+    seed: int, split: int, numbers: Numbers, disorder_us: int, late_share: float
+) -> Numbers:
+    """How far each row is moved back in time: up to ``disorder_us``.
+
+    A share of them by more than that, up to three times and a second: late for a watermark that
+    trails by ``disorder_us``.
+    """
+    back = random_words(seed, split, "disorder", numbers) % np.uint64(disorder_us + 1)
+    chance = random_words(seed, split, "late", numbers) >> np.uint64(11)
+    late = chance.astype(np.float64) / 2.0**53 < late_share
+    reach = np.uint64(2 * disorder_us + 1_000_000)
+    more = random_words(seed, split, "lateness", numbers) % reach + np.uint64(disorder_us + 1)
+    return np.where(late, more, back).astype(np.int64)
+
+
+def made(
+    columns: Schema, raw: Sequence[tuple[Numbers, Callable[[str], str]]], engine: Engine
+) -> pa.Table:
+    """A table of ``columns``: of each, its numbers, and SQL that makes its values of them."""
+    numbers = {f"r{place}": pa.array(each) for place, (each, _) in enumerate(raw)}
+    values = (sql(f"r{place}") for place, (_, sql) in enumerate(raw))
+    selected = [f"{value} AS {quoted(c.name)}" for value, c in zip(values, columns, strict=True)]
+    sql = f"SELECT {', '.join(selected)} FROM input"
+    return engine.query(sql, {"input": pa.table(numbers)}).combine_chunks()
+
+
+class GeneratedPlanner:
+    """Implements `tidegate.connectors.base.SourcePlanner`."""
+
+    def __init__(self, generator: Generator, available_now: bool) -> None:
+        self._generator = generator
+        self._available_now = available_now
+        self._fixed: dict[str, int] = {}
+
+    def splits(self, *, begun: bool = False) -> Sequence[str]:
+        del begun
+        generator = self._generator
+        return sorted(f"{generator.connector}-{index}" for index in range(generator.splits))
+
+    def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
+        begins = {split: _number(position) for split, position in start.items()}
+        left = {split: self._end(split, begin) - begin for split, begin in begins.items()}
+        is_bounded = self._generator.rows is not None
+        if rows_max is None and (is_bounded or self._available_now):
+            given = left
+        else:
+            hungry = sorted(split for split, rows in left.items() if rows > 0)
+            share = UNBOUNDED_ROWS if rows_max is None else max(1, rows_max)
+            given = share_rows(share, hungry, lambda split, rows: min(rows, left[split]))
+        return {
+            split: SplitPlan(
+                begin + given.get(split, 0),
+                is_bounded and left[split] <= given.get(split, 0),
+                given.get(split, 0),
+            )
+            for split, begin in begins.items()
+        }
+
+    def waiting(self, start: Mapping[str, Position]) -> list[str]:
+        return [split for split, at in start.items() if self._end(split, _number(at)) > _number(at)]
+
+    def check_gone(self, split: str, position: Position) -> None:
+        del split, position  # what made rows is a number in the options
+
+    def unread(self, start: Mapping[str, Position]) -> list[str]:
+        del start
+        return []
+
+    def _end(self, split: str, begin: int) -> int:
+        if self._generator.rows is not None:
+            return rows_of_split(self._generator.rows, self._generator.splits, _index(split))
+        if self._available_now:  # "what is there now" of an endless source: one more helping
+            return self._fixed.setdefault(split, begin + UNBOUNDED_ROWS)
+        return 2**62
+
+
+class GeneratedReader:
+    """Implements `tidegate.connectors.base.SourceReader`."""
+
+    def __init__(self, generator: Generator, engine: Engine) -> None:
+        self._generator = generator
+        self._engine = engine
+
+    def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
+        for wanted in ranges:
+            for chunk in self._read(wanted):
+                yield wanted.split, chunk
+
+    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
+        start, end = _number(wanted.start), _number(wanted.end)
+        for begin in range(start, end, CHUNK_ROWS):
+            stop = min(begin + CHUNK_ROWS, end)
+            data = self._generator.make(_index(wanted.split), begin, stop, self._engine)
+            lines = encode_lines(data, self._generator.columns, self._engine)
+            offset = wanted.first_offset + begin - start
+            offsets = pa.array(np.arange(offset, offset + stop - begin, dtype=np.int64))
+            table = data.append_column(OFFSET, offsets)
+            table = table.append_column(RECORD, lines.cast(pa.binary()))
+            nothing = pa.table({"offset": offsets.slice(0, 0), "record": pa.array([], pa.binary())})
+            yield SourceChunk(table, nothing, offset + stop - begin)
+
+    def take_lost(self) -> dict[str, list[tuple[int, int]]]:
+        return {}
+
+
+def _number(position: Position) -> int:
+    if position is None:
+        return 0
+    if isinstance(position, int):
+        return position
+    shown = json.dumps(position)
+    raise TrustError(f"the checkpoint holds an unreadable position of generated rows: {shown}")
+
+
+def _index(split: str) -> int:
+    return int(split.rpartition("-")[2])

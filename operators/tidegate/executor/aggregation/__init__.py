@@ -1,0 +1,1 @@
+"""GROUP BY in two phases, around an exchange (S5)."""

@@ -1,0 +1,131 @@
+"""FinalAggregate: the second phase of an aggregation; each result once, when it is final (S5).
+
+Contract. Partials in (`aggregates.partial_schema`), results out (``node.schema``). When the
+watermark of the closing key rises to w, the groups whose key is below w are final (S1, strict):
+they leave, ordered by closing key, then the other keys, and their state goes with one range delete.
+At `END` all leave, groups with a NULL closing key last. Then the watermark, then those ``derived``
+from it: (column, delta) gives ``Watermark(column, w + delta)`` (window_end is window_start plus the
+size). Other columns' watermarks end here. NULL is a key like any other.
+
+State. See `group_state`. Partials of the epoch are held in memory; at the barrier they are merged,
+if many, and appended. A bucket is read once, when it closes, and on compaction.
+
+A watermark that changes nothing is not passed on: the barrier repeats the current one anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
+from tidegate.executor.aggregation.group_state import GroupState, with_derived
+from tidegate.executor.base import Executor
+from tidegate.executor.columns import Int64s
+from tidegate.executor.engine import Engine
+from tidegate.plan.nodes import Aggregate
+from tidegate.state import StateTable, scan_until
+from tidegate.types import Barrier, Chunk, Message, Watermark
+
+MERGE_ROWS_MIN = 4_096
+"""Fewer partials are appended as they came: merging them takes longer than the bytes are worth,
+and compaction merges them in time."""
+CLOSE_ROWS_MAX = 262_144
+"""Partials that are read before results leave: closing everything must not need all at once."""
+
+
+class FinalAggregate(Executor):
+    """Holds groups until the watermark of ``node.closing_key`` has passed them."""
+
+    def __init__(
+        self,
+        node: Aggregate,
+        derived: tuple[tuple[str, int], ...],
+        engine: Engine,
+        state: StateTable,
+    ) -> None:
+        self.schema = node.schema
+        self._key = node.closing_key
+        self._derived = derived
+        self._engine = engine
+        self._groups = GroupState(state, self._key, self._merged)
+        self._merge = merge_sql(node, "rows_")
+        self._final = final_sql(node, "rows_")
+        self._held: list[_Held] = []
+        self._watermark = Watermark(self._key, None)
+
+    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
+        if chunk.data.num_rows:
+            self._held.append(_Held(chunk.data, self._groups.buckets(chunk.data)))
+        return iter(())
+
+    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
+        if watermark.column != self._key or watermark == self._watermark:
+            return
+        self._watermark = watermark
+        if watermark.value is not None:
+            yield from self._close(watermark.value)
+        yield from self._watermarks()
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        self._persist()
+        yield from self._watermarks()
+        yield barrier
+
+    def _watermarks(self) -> Iterator[Watermark]:
+        yield from with_derived(self._watermark, self._derived)
+
+    def _close(self, bound: int) -> Iterator[Chunk]:
+        """Results of all groups below ``bound``, in order."""
+        pending: list[pa.Table] = []
+        rows = 0
+        for bucket, runs in scan_until(self._groups.table, bound):
+            pending += runs
+            rows += sum(run.num_rows for run in runs)
+            if rows >= CLOSE_ROWS_MAX:
+                yield from self._results(pending + self._take_held(bucket + 1))
+                pending, rows = [], 0
+        yield from self._results(pending + self._take_held(bound))
+        self._groups.table.delete_until(bound)
+
+    def _take_held(self, bound: int) -> list[pa.Table]:
+        """Removes what is held of buckets below ``bound``."""
+        taken, kept = [], []
+        for held in self._held:
+            if held.lowest >= bound:
+                kept.append(held)
+                continue
+            below = held.buckets < bound
+            taken.append(held.data.filter(pa.array(below)))
+            if not below.all():
+                rest = held.data.filter(pa.array(~below))
+                kept.append(_Held(rest, held.buckets[~below]))
+        self._held = kept
+        return taken
+
+    def _results(self, partials: list[pa.Table]) -> Iterator[Chunk]:
+        if partials:
+            yield Chunk(self._engine.query(self._final, {"rows_": pa.concat_tables(partials)}))
+
+    def _persist(self) -> None:
+        """Appends what is held to state, one run per bucket."""
+        if not self._held:
+            return
+        parts = [held.data for held in self._held]
+        many = len(parts) > 1 and sum(part.num_rows for part in parts) >= MERGE_ROWS_MIN
+        data = self._merged(parts) if many else pa.concat_tables(parts)
+        self._held = []
+        self._groups.add(data)
+
+    def _merged(self, partials: list[pa.Table]) -> pa.Table:
+        return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
+
+
+class _Held:
+    """Partials in memory, the bucket of each row, and the lowest of them."""
+
+    def __init__(self, data: pa.Table, buckets: Int64s) -> None:
+        self.data = data
+        self.buckets = buckets
+        self.lowest = int(buckets.min())

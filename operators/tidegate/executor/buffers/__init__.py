@@ -1,0 +1,1 @@
+"""Rows that wait for a watermark, in memory and in state."""

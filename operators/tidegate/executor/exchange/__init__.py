@@ -1,0 +1,1 @@
+"""The two ends of an exchange: dispatcher and merger (S3)."""

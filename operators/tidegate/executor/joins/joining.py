@@ -1,0 +1,57 @@
+"""What the joins have in common: rows without a time leave at once, all others wait (S5)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from tidegate.executor.base import Junction
+from tidegate.executor.engine import Engine
+from tidegate.executor.joins.pairing import Pairing, chunks, divided_by_time
+from tidegate.plan.joins import Join
+from tidegate.types import Message, Watermark
+
+
+class Joining(Junction):
+    """Gathers the rows of both sides, and the last watermark of each, until the barrier.
+
+    ``hidden`` are the hidden columns of each side that are kept with its rows.
+    """
+
+    def __init__(
+        self,
+        join: Join,
+        engine: Engine,
+        hidden: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    ) -> None:
+        super().__init__(2)
+        self.schema = join.schema
+        self._join = join
+        self._pairing = Pairing(join, engine)
+        self._visible = [[column.name for column in side.schema] for side in join.inputs]
+        self._columns = [[*names, *hidden[port]] for port, names in enumerate(self._visible)]
+        self._like = [engine.arrow_schema(side.schema) for side in join.inputs]
+        self._words: list[Watermark | None] = [None, None]
+
+    @abstractmethod
+    def keep(self, port: int, rows: pa.Table) -> None:
+        """Rows of a side arrived, all of which have a time."""
+
+    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
+        if data.num_rows == 0:
+            return
+        rows = data.select(self._columns[port])
+        self._like[port] = rows.select(self._visible[port]).schema
+        timed, timeless = divided_by_time(rows, self._join.times[port])
+        if timeless.num_rows:
+            alone = self._pairing.at_once(timeless, port, self._like[1 - port])
+            yield from chunks(alone) if alone is not None else ()
+        self.keep(port, timed)
+
+    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        """Waits for the barrier: what is read to join is read once in an epoch."""
+        if watermark.column == self._join.times[port]:
+            self._words[port] = watermark
+        return iter(())

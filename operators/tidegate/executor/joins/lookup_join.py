@@ -1,0 +1,106 @@
+"""LookupJoin: joins each row with those of a table that ends (S5).
+
+Contract. Left: rows; right: the table; both alike in the join's keys at one instance. A left row
+leaves in the epoch in which it came, with every row of the table for which the condition holds;
+without one it leaves alone, or not at all, as the kind of the join says. Before the table has
+ended, which the watermark of the second of ``join.times`` says, nobody knows all of it, and left
+rows wait: so what comes out does not depend on which of the two is read first (S6).
+
+Watermarks. Those of the left side pass, behind the rows; while rows wait there are none.
+
+State: the table, for as long as there can be left rows; the left rows that wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import pyarrow as pa
+
+from tidegate.executor.base import Junction
+from tidegate.executor.engine import Engine
+from tidegate.executor.joins.pairing import Pairing, among, beside, chunks, with_keys
+from tidegate.plan.joins import JoinKind
+from tidegate.plan.joins import LookupJoin as LookupJoinNode
+from tidegate.state import StateTable, compact
+from tidegate.types import Barrier, Message, Status, Watermark
+
+_LOG: Final = 0
+
+
+class LookupJoin(Junction):
+    """One of the parallel instances; ``state`` gives the state of each side by its port."""
+
+    def __init__(
+        self, join: LookupJoinNode, engine: Engine, state: Callable[[int], StateTable]
+    ) -> None:
+        super().__init__(2)
+        self.schema = join.schema
+        self._join = join
+        self._pairing = Pairing(join, engine)
+        sides = (join.left.schema, join.right.schema)
+        self._names = [[column.name for column in side] for side in sides]
+        self._like = [engine.arrow_schema(side) for side in sides]
+        self._given = [column.name for column in join.schema]
+        self._waiting, self._table = state(0), state(1)
+        self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
+        self._words: dict[str, Watermark] = {}  # of the left side
+        self._has_ended = False
+
+    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
+        if data.num_rows:
+            self._new[port].append(data.select(self._names[port]))
+        return iter(())
+
+    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        if port == 0:
+            self._words[watermark.column] = watermark
+        elif watermark.column == self._join.times[1]:
+            self._has_ended = watermark.status is Status.FINISHED
+        return iter(())
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        self._add_to_table()
+        rows = list(self._new[0])
+        self._new[0].clear()
+        if self._has_ended:
+            yield from self._joined([*self._waiting.read(_LOG), *rows])
+            self._waiting.delete_bucket(_LOG)
+            yield from self._words.values()
+            statuses = {word.status for word in self._words.values()}
+            if statuses == {Status.FINISHED}:
+                self._table.delete_bucket(_LOG)
+        else:
+            if rows:
+                self._waiting.append(_LOG, pa.concat_tables(rows))
+                compact(self._waiting, _LOG, pa.concat_tables)
+            for column in self._words:
+                yield Watermark(column, None, Status.ACTIVE)
+        yield barrier
+
+    def _add_to_table(self) -> None:
+        if not self._new[1]:
+            return
+        rows = with_keys(pa.concat_tables(self._new[1]), (key for _, key in self._join.keys))
+        self._new[1].clear()
+        if rows.num_rows:
+            self._table.append(_LOG, rows)
+            compact(self._table, _LOG, pa.concat_tables)
+
+    def _joined(self, parts: list[pa.Table]) -> Iterator[Message]:
+        if not parts:
+            return
+        rows = pa.concat_tables(parts)
+        stored = self._table.read(_LOG)
+        table = pa.concat_tables(stored) if stored else self._like[1].empty_table()
+        found, partners = self._pairing.pairs(rows, table)
+        kind = self._join.kind
+        if kind.has_right:
+            pairs = beside(rows.take(pa.array(found)), table.take(pa.array(partners)))
+            yield from chunks(pairs.select(self._given))
+        if kind is not JoinKind.INNER:
+            others = rows.take(among(found, rows.num_rows, is_in=kind is JoinKind.SEMI))
+            if kind is JoinKind.LEFT:
+                others = self._pairing.without_partner(others, 0, table.schema)
+            yield from chunks(others.select(self._given))

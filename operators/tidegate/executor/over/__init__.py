@@ -1,0 +1,1 @@
+"""Over-windows: LEAD, LAG, ranks, and aggregates over frames (S5)."""

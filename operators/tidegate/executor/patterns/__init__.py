@@ -1,0 +1,1 @@
+"""MATCH_RECOGNIZE (SQL:2016)."""

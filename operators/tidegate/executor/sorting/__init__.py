@@ -1,0 +1,1 @@
+"""Rows in an order, emitted when the watermark has passed them (S5)."""

@@ -1,0 +1,1 @@
+"""Watermarks of splits, and which rows are late (S2)."""

@@ -1,0 +1,128 @@
+"""``WATERMARK … PER (key) EXPIRE AFTER d``: the keys of one split, and the watermark of each.
+
+`judge_keys` decides; here keys become numbers, and are written down and forgotten. A key is the
+text of its columns' values, each with its length before it if there are several: types of keys
+have one text for each value. NULL is a key like all others.
+
+At a barrier only the keys that count are kept, one number for each, in the epoch log with the rest
+of the filter's state.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.executor.columns import Bools, Int64s, single_array
+from tidegate.executor.watermarks.judge import NONE
+from tidegate.executor.watermarks.judge_keys import Judged, Known, judge_keys
+from tidegate.plan.strategies import PerKey
+from tidegate.types import FilterState
+
+_NAMES: Final = ("key", "watermark")
+
+
+class KeyWatermarks:
+    """The watermarks of one split's keys. What is in ``state`` goes on."""
+
+    def __init__(self, per: PerKey, state: FilterState) -> None:
+        self._per = per
+        self._names, self._known = _read(state)
+        self._written: str | None = state.keys
+
+    def judge(
+        self,
+        data: pa.Table,
+        times: Int64s,
+        candidates: Int64s,
+        has: Bools,
+        watermark: int | None,
+    ) -> Judged:
+        """Judges the rows of ``data``; ``watermark`` is the split's, as far as it is known."""
+        codes, texts = _codes([data.column(name) for name in self._per.keys])
+        known = pc.index_in(texts, value_set=self._names)
+        fresh = texts.filter(pc.is_null(known))
+        numbers = known.to_numpy(zero_copy_only=False).copy()
+        numbers[np.isnan(numbers)] = len(self._names) + np.arange(len(fresh))
+        if len(fresh):
+            self._names = pa.concat_arrays([self._names, fresh])
+            self._known.grow(len(self._names))
+        self._known.watermark = watermark
+        self._written = None
+        code_of = numbers.astype(np.int64)
+        return judge_keys(times, candidates, has, code_of[codes], self._known, self._per.span)
+
+    @property
+    def watermark(self) -> int | None:
+        """The split's: what its keys that count have reached, all of them."""
+        return self._known.watermark
+
+    def save(self, state: FilterState) -> None:
+        """Writes what a restart needs into ``state``, and forgets keys that do not count."""
+        if self._written is None:
+            kept = self._known.counting(self._per.span)
+            if not kept.all():
+                self._names = self._names.filter(pa.array(kept))
+                self._known.keys = self._known.keys[kept]
+            self._written = _written(self._names, self._known.keys)
+        state.keys, state.key_count = self._written, len(self._names)
+        state.first = self._known.first
+
+
+def _codes(columns: list[pa.ChunkedArray]) -> tuple[Int64s, pa.Array]:
+    """The number of each row's key, and each key's text (NULL: one column, and that is NULL)."""
+    encoded = [_encoded(column) for column in columns]
+    if len(encoded) == 1:
+        (column,) = encoded
+        return _indices(column), column.dictionary.cast(pa.string())
+    codes = _indices(encoded[0])
+    for column in encoded[1:]:
+        # Numbers stay small: there are no more than rows.
+        _, codes = np.unique(codes * len(column.dictionary) + _indices(column), return_inverse=True)
+    _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+    texts = [_marked(column.take(pa.array(first)).dictionary_decode()) for column in encoded]
+    return codes.astype(np.int64), pc.binary_join_element_wise(*texts, "")
+
+
+def _encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    array = single_array(column)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    return array.dictionary_encode(null_encoding="encode")
+
+
+def _indices(column: pa.DictionaryArray) -> Int64s:
+    indices: Int64s = column.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return indices
+
+
+def _marked(values: pa.Array) -> pa.Array:
+    """Texts that stay apart when they are joined: ``4:Oslo``, and ``n`` for NULL."""
+    texts = values.cast(pa.string())
+    lengths = pc.binary_length(texts).cast(pa.string())
+    return pc.fill_null(pc.binary_join_element_wise(lengths, texts, ":"), "n")
+
+
+def _written(names: pa.Array, watermarks: Int64s) -> str:
+    if not len(names):
+        return ""
+    batch = pa.record_batch([names, pa.array(watermarks)], list(_NAMES))
+    return base64.b64encode(zlib.compress(batch.serialize())).decode()
+
+
+def _read(state: FilterState) -> tuple[pa.Array, Known]:
+    names: pa.Array = pa.array([], pa.string())
+    watermarks = np.empty(0, dtype=np.int64)
+    if state.keys:
+        schema = pa.schema(list(zip(_NAMES, (pa.string(), pa.int64()), strict=True)))
+        packed = pa.py_buffer(zlib.decompress(base64.b64decode(state.keys)))
+        batch = pa.ipc.read_record_batch(packed, schema)
+        names = batch.column(0)
+        watermarks = batch.column(1).to_numpy().copy()
+    assert (watermarks != NONE).all(), "a key without a watermark was kept"
+    return names, Known(watermarks, state.watermark, state.first)

@@ -1,0 +1,1 @@
+"""Rows get the windows that they fall into (S5)."""

@@ -1,0 +1,1 @@
+"""Scalar expressions: names, types, functions, times."""

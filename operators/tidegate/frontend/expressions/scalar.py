@@ -1,0 +1,399 @@
+"""Binds scalar expressions: names become plan columns, functions get their meaning, DuckDB types.
+
+Binding has two steps. `resolve` turns the tree as written into one over plan columns, in which
+DuckDB knows every function; it may stop halfway so that `aggregation` can take aggregates out.
+`to_expr` asks DuckDB for the type and `monotone` for the order, and gives the plan's `Expr`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
+from tidegate.frontend.expressions import functions, intervals, misfits, rewrites
+from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.monotone import order_of, shift_of
+from tidegate.frontend.expressions.scope import Scope
+from tidegate.frontend.expressions.typecheck import (
+    NULL_TYPE,
+    TypeChecker,
+    TypeCheckError,
+    is_integer,
+)
+from tidegate.frontend.syntax.query_syntax import Name, Scalar
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.plan.nodes import Expr
+from tidegate.types import Column, Schema
+
+_CLOCKS: Final = (exp.CurrentDate, exp.CurrentTime, exp.Localtime, exp.Localtimestamp)
+_WHOLE_ROWS: Final = (exp.Star, exp.Placeholder, exp.Parameter, exp.SessionParameter)
+_MISPLACED: Final = (
+    exp.Alias,
+    exp.Command,
+    exp.Distinct,
+    exp.Order,
+    exp.Ordered,
+    exp.IgnoreNulls,
+    exp.RespectNulls,
+    exp.WithinGroup,
+    exp.Limit,
+)
+Special = Callable[[exp.Anonymous, Span], exp.Expr | None]
+
+
+def identifier_path(node: exp.Expr) -> tuple[Name, ...] | None:
+    """``a.b.c`` as names, None for another expression."""
+    if isinstance(node, exp.Column):
+        parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
+        return tuple(_name(part) for part in parts) if len(parts) == len(node.parts) else None
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
+        left = identifier_path(node.this)
+        return None if left is None else (*left, _name(node.expression))
+    return None
+
+
+def argument_span(node: exp.Expr, default: Span) -> Span:
+    """The place of an argument, from its leftmost to its rightmost known part."""
+    places = [part.meta for part in node.walk() if "start" in part.meta]
+    if not places:
+        return default
+    start = min(meta["start"] for meta in places)
+    return Span(start, max(meta["end"] for meta in places) + 1)
+
+
+def call_span(source: Source, node: exp.Expr, default: Span) -> Span:
+    """Like `argument_span`, with the parentheses behind the last known part."""
+    span = argument_span(node, default)
+    text = source.text[span.start : span.end]
+    missing = max(0, text.count("(") - text.count(")"))
+    closing = re.compile(r"(\s*\(\s*\))?" + r"\s*\)" * missing).match(source.text, span.end)
+    return span if closing is None else Span(span.start, closing.end())
+
+
+def plan_column(name: str) -> exp.Column:
+    """A reference to a plan column."""
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a condition that its ANDs hold together."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.And):
+        return [*conjuncts(node.this), *conjuncts(node.expression)]
+    return [node]
+
+
+class Binder:
+    """Binds the expressions of one scope."""
+
+    def __init__(
+        self,
+        source: Source,
+        scope: Scope,
+        checker: TypeChecker,
+        inline: Mapping[str, exp.Expr] | None = None,
+        over: Mapping[exp.Expr, str] | None = None,
+    ) -> None:
+        self.source = source
+        self.scope = scope
+        self.checker = checker
+        self.markers: list[Column] = []  # stand for aggregates while a tree is resolved
+        self._inline = inline or {}  # computed columns that are not in the node yet
+        self._over = over or {}  # calls with OVER, and the columns that hold them
+
+    @property
+    def schema(self) -> Schema:
+        return self.scope.relation.node.schema
+
+    def bind(self, scalar: Scalar) -> Expr:
+        """The expression over the scope's node. Raises BindError or UnsupportedError."""
+        return self.to_expr(self.resolve(scalar), scalar.span)
+
+    def resolve(self, scalar: Scalar, special: Special | None = None) -> exp.Expr:
+        """The tree over plan columns. ``special`` sees each call first and may replace it."""
+        return self._resolve(scalar.node, scalar.span, special)
+
+    def to_expr(self, node: exp.Expr, span: Span, schema: Schema | None = None) -> Expr:
+        """``node`` over ``schema`` (the scope's, unless given) as an `Expr`."""
+        schema = self.schema if schema is None else schema
+        sql = sql_of(node)
+        try:
+            type_ = self.checker.type_of(sql, schema)
+        except TypeCheckError as error:
+            raise self._misfit(node, span, schema, str(error)) from None
+        if type_ == NULL_TYPE:
+            sql, type_ = f"CAST({sql} AS VARCHAR)", "VARCHAR"
+        elif type_ in ("HUGEINT", "UHUGEINT"):
+            sql, type_ = f"CAST({sql} AS DECIMAL(38,0))", "DECIMAL(38,0)"
+        names = {column.name for column in schema}
+        columns = frozenset(found.name for found in node.find_all(exp.Column)) & names
+        order = order_of(node, self.checker, schema)
+        return Expr(
+            sql, type_, columns, order.column, "" if order.column else order.lost,
+            self.source.snippet(span), shift_of(node, self.checker, schema),
+        )  # fmt: skip
+
+    def type_of(self, node: exp.Expr, span: Span) -> str:
+        try:
+            return self.checker.type_of(sql_of(node), (*self.schema, *self.markers))
+        except TypeCheckError as error:
+            raise self._misfit(node, span, self.schema, str(error)) from None
+
+    def _resolve(self, node: exp.Expr, span: Span, special: Special | None) -> exp.Expr:
+        span = _span(node, span)
+        node = self._without_catalog(node)
+        path = identifier_path(node)
+        if path is not None:
+            return self._column(path)
+        if isinstance(node, (exp.CurrentTimestamp, *_CLOCKS)) and not node.args.get("this"):
+            name = Name(node.sql().lower().removesuffix("()"), False, span)
+            if self.scope.try_find((name,)) is not None:
+                return self._column((name,))  # a column may have a clock's name (FLIP-296)
+        if isinstance(node, exp.CurrentTimestamp):
+            return functions.proc_time()
+        if isinstance(node, exp.Anonymous):
+            replaced = special(node, span) if special else None
+            return replaced if replaced is not None else self._call(node, span, special)
+        if isinstance(node, exp.Filter | exp.WithinGroup) and special is not None:
+            replaced = special(_whole_call(node), span)
+            if replaced is not None:
+                return replaced
+        if isinstance(node, exp.Interval):
+            return self._interval(node, span, special)
+        if node in self._over:
+            column = plan_column(self._over[node])
+            return column.update_positions(start=span.start, end=span.end - 1)
+        self._refuse(node, span)
+        copy = type(node)()
+        for key, value in node.args.items():
+            copy.set(key, self._argument(value, span, special))
+        if isinstance(copy, exp.Div):
+            return self._divide(copy, span)
+        if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
+            return self._exact_epoch(copy, span)
+        return copy
+
+    def _without_catalog(self, node: exp.Expr) -> exp.Expr:
+        """``db.f(x)`` is ``f(x)``, where f is a user's function: a file is one namespace."""
+        if not isinstance(node, exp.Dot) or not isinstance(node.expression, exp.Anonymous):
+            return node
+        own = any(node.expression.name.lower() == known.name for known in self.checker.declared)
+        is_path = all(isinstance(part, exp.Identifier | exp.Dot) for part in node.this.walk())
+        return node.expression if own and is_path else node
+
+    def _interval(self, node: exp.Interval, span: Span, special: Special | None) -> exp.Expr:
+        amount = node.this
+        if isinstance(amount, exp.Expr) and amount.find(exp.Column, exp.Anonymous):
+            node = node.copy()
+            node.set("this", self._resolve(amount, span, special))
+        try:
+            return intervals.normal(node, self.checker)
+        except intervals.IntervalError as error:
+            raise BindError(str(error), self.source.position(span), hint=error.hint) from None
+
+    def _argument(self, value: object, span: Span, special: Special | None) -> object:
+        if isinstance(value, list):
+            return [self._argument(part, span, special) for part in value]
+        if isinstance(value, exp.DataType | exp.Identifier | exp.Var | exp.Literal):
+            return value.copy()
+        if isinstance(value, exp.Expr):
+            return self._resolve(value, span, special)
+        return value
+
+    def _column(self, path: tuple[Name, ...]) -> exp.Expr:
+        clock = len(path) == 1 and path[0].text.lower() in functions.PROC_TIME
+        if clock and not path[0].quoted and self.scope.try_find(path) is None:
+            return functions.proc_time()
+        found = self.scope.find(path)
+        node: exp.Expr = plan_column(found.field.column)
+        if found.field.column in self._inline:
+            node = exp.Paren(this=self._inline[found.field.column].copy())
+        for name in found.inside:
+            node = functions.call("struct_extract", node, exp.Literal.string(name))
+        node.update_positions(start=path[0].span.start, end=path[-1].span.end - 1)
+        return node
+
+    def _divide(self, node: exp.Div, span: Span) -> exp.Expr:
+        """Integers divide to integers, as in PostgreSQL."""
+        types = [self.type_of(side, span) for side in (node.this, node.expression)]
+        if all(is_integer(type_) for type_ in types):
+            whole = exp.IntDiv(this=node.this, expression=node.expression)
+            return exp.Paren(this=whole)
+        return node
+
+    def _exact_epoch(self, node: exp.Extract, span: Span) -> exp.Expr:
+        """EXTRACT(EPOCH …) is exact, as in PostgreSQL: DuckDB's DOUBLE could carry no watermark."""
+        if not self.type_of(node.expression, span).startswith("TIMESTAMP"):
+            return node
+        micros = exp.cast(functions.call("epoch_us", node.expression), "DECIMAL(19,0)")
+        unit = exp.cast(exp.Literal.number("0.000001"), "DECIMAL(7,6)")
+        return exp.cast(exp.Mul(this=micros, expression=unit), "DECIMAL(18,6)")
+
+    def _call(self, node: exp.Anonymous, span: Span, special: Special | None) -> exp.Expr:
+        name = node.name.lower()
+        if name == functions.CURRENT_WATERMARK:
+            before = self._watermark_before(node, span)
+            if before is not None:
+                return before
+        if name in functions.LATER:
+            raise UnsupportedError(
+                f"{node.name} is not there yet",
+                self.source.position(span),
+                hint=functions.LATER[name],
+            )
+        if name in functions.MISPLACED:
+            raise BindError(
+                f"{node.name} cannot stand here",
+                self.source.position(span),
+                hint=functions.MISPLACED[name],
+            )
+        if name in functions.PROC_TIME and not node.expressions:
+            return functions.proc_time()
+        reason = functions.refusal(name, self.checker.functions("volatile"))
+        if reason is not None:
+            raise BindError(
+                f"function '{node.name}' is not allowed: {reason}", self.source.position(span)
+            )
+        self._check_known(name, node.name, span)
+        written = list(node.expressions)
+        has_unit = name in rewrites.UNIT_FIRST and written
+        unit = [self._unit(node, written.pop(0), span)] if has_unit else []
+        arguments = [*unit, *(self._resolve(part, span, special) for part in written)]
+        if name in rewrites.REWRITES:
+            types = [self.type_of(part, span) for part in arguments]
+            rewritten = rewrites.REWRITES[name](arguments, types)
+            if isinstance(rewritten, str):
+                raise BindError(rewritten, self.source.position(span))
+            return rewritten
+        return exp.Anonymous(this=name, expressions=arguments)
+
+    def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
+        """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""
+        path = identifier_path(node.expressions[0]) if len(node.expressions) == 1 else None
+        found = self.scope.try_find(path) if path is not None else None
+        name = dict(self.scope.relation.before).get(found.field.column) if found else None
+        if name is None:
+            return None
+        column = plan_column(name)
+        place = call_span(self.source, node, span)
+        column.update_positions(start=place.start, end=place.end - 1)
+        return column
+
+    def _unit(self, node: exp.Anonymous, written: exp.Expr, span: Span) -> exp.Expr:
+        """The unit of time that stands as a word in the first place."""
+        word = written.name.upper().removeprefix("SQL_TSI_")
+        if word not in rewrites.TIME_UNITS:
+            place = argument_span(written, span)
+            raise BindError(
+                f"{node.name} begins with a unit of time, not '{self.source.snippet(place)}'",
+                self.source.position(place),
+                hint=f"write one of {', '.join(rewrites.TIME_UNITS)}",
+            )
+        return exp.Literal.string(word)
+
+    def _check_known(self, name: str, written: str, span: Span) -> None:
+        scalars = self.checker.functions("scalar") | self.checker.functions("macro")
+        if name in functions.AGGREGATES:
+            raise BindError(
+                f"aggregate '{written}' cannot stand here",
+                self.source.position(span),
+                hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
+            )
+        if name in scalars or name in rewrites.REWRITES or name in functions.OPERATORS:
+            return
+        if name in self.checker.functions("aggregate") | self.checker.functions("window"):
+            there = ", ".join(sorted(functions.AGGREGATES))
+            raise UnsupportedError(
+                f"aggregate '{written}' is not there yet",
+                self.source.position(span),
+                hint=f"there are {there}",
+            )
+        raise BindError(
+            f"unknown function '{written}'",
+            self.source.position(span),
+            hint=rewrites.HINTS.get(name)
+            or _near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
+        )
+
+    def _refuse(self, node: exp.Expr, span: Span) -> None:
+        place = self.source.position(span)
+        if isinstance(node, exp.Query | exp.Exists | exp.Subquery) or node.args.get("query"):
+            raise UnsupportedError(
+                "queries inside an expression are not there yet",
+                place,
+                hint="write the inner query into a table of its own",
+            )
+        if isinstance(node, exp.Lambda):
+            raise UnsupportedError(
+                "lambda functions are not there yet", place, hint="write the expression out"
+            )
+        if isinstance(node, exp.Dot):
+            raise BindError("functions are not called with a dot", place, hint="write f(x)")
+        if isinstance(node, exp.Window):
+            raise UnsupportedError(
+                "OVER stands in SELECT, QUALIFY and ORDER BY of a query without GROUP BY",
+                place,
+                hint="put it into a query in FROM",
+            )
+        if isinstance(node, _CLOCKS):
+            raise BindError(
+                "the clock is read only with PROC_TIME()", place, hint="cast PROC_TIME() instead"
+            )
+        if isinstance(node, _WHOLE_ROWS):
+            raise BindError("'*' cannot stand inside an expression", place, hint="name a column")
+        if isinstance(node, exp.Filter):
+            raise BindError("FILTER stands behind an aggregate only", place)
+        if isinstance(node, _MISPLACED):
+            raise BindError("this cannot stand inside an expression", place)
+
+    def _misfit(self, node: exp.Expr, span: Span, schema: Schema, message: str) -> SqlError:
+        """Narrows a type error down to the smallest part that has it."""
+        for part in node.iter_expressions():
+            if isinstance(part, exp.DataType | exp.Identifier | exp.Var | exp.Literal):
+                continue
+            try:
+                self.checker.type_of(sql_of(part), schema)
+            except TypeCheckError as error:
+                if not isinstance(part, exp.If | exp.Ordered | exp.Distinct | exp.Lambda):
+                    return self._misfit(part, span, schema, str(error))
+        text, place = self.source.snippet(span), self.source.position(span)
+        reason, hint = misfits.explained(node, self.checker, schema)
+        if reason:
+            return BindError(f"the types in '{text}' do not fit: {reason}", place, hint=hint)
+        return BindError(f"the types in '{text}' do not fit", place, detail=message)
+
+
+def _near_function(name: str, known: frozenset[str]) -> str:
+    hint = did_you_mean(name, known, parts=False)
+    return hint if hint.startswith("did") else "scalar functions are those of DuckDB"
+
+
+def _whole_call(node: exp.Expr) -> exp.Anonymous:
+    """An aggregate with its FILTER condition, and the order WITHIN GROUP, as arguments of it."""
+    if isinstance(node, exp.Filter):
+        call = _whole_call(node.this)
+        call.set("where", node.expression.this.copy())
+        return call
+    if isinstance(node, exp.WithinGroup):
+        call = _whole_call(node.this)
+        call.set("within", node.expression.copy())
+        return call
+    return node.copy() if isinstance(node, exp.Anonymous) else exp.Anonymous(this=node.key)
+
+
+def _name(node: exp.Identifier) -> Name:
+    start, end = node.meta.get("start", 0), node.meta.get("end", -1)
+    return Name(node.name, bool(node.args.get("quoted")), Span(start, end + 1))
+
+
+def _span(node: exp.Expr, default: Span) -> Span:
+    """The node's own place where sqlglot kept it."""
+    meta = node.meta
+    if "start" not in meta:
+        return default
+    return Span(meta["start"], meta["end"] + 1)

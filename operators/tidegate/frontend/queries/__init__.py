@@ -1,0 +1,1 @@
+"""Plans queries, clause by clause."""

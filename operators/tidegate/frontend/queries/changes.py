@@ -1,0 +1,76 @@
+"""What can be done with results that change (S5), and by whom they can be taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.connectors.registry import (
+    has_keys,
+    takes_changes,
+    upsert_key,
+    with_key,
+)
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.expressions.scope import Relation
+from tidegate.frontend.syntax.query_syntax import Query
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.plan.changes import changing_key, is_changing, is_early
+from tidegate.plan.nodes import Node, Sink
+
+_FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
+_ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
+
+
+def refuse_changing(source: Source, relation: Relation, span: Span, what: str) -> None:
+    """Raises UnsupportedError at ``span`` where rows of ``relation`` may be taken back."""
+    if is_changing(relation.node):
+        raise UnsupportedError(
+            f"{what} results that change is not there yet",
+            source.position(span),
+            hint=_once(relation.node),
+        )
+
+
+def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
+    """``sink``, which knows by what rows are told apart.
+
+    Raises BindError where it cannot take what ``query`` does to its results.
+    """
+    table = sink.table
+    if not is_changing(sink.input):
+        return sink
+    place = source.position(query.group_span or query.head)
+    if not takes_changes(table):
+        raise BindError(
+            f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
+            place,
+            hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka,"
+            " postgres, delta, print",
+        )
+    key = upsert_key(table)
+    if key is None:
+        return sink
+    told_apart = changing_key(sink.input)
+    if told_apart is None:
+        raise BindError(
+            f"nothing in '{table.name}' tells the results apart that change",
+            place,
+            hint="write all columns of GROUP BY, of one query",
+        )
+    if not key and has_keys(table.connector):
+        return replace(sink, table=with_key(table, told_apart))
+    if set(told_apart) != set(key):
+        raise BindError(
+            f"the key of '{table.name}' is {', '.join(key)}, the results are told apart by"
+            f" {', '.join(told_apart) or 'nothing, there is one'}",
+            place,
+            hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED"
+            if told_apart or not has_keys(table.connector)
+            else "leave the key out",
+        )
+    return sink
+
+
+def _once(node: Node) -> str:
+    """What to write so that the results of ``node`` are emitted once."""
+    return _FINAL if is_early(node) else _ONCE

@@ -1,0 +1,95 @@
+"""Which key closes the groups of a query, and what to do where none does (S5)."""
+
+from __future__ import annotations
+
+from tidegate.errors import BindError, Position, SqlError, UnsupportedError
+from tidegate.frontend.expressions.clocks import clock_hint
+from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
+from tidegate.plan.nodes import Node, Scan, Session, Window
+
+_WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
+
+
+def closing_key_of(
+    below: Node, keys: tuple[str, ...], place: Position, clause: str = "GROUP BY"
+) -> str:
+    """The key of ``keys`` that closes groups of ``below``. Raises SqlError at ``place``.
+
+    ``clause`` is where the keys stand.
+    """
+    closing = closing_key(keys, derive(below))
+    if closing is None:
+        raise _never_closes(below, keys, place, clause)
+    return closing
+
+
+def key_of_changes(
+    below: Node,
+    keys: tuple[str, ...],
+    place: Position,
+    clause: str = "GROUP BY",
+    *,
+    unbounded: bool,
+    grows: str = "",
+) -> str:
+    """As `closing_key_of`, where groups say at once how they change; empty where they stay.
+
+    Groups may stay if state may be ``unbounded``, or if a group is one row, and new ones do not
+    come all the time: its keys are no times, and no call ``grows`` with the rows of a group.
+    """
+    closing = closing_key(keys, derive(below))
+    if closing is not None:
+        return closing
+    times = (key for key in keys if below.column_of(key).type.startswith("TIMESTAMP"))
+    windows = (key for key in keys if key.startswith("window_"))
+    if unbounded or not (grows or any(times) or any(windows)):
+        return ""
+    allow = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
+    if grows and not keys:
+        raise BindError(f"{grows} keeps all values there ever are", place, hint=_WINDOWS + allow)
+    error = _never_closes(below, keys, place, clause)
+    raise type(error)(error.message, place, detail=error.detail, hint=error.hint + allow)
+
+
+def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: str) -> SqlError:
+    if not keys:
+        return UnsupportedError(
+            "an aggregate over the whole stream never closes", place, hint=_WINDOWS
+        )
+    derived = derive(below)
+    lost = "; ".join(f"{key}: {derived[key].lost}" for key in keys)
+    if any(derived[key].lost == PROCESSING_TIME for key in keys):
+        return UnsupportedError(
+            "groups by the processing time that a query computes are not there yet",
+            place,
+            detail=lost,
+            hint=clock_hint(PROCESSING_TIME, ""),
+        )
+    time = _time_column(below)
+    if time is None:
+        hint = _WINDOWS
+    elif not any(derived[key].lost for key in keys if key.startswith("window_")):
+        hint = f"add window_end to {clause}"
+    else:
+        table, column = time
+        hint = (
+            f"'{column}' needs a watermark: add WATERMARK FOR {column} AS {column} - INTERVAL"
+            f" '5' SECOND to CREATE TABLE {table}"
+        )
+    return BindError(
+        f"no key of {clause} has a watermark, so no group would ever close",
+        place,
+        detail=lost,
+        hint=hint,
+    )
+
+
+def _time_column(node: Node) -> tuple[str, str] | None:
+    """Table and time column of the nearest window below."""
+    table, column = "", ""
+    for part in node.walk():
+        if isinstance(part, Scan):
+            table = part.table.name
+        if isinstance(part, Window | Session):
+            column = part.time_column
+    return (table, column) if table and column else None

@@ -1,0 +1,94 @@
+"""EARLY EVERY: what the ticks of early results are made of, and where there can be none (S5)."""
+
+from __future__ import annotations
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.expressions.scalar import Binder
+from tidegate.frontend.expressions.times import bind_size, unit_us_in
+from tidegate.frontend.syntax.query_syntax import Query, Scalar
+from tidegate.frontend.syntax.source import Source
+from tidegate.plan.changes import is_changing, is_early
+from tidegate.plan.derivation import derive
+from tidegate.plan.early import Early
+from tidegate.plan.joins import Union
+from tidegate.plan.nodes import Expr, Filter, Node, Project, Session, Window, quoted
+
+
+def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early, Expr]:
+    """The ticks of groups that the key ``name``, ``key`` over the binder's rows, closes.
+
+    Gives the expression of a row's tick too. Raises SqlError where there can be none.
+    """
+    node, place = binder.scope.relation.node, binder.source.position(every.span)
+    time = _time_of(node, next(iter(key.columns))) if key.is_column else key.monotone_in
+    if time is None or derive(node)[time].lost:
+        if any(isinstance(part, Session) for part in node.walk()):
+            raise UnsupportedError(
+                "EARLY EVERY over sessions is not there yet",
+                place,
+                detail="their rows leave when a session is over",
+                hint="leave EARLY EVERY out, or group by TUMBLE, HOP or CUMULATE",
+            )
+        raise BindError(
+            f"groups of {name} have nothing to show before they close",
+            place,
+            detail=f"{name} is not made of a finer time that the rows have, with a watermark",
+            hint="group by windows of a time, or by DATE_TRUNC of one, where the rows are read",
+        )
+    column = node.column_of(time)
+    unit_us = unit_us_in(node, column)
+    length = bind_size(binder, every, column, unit_us, "interval of EARLY EVERY")
+    if length <= 0:
+        raise BindError(
+            "the interval of EARLY EVERY must be more than 0",
+            place,
+            hint="leave EARLY EVERY out to have each result once, when it is final",
+        )
+    early = Early(column, length)
+    sql = early.tick_sql(quoted(time))
+    return early, Expr(sql, "BIGINT", frozenset([time]), time, text=f"tick({time})")
+
+
+def check_early(source: Source, query: Query, node: Node) -> None:
+    """Raises SqlError where ``query``, planned as ``node``, has no groups to show early."""
+    if query.order_by and is_changing(node):
+        raise UnsupportedError(
+            "ORDER BY over results that change is not there yet",
+            source.position(query.order_by[0].span),
+            hint="leave EARLY EVERY out: the order is one of final results",
+        )
+    every = query.emit.early if query.emit is not None else None
+    if every is None or is_early(node):
+        return
+    raise BindError(
+        "EARLY EVERY is for aggregates, and this query has none of its own",
+        source.position(every.span),
+        hint="leave it out: rows of joins, over-windows, patterns and sorts are there once,"
+        " when they are final",
+    )
+
+
+def _time_of(node: Node, column: str) -> str | None:
+    """The column of ``node`` of which ``column`` is made, and never falls while that rises."""
+    match node:
+        case Window():
+            if any(known.name == column for known in node.input.schema):
+                return _time_of(node.input, column)
+            return node.time_column
+        case Filter():
+            return _time_of(node.input, column)
+        case Project():
+            return _through(node, column)
+        case Union():
+            times = {_time_of(branch, column) for branch in node.branches}
+            return times.pop() if len(times) == 1 else None
+    return None
+
+
+def _through(node: Project, column: str) -> str | None:
+    expr = dict(node.columns)[column]
+    time = expr.monotone_in
+    if expr.is_column:
+        time = _time_of(node.input, next(iter(expr.columns)))
+    plain = (name for name, given in node.columns if given.is_column and time in given.columns)
+    return next(plain, None)

@@ -1,0 +1,370 @@
+"""The condition of a join, taken apart (S4, S5).
+
+Its parts are those between ANDs. An equation between the two sides is a key. A comparison of two
+columns that have a watermark, each moved by a constant at most, is a bound on the time between
+them; an equation of such columns makes a join of one time, such as the end of windows. All else is
+a condition that the executor evaluates for each pair. Without bounds on both sides no row could
+ever be forgotten, and the join is refused; but for one with the versions valid at a time
+(FOR SYSTEM_TIME AS OF), where the keys decide what is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, TypeVar
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.scalar import (
+    Binder,
+    call_span,
+    conjuncts,
+    identifier_path,
+    plan_column,
+)
+from tidegate.frontend.expressions.scope import Field, Relation, Scope, article, unused
+from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
+from tidegate.frontend.queries.lookups import with_end
+from tidegate.frontend.syntax.query_syntax import Scalar
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.plan.derivation import (
+    NONE,
+    PROCESSING_TIME,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Columns,
+    derive,
+)
+from tidegate.plan.joins import Join, JoinKind, LookupJoin, TemporalJoin
+from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node, column_expr
+from tidegate.plan.projections import widened
+from tidegate.types import Column
+
+_J = TypeVar("_J", bound=Join)
+_PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
+
+
+class JoinCondition:
+    """The condition of one join: `take` all of it, then make the `join` or `temporal_join`."""
+
+    def __init__(
+        self, source: Source, checker: TypeChecker, left: Node, right: Node, both: Relation
+    ) -> None:
+        self._source = source
+        self._checker = checker
+        self._sides = [left, right]
+        self._known: tuple[Columns, Columns] = (derive(left), derive(right))
+        self._binder = Binder(source, Scope(source, both, checker), checker)
+        self._added: list[list[tuple[str, Expr]]] = [[], []]
+        self._keys: list[tuple[str, str]] = []
+        self._bounds: dict[tuple[str, str], Bounds] = {}
+        self._rest: list[exp.Expr] = []
+        self._texts: dict[exp.Expr, str] = {}  # how a part was written
+        self._span: Span | None = None
+
+    def take(self, scalar: Scalar) -> None:
+        """Adds the condition of ON."""
+        expr = self._binder.bind(scalar)
+        if expr.type != "BOOLEAN":
+            raise BindError(
+                f"the condition of the join is {expr.type}, expected BOOLEAN",
+                self._source.position(scalar.span),
+                hint="write a comparison",
+            )
+        self._span = scalar.span
+        for part in conjuncts(scalar.node):
+            span = call_span(self._source, part, scalar.span)
+            resolved = self._binder.resolve(Scalar(part, span))
+            self._texts[resolved] = sql_of(part)
+            self._take(resolved, span)
+
+    def is_of_both(self, scalar: Scalar) -> bool:
+        """Whether all that is named in ``scalar`` is there, on both sides, and no OVER."""
+        if scalar.node.find(exp.Window):
+            return False
+        sides = set()
+        for column in scalar.node.find_all(exp.Column, exp.Dot):
+            path = identifier_path(column)
+            if path is None or isinstance(column.parent, exp.Dot):
+                continue
+            found = self._binder.scope.try_find(path)
+            if found is None:
+                return False
+            sides.add(self._side_of(found.field.column))
+        return len(sides) == 2
+
+    def equal(self, left: Field, right: Field, span: Span) -> None:
+        """Adds a column of USING."""
+        self._span = self._span or span
+        one, other = Column(left.column, left.type), Column(right.column, right.type)
+        self._add_key(column_expr(one), column_expr(other), span)
+        if self._are_marked(left.column, right.column):
+            self._bounds[left.column, right.column] = Bounds(0, 0)
+
+    def join(self, kind: JoinKind, place: Position) -> Join:
+        """The plan's node."""
+        times, (lower, upper) = self._times(place)
+        left, right, condition = self._parts(times)
+        keys = tuple(self._keys)
+        return _shaped(Join((), left, right, kind, keys, times, lower, upper, condition))
+
+    def lookup_join(self, kind: JoinKind) -> LookupJoin:
+        """The plan's node of a join with a static table (`lookups.is_static`) on the right."""
+        left, right, condition = self._parts(None)
+        right, end = with_end(right, [column.name for column in left.schema])
+        keys = tuple(self._keys)
+        return _shaped(LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition))
+
+    def is_now(self, as_of: Scalar) -> bool:
+        """Whether ``as_of`` is the processing time."""
+        expr = self._binder.bind(as_of)
+        if not expr.columns:
+            return PROC_TIME_SQL in expr.sql
+        known = self._known[0].get(next(iter(expr.columns)), NONE)
+        is_clock = known.lost == PROCESSING_TIME or known.is_clock
+        return expr.is_column and is_clock
+
+    def temporal_join(
+        self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
+    ) -> TemporalJoin:
+        """The plan's node of a join with the versions that were valid at the time ``as_of``.
+
+        Versions are those of ``key``, the right side's primary key, where it has one: other
+        equations are then about the version.
+        """
+        place = self._source.position(as_of.span)
+        if kind not in (JoinKind.INNER, JoinKind.LEFT):
+            raise UnsupportedError(
+                f"FOR SYSTEM_TIME AS OF is of an inner or a left join, not of a {kind} one",
+                place,
+                hint="write JOIN or LEFT JOIN",
+            )
+        times = (self._time_as_of(as_of, place), self._time_of_versions(place))
+        one, other = (self._type_of(time) for time in times)
+        if one != other:
+            raise BindError(
+                f"'{self._shown(times[0])}' is {article(one)}, the versions' time"
+                f" '{self._shown(times[1])}' {article(other)}",
+                place,
+                hint="declare both of one type",
+            )
+        if not self._keys:
+            raise BindError(
+                "a join FOR SYSTEM_TIME AS OF needs an equation of keys: whose version?",
+                place,
+                hint="write ON left.key = right.key",
+            )
+        if key:
+            self._keep(key, place)
+        left, right, condition = self._parts(None)
+        keys = tuple(self._keys)
+        return _shaped(TemporalJoin((), left, right, kind, keys, times, 0, 0, condition))
+
+    def _keep(self, key: tuple[str, ...], place: Position) -> None:
+        """Makes conditions of the equations that are not about ``key``."""
+        missing = [name for name in key if all(name != right for _, right in self._keys)]
+        if missing:
+            shown = " and ".join(self._shown(name) for name in missing)
+            raise BindError(
+                f"versions are those of the PRIMARY KEY, and ON does not say what {shown} is",
+                place,
+                hint=f"add an equation of {shown} to ON",
+            )
+        for left, right in self._keys:
+            if right not in key:
+                part = exp.EQ(this=plan_column(left), expression=plan_column(right))
+                self._rest.append(part)
+                self._texts[part] = f"{left} = {right}"
+        self._keys = [pair for pair in self._keys if pair[1] in key]
+
+    def _time_as_of(self, as_of: Scalar, place: Position) -> str:
+        found = moment(self._binder, self._binder.resolve(as_of))
+        is_left = found is not None and self._side_of(found.column) == 0
+        if found is None or found.shift or not is_left:
+            raise UnsupportedError(
+                "FOR SYSTEM_TIME AS OF takes a time column of the left side",
+                place,
+                hint="for the version of the moment, declare a column p AS PROCTIME() in CREATE"
+                " TABLE of the left side",
+            )
+        lost = self._known[0][found.column].lost
+        if lost:
+            raise BindError(
+                f"FOR SYSTEM_TIME AS OF '{self._shown(found.column)}': the column has no watermark",
+                place,
+                detail=f"{self._shown(found.column)}: {lost}",
+                hint="declare WATERMARK FOR it in CREATE TABLE",
+            )
+        return found.column
+
+    def _time_of_versions(self, place: Position) -> str:
+        known = self._known[1]
+        timed = [name for name, of in known.items() if of.has_watermark]
+        if len(timed) > 1:  # versions are of an event time, where there is one
+            timed = [name for name in timed if not known[name].clock] or timed
+        if len(timed) != 1:
+            shown = ", ".join(self._shown(name) for name in timed)
+            raise BindError(
+                "the right side has no time with a watermark from which its rows are valid"
+                if not timed
+                else f"the right side has several times with a watermark: {shown}",
+                place,
+                hint="declare WATERMARK FOR its time column"
+                if not timed
+                else "leave the other one out in a query in FROM",
+            )
+        return timed[0]
+
+    def _parts(self, times: tuple[str, str] | None) -> tuple[Node, Node, Expr | None]:
+        """Both sides with the columns of the keys, and what is left of the condition.
+
+        The bound on ``times`` is the join's own.
+        """
+        for pair, found in self._bounds.items():
+            if pair != times:
+                self._rest += found.said
+        rest = list(dict.fromkeys(self._rest))
+        left, right = (
+            widened(side, added) for side, added in zip(self._sides, self._added, strict=True)
+        )
+        if not rest:
+            return left, right, None
+        tree = rest[0] if len(rest) == 1 else exp.and_(*rest, copy=True)
+        assert self._span is not None
+        text = " AND ".join(self._texts[part] for part in rest)
+        schema = (*left.schema, *right.schema)
+        return left, right, replace(self._binder.to_expr(tree, self._span, schema), text=text)
+
+    def _take(self, node: exp.Expr, span: Span) -> None:
+        """One part of the condition, resolved."""
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            low = exp.GTE(this=node.this, expression=node.args["low"])
+            high = exp.LTE(this=node.this.copy(), expression=node.args["high"])
+            taken = [self._bound(part, node) for part in (low, high)]
+            if not all(taken):
+                self._rest.append(node)
+            return
+        if type(node) in SWAPPED and self._bound(node, node):
+            return
+        if isinstance(node, exp.EQ):
+            sides = [self._side(node.this), self._side(node.expression)]
+            if sorted(sides, key=str) == [0, 1]:
+                ordered = [node.this, node.expression]
+                left, right = ordered if sides == [0, 1] else reversed(ordered)
+                exprs = [
+                    replace(self._binder.to_expr(part, span), text=sql_of(part))
+                    for part in (left, right)
+                ]
+                self._add_key(exprs[0], exprs[1], span)
+                return
+        self._rest.append(node)
+
+    def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
+        """Whether the comparison ``node`` bounds the time between two columns with watermarks."""
+        kind = type(node)
+        one, other = moment(self._binder, node.this), moment(self._binder, node.expression)
+        if one is None or other is None:
+            pair = apart(self._binder, node.this, node.expression)
+            if pair is None and (pair := apart(self._binder, node.expression, node.this)):
+                kind = SWAPPED[kind]
+            if pair is None:
+                return False
+            one, other = pair
+        sides = [self._side_of(one.column), self._side_of(other.column)]
+        if sides == [0, 1]:
+            kind, one, other = SWAPPED[kind], other, one
+        elif sides != [1, 0]:
+            return False
+        right, left = one, other
+        if not self._are_marked(left.column, right.column):
+            return False
+        bounds = self._bounds.setdefault((left.column, right.column), Bounds())
+        bounds.add(kind, left.shift - right.shift, said)
+        if kind is exp.EQ and left.shift == right.shift:
+            self._keys.append((left.column, right.column))
+            bounds.said.remove(said)
+        return True
+
+    def _are_marked(self, left: str, right: str) -> bool:
+        """Whether both columns have a watermark, and are of one type."""
+        marked = self._known[0][left], self._known[1][right]
+        is_one_type = self._type_of(left) == self._type_of(right)
+        return is_one_type and all(derived.has_watermark for derived in marked)
+
+    def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
+        """An equation, between columns of one type."""
+        common = self._checker.common(left.type, right.type)
+        if common is None:
+            raise BindError(
+                f"the join compares {article(left.type)} with {article(right.type)}",
+                self._source.position(span),
+                hint=f"write CAST({right.text} AS {left.type})",
+            )
+        columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
+        self._keys.append((columns[0], columns[1]))
+
+    def _column(self, side: int, expr: Expr, type_: str) -> str:
+        """A column of a side that holds ``expr``, as ``type_``."""
+        if expr.is_column and expr.type == type_:
+            return next(iter(expr.columns))
+        if expr.type != type_:
+            expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
+        taken = [column.name for column in self._binder.schema]
+        taken += [name for added in self._added for name, _ in added]
+        name = unused(expr.text or "key", taken)
+        self._added[side].append((name, expr))
+        return name
+
+    def _times(self, place: Position) -> tuple[tuple[str, str], tuple[int, int]]:
+        """The columns whose watermarks clean the state, and the bounds between them."""
+        equal = [pair for pair, found in self._bounds.items() if found.lower == found.upper == 0]
+        if equal:
+            return min(equal, key=self._rank), (0, 0)
+        closed = [
+            (found.upper - found.lower, pair, (found.lower, found.upper))
+            for pair, found in self._bounds.items()
+            if found.lower is not None and found.upper is not None
+        ]
+        if closed:
+            length, pair, bounds = min(closed)
+            if length < 0:
+                raise BindError(
+                    "the condition of the join holds for no two times",
+                    place,
+                    hint="the bounds on {1} - {0} contradict each other".format(
+                        *(self._shown(column) for column in pair)
+                    ),
+                )
+            return pair, bounds
+        raise unbounded(self._known, self._bounds, self._shown, place)
+
+    def _rank(self, pair: tuple[str, str]) -> int:
+        window = self._known[0][pair[0]].window
+        return len(_PARTS) if window is None else _PARTS.index(window[1])
+
+    def _shown(self, column: str) -> str:
+        """A column as the query may name it."""
+        for known in self._binder.scope.relation.fields:
+            if known.column == column:
+                return ".".join((*[known.table] * bool(known.table), *known.path))
+        return column
+
+    def _side(self, node: exp.Expr) -> int | None:
+        """Which side's columns ``node`` reads; None for both or none."""
+        found = {self._side_of(column.name) for column in node.find_all(exp.Column)}
+        return found.pop() if len(found) == 1 else None
+
+    def _side_of(self, name: str) -> int:
+        return 0 if any(column.name == name for column in self._sides[0].schema) else 1
+
+    def _type_of(self, name: str) -> str:
+        return next(column.type for column in self._binder.schema if column.name == name)
+
+
+def _shaped(join: _J) -> _J:
+    """``join`` with the columns that its sides give it."""
+    return replace(join, schema=join.given(join.left.schema, join.right.schema))

@@ -1,0 +1,244 @@
+"""Plans MATCH_RECOGNIZE: conditions over looks at the match so far (`looks`), and over the matches
+a projection, which are the measures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.expressions.clocks import clock_hint
+from tidegate.frontend.expressions.scalar import Binder
+from tidegate.frontend.expressions.scope import Field, Relation, Scope, unused
+from tidegate.frontend.expressions.times import bind_size, unit_us_in
+from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.queries.below import Below, ties_of
+from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.looks import LookPlanner, Looks
+from tidegate.frontend.syntax.match_syntax import variable_of
+from tidegate.frontend.syntax.query_syntax import Define, MatchRef, Measure, Name, Scalar
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.tables.catalog import refuse_hidden
+from tidegate.plan.derivation import derive
+from tidegate.plan.match import Condition, MatchRecognize
+from tidegate.plan.nodes import PROC_TIME_SQL, Node, SortKey, column_expr
+from tidegate.plan.pattern import STATES_MAX, STEPS_MAX, Automaton, longest, size
+from tidegate.plan.projections import project
+
+
+class MatchPlanner:
+    """Plans the MATCH_RECOGNIZEs of one file."""
+
+    def __init__(self, source: Source, checker: TypeChecker) -> None:
+        self._source = source
+        self._checker = checker
+
+    def matched(self, relation: Relation, syntax: MatchRef, *, unbounded: bool) -> Relation:
+        """A row for each match in ``relation``; ``unbounded``: state may grow for ever."""
+        refuse_changing(self._source, relation, syntax.span, "MATCH_RECOGNIZE over")
+        self._check_pattern(syntax)
+        one = _One(self._source, self._checker, relation, syntax)
+        keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
+        order = one.order()
+        planner = one.looks(order[0])
+        self._check_defines(syntax)
+        conditions = tuple(one.condition(define, planner) for define in syntax.defines)
+        looks = Looks(one.below, list(keys))
+        measures = [
+            (measure, planner.looked(measure.value, "", looks)) for measure in syntax.measures
+        ]
+        within = one.within(order[0])
+        if within is None and longest(syntax.pattern) is None and not unbounded:
+            raise UnsupportedError(
+                "a match of this pattern has no end, so its rows would be kept for ever",
+                self._source.position(syntax.pattern_span),
+                hint="add WITHIN INTERVAL '1' HOUR behind the pattern; or ALLOW UNBOUNDED at the"
+                " end of the query",
+            )
+        below = one.below.build()
+        schema = (
+            *(below.column_of(key) for key in keys),
+            *(look.output for look in looks.found),
+        )
+        skip = "" if syntax.skip_variable is None else variable_of(syntax.skip_variable)
+        node = MatchRecognize(
+            schema, below, keys, order, ties_of(relation.node), syntax.pattern, conditions,
+            tuple(looks.found), within, syntax.skip_to, skip,
+        )  # fmt: skip
+        return self._measured(relation, syntax, node, keys, measures)
+
+    def _measured(
+        self,
+        relation: Relation,
+        syntax: MatchRef,
+        node: MatchRecognize,
+        keys: tuple[str, ...],
+        measures: list[tuple[Measure, Scalar]],
+    ) -> Relation:
+        """The keys and measures of matches, with their names."""
+        known = {known.column: known for known in relation.fields}
+        fields = [
+            replace(known[key], table="") if key in known else Field((key,), key, "")
+            for key in keys
+        ]
+        columns = [(key, column_expr(node.column_of(key))) for key in keys]
+        seen = Relation(node, tuple(Field((c.name,), c.name, c.type) for c in node.schema))
+        binder = Binder(self._source, Scope(self._source, seen, self._checker), self._checker)
+        for measure, scalar in measures:
+            expr = binder.bind(scalar)
+            refuse_hidden(self._source, measure.name)
+            shown = self._source.snippet(measure.value.span)
+            name = unused(measure.name.text, [name for name, _ in columns])
+            columns.append((name, replace(expr, text=shown)))
+            fields.append(Field((measure.name.text,), name, expr.type))
+        if not columns:
+            raise BindError(
+                "MATCH_RECOGNIZE without MEASURES and PARTITION BY gives no columns",
+                self._source.position(syntax.span),
+                hint="add MEASURES A.price AS price",
+            )
+        fields = [
+            replace(each, type=dict(columns)[each.column].type, hidden=False) for each in fields
+        ]
+        result = Relation(project(node, columns), tuple(fields), final=relation.final)
+        return result.named(syntax.alias)
+
+    def _check_pattern(self, syntax: MatchRef) -> None:
+        place = self._source.position(syntax.pattern_span)
+        states = size(syntax.pattern)
+        if states > STATES_MAX:
+            raise UnsupportedError(
+                f"the pattern stands for {states:,} rows written out",
+                place,
+                hint=f"at most {STATES_MAX:,} are done; * and + count once",
+            )
+        automaton = Automaton.of(syntax.pattern)
+        if automaton.steps > STEPS_MAX:
+            raise UnsupportedError(
+                f"the pattern leaves {automaton.steps:,} ways from row to row",
+                place,
+                hint=f"at most {STEPS_MAX:,} are done: nest fewer parts that may be left out",
+            )
+        if automaton.may_be_empty:
+            raise UnsupportedError(
+                "the pattern may match no row at all",
+                place,
+                hint="let it have one row at least: A+ in the place of A*",
+            )
+        if syntax.skip_variable is not None:
+            self._variable(syntax.skip_variable, syntax)
+
+    def _variable(self, name: Name, syntax: MatchRef) -> str:
+        names = [variable_of(known) for known in syntax.names]
+        if variable_of(name) not in names:
+            raise BindError(
+                f"the pattern has no variable '{name.text}'",
+                self._source.position(name.span),
+                hint=did_you_mean(name.text, [known.text for known in syntax.names]),
+            )
+        return variable_of(name)
+
+    def _check_defines(self, syntax: MatchRef) -> None:
+        seen: set[str] = set()
+        for define in syntax.defines:
+            name = self._variable(define.variable, syntax)
+            if name in seen:
+                raise BindError(
+                    f"'{define.variable.text}' is defined twice",
+                    self._source.position(define.variable.span),
+                    hint="keep one of them",
+                )
+            seen.add(name)
+
+
+class _One:
+    """What is planned of one MATCH_RECOGNIZE."""
+
+    def __init__(
+        self, source: Source, checker: TypeChecker, relation: Relation, syntax: MatchRef
+    ) -> None:
+        self._source = source
+        self._checker = checker
+        self._relation = relation
+        self._syntax = syntax
+        self._binder = Binder(source, Scope(source, relation, checker), checker)
+        self.below = Below(relation.node)
+
+    def column(self, scalar: Scalar) -> str:
+        """The column of the input, or below, that is ``scalar``."""
+        return self.below.column(self._binder.bind(scalar))
+
+    def order(self) -> tuple[SortKey, ...]:
+        """What is ordered by; a time with a watermark first."""
+        order = tuple(
+            SortKey(self.column(item.value), item.descending, item.nulls_first)
+            for item in self._syntax.order
+        )
+        first, place = self._syntax.order[0], self._source.position(self._syntax.order[0].span)
+        shown = self._source.snippet(first.value.span)
+        derived = derive(self.below.build())[order[0].column]
+        if derived.lost:
+            raise BindError(
+                f"MATCH_RECOGNIZE (… ORDER BY {shown}): the column has no watermark, so no match"
+                " would be final",
+                place,
+                detail=f"{shown}: {derived.lost}",
+                hint=clock_hint(derived.lost, "order by a time column with WATERMARK FOR"),
+            )
+        if first.descending or first.nulls_first:
+            how = "DESC" if first.descending else "NULLS FIRST"
+            raise UnsupportedError(
+                f"MATCH_RECOGNIZE (… ORDER BY {shown} {how})"
+                " cannot be done on a stream: rows come as time passes",
+                place,
+                hint=f"order by {shown} ascending",
+            )
+        return order
+
+    def within(self, time: SortKey) -> int | None:
+        """The length of WITHIN in the unit of the time."""
+        scalar = self._syntax.within
+        if scalar is None:
+            return None
+        below = self.below.build()
+        column = below.column_of(time.column)
+        unit_us = unit_us_in(below, column)
+        length = bind_size(self._binder, scalar, column, unit_us, "time of WITHIN")
+        if length <= 0:
+            place = self._source.position(scalar.span)
+            raise BindError("the time of WITHIN must be more than 0", place)
+        return length
+
+    def looks(self, time: SortKey) -> LookPlanner:
+        """What finds the looks, once the time is known."""
+        variables = frozenset(variable_of(name) for name in self._syntax.names)
+        return LookPlanner(self._source, self._binder, self.below, time.column, variables)
+
+    def condition(self, define: Define, planner: LookPlanner) -> Condition:
+        """The condition of a variable."""
+        name = variable_of(define.variable)
+        looks = Looks(self.below, [])
+        scalar = planner.looked(define.condition, name, looks)
+        outputs = tuple(look.output for look in looks.found)
+        below = self.below.build()
+        fields = (Field((column.name,), column.name, column.type) for column in outputs)
+        seen = replace(
+            self._relation,
+            node=Node((*below.schema, *outputs)),
+            fields=(*self._relation.fields, *fields),
+        )
+        binder = Binder(self._source, Scope(self._source, seen, self._checker), self._checker)
+        predicate = binder.bind(scalar)
+        if predicate.type != "BOOLEAN":
+            raise BindError(
+                f"the condition of {define.variable.text} is {predicate.type}, expected BOOLEAN",
+                self._source.position(define.condition.span),
+                hint="write a comparison",
+            )
+        if PROC_TIME_SQL in predicate.sql:
+            raise UnsupportedError(
+                "the clock in DEFINE would judge a row again with each epoch",
+                self._source.position(define.condition.span),
+                hint="read it below: FROM (SELECT *, PROC_TIME() AS seen FROM …) MATCH_RECOGNIZE",
+            )
+        shown = self._source.snippet(define.condition.span)
+        return Condition(name, replace(predicate, text=shown), tuple(looks.found))

@@ -1,0 +1,141 @@
+"""Plans ORDER BY: by a time with a watermark, then by anything, and never in an open order (S6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.expressions.clocks import clock_hint
+from tidegate.frontend.expressions.scalar import identifier_path
+from tidegate.frontend.expressions.scope import Relation, matches
+from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
+from tidegate.frontend.queries.windows import repeated_by
+from tidegate.frontend.syntax.query_syntax import OrderItem, Query, Scalar
+from tidegate.frontend.syntax.source import Source
+from tidegate.plan.derivation import derive
+from tidegate.plan.joins import Union, has_splits
+from tidegate.plan.nodes import Node, Sort, SortKey, column_expr
+from tidegate.types import OFFSET, SPLIT
+
+
+@dataclass(frozen=True, slots=True)
+class SortPlanner:
+    """Plans the sorts of one file."""
+
+    source: Source
+
+    def sorted(
+        self,
+        query: Query,
+        node: Node,
+        outputs: list[Output],
+        bind: Bind,
+        keys: tuple[str, ...] | None,
+    ) -> Relation:
+        """``outputs`` over ``node`` in the order that ``query`` says; ``keys`` of a grouped one."""
+        extras: list[Output] = []
+        columns: list[str] = []
+        for item in query.order_by:
+            known = self._ordinal(item, outputs)
+            if known is None:
+                value = bind(order_target(item, query))
+                known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+            if known is None:
+                known = extra(self.source.snippet(item.value.span), value, outputs + extras)
+                extras.append(known)
+            columns.append(known.column)
+        ties = self._ties(node, outputs, extras, keys)
+        below = projected(node, outputs + extras)
+        first = query.order_by[0]
+        derived = derive(below.node)[columns[0]]
+        if derived.lost:
+            shown = self.source.snippet(first.value.span)
+            raise BindError(
+                f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
+                self.source.position(first.span),
+                detail=f"{shown}: {derived.lost}",
+                hint=clock_hint(derived.lost, _sortable_hint(node)),
+            )
+        self._check_direction(first)
+        time, further = columns[0], dict[str, SortKey]()
+        for column, item in zip(columns[1:], query.order_by[1:], strict=True):
+            if column != time:  # a column that came before decides nothing more
+                further.setdefault(column, SortKey(column, item.descending, item.nulls_first))
+        rest = tuple(tie for tie in ties if tie != time and tie not in further)
+        sort = Sort(below.node.schema, below.node, time, rest, tuple(further.values()))
+        return replace(below, node=sort)
+
+    def _ties(
+        self,
+        node: Node,
+        outputs: list[Output],
+        extras: list[Output],
+        keys: tuple[str, ...] | None,
+    ) -> tuple[str, ...]:
+        """What orders equal times: split and offset of source rows, the group keys of groups.
+
+        Of rows that stand in several windows, these too.
+        """
+        own: tuple[str, ...] = ()
+        if keys is None and has_splits(node):
+            own, keys = (SPLIT, OFFSET), repeated_by(node)
+        if keys is None:
+            return tuple(output.column for output in outputs)
+        ties = list(own)
+        if any(isinstance(part, Union) for part in node.walk()):
+            ties += [output.column for output in outputs]  # a row may be in several parts
+            keys = ()
+        for key in keys:
+            value = column_expr(node.column_of(key))
+            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+            if known is None:
+                known = extra(key, value, outputs + extras)
+                extras.append(known)
+            ties.append(known.column)
+        return tuple(ties)
+
+    def _check_direction(self, time: OrderItem) -> None:
+        if time.descending or time.nulls_first:
+            shown = self.source.snippet(time.value.span)
+            raise UnsupportedError(
+                f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
+                " a stream: rows leave as time passes",
+                self.source.position(time.span),
+                hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
+            )
+
+    def _ordinal(self, item: OrderItem, outputs: list[Output]) -> Output | None:
+        """The column of the result that an ORDER BY key counts off."""
+        node = item.value.node
+        if not isinstance(node, exp.Literal) or node.is_string:
+            return None
+        visible = [output for output in outputs if not output.hidden]
+        index = int(node.name) - 1 if node.name.isdigit() else -1
+        if not 0 <= index < len(visible):
+            raise BindError(
+                f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
+                self.source.position(item.span),
+                hint=f"write a number from 1 to {len(visible)}, or a column",
+            )
+        return visible[index]
+
+
+def order_target(item: OrderItem, query: Query) -> Scalar:
+    """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
+    node = item.value.node
+    path = identifier_path(node)
+    if path is not None and len(path) == 1:
+        for other in query.items:
+            if other.alias and other.value and matches(path[0], other.alias.text):
+                return other.value
+    return item.value
+
+
+def _sortable_hint(node: Node) -> str:
+    """Which columns have a watermark to order by."""
+    names = [name for name, derived in derive(node).items() if derived.has_watermark]
+    if names:
+        return f"order by {' or '.join(names)}"
+    return "declare WATERMARK FOR a time column in CREATE TABLE, and order by that"

@@ -1,0 +1,314 @@
+"""Plans windows: TUMBLE and its relatives over a relation, or, in Flink's older form, in GROUP BY.
+
+Flink's windows have a ``window_time`` besides; where nobody reads it, it is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.expressions.clocks import clock_hint
+from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.scalar import Binder, argument_span, identifier_path
+from tidegate.frontend.expressions.scope import Field, Relation, Scope, unused
+from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
+from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.syntax.query_syntax import Query, Scalar, WindowKind, WindowRef
+from tidegate.frontend.syntax.source import Source
+from tidegate.plan.derivation import (
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    derive,
+    window_columns,
+)
+from tidegate.plan.nodes import (
+    Cumulate,
+    Filter,
+    Hop,
+    Node,
+    Project,
+    Session,
+    Tumble,
+    Window,
+    column_expr,
+)
+from tidegate.types import Column
+
+_GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, tuple[str, ...], str]]] = {
+    "tumble": ("TUMBLE", ("a size",), "TUMBLE(t, INTERVAL '1' MINUTE)"),
+    "hop": ("HOP", ("a slide", "a size"), "HOP(t, INTERVAL '1' MINUTE, INTERVAL '5' MINUTE)"),
+    "session": ("SESSION", ("a gap",), "SESSION(t, INTERVAL '5' MINUTE)"),
+}
+"""The windows that GROUP BY may have: what they take behind the time column, and an example."""
+WINDOWS_MAX: Final = 100_000
+"""Of one row."""
+GROUP_WINDOW_CALLS: Final = {
+    f"{kind}_{part}": column
+    for kind in _GROUP_WINDOWS
+    for part, column in (("start", WINDOW_START), ("end", WINDOW_END), ("rowtime", WINDOW_TIME))
+}
+"""Flink's functions over a group window, and the columns of `Window` that they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupWindow:
+    """``TUMBLE(column, size [, offset])``, ``HOP(column, slide, size [, offset])`` or
+    ``SESSION(column, gap)``, whose sessions are those of the other ``keys`` of GROUP BY."""
+
+    key: Scalar
+    kind: WindowKind
+    column: Scalar
+    step: Scalar | None
+    size: Scalar
+    offset: Scalar | None
+    keys: tuple[Scalar, ...] = ()
+
+    def is_of(self, call: exp.Anonymous) -> bool:
+        """Whether ``call``, such as TUMBLE_START(…), is of this window."""
+        kind, _, _ = call.name.upper().partition("_")
+        return kind == self.kind and _arguments(call) == _arguments(self.key.node)
+
+
+def group_window(source: Source, query: Query) -> GroupWindow | None:
+    """The group window of ``query``. Raises BindError for a second one."""
+    found: GroupWindow | None = None
+    for scalar in query.group_by:
+        name = scalar.node.name.lower() if isinstance(scalar.node, exp.Anonymous) else ""
+        place = source.position(scalar.span)
+        if name not in _GROUP_WINDOWS:
+            continue
+        kind, lengths, example = _GROUP_WINDOWS[name]
+        if found is not None:
+            raise UnsupportedError(
+                "a query has one window to group by", place, hint="leave one of them out"
+            )
+        arguments = [
+            Scalar(part, argument_span(part, scalar.span)) for part in scalar.node.expressions
+        ]
+        further = len(arguments) - 1 - len(lengths)
+        if not 0 <= further <= (kind != "SESSION"):
+            wanted = ["a time column", *lengths]
+            raise BindError(
+                f"{kind} in GROUP BY takes {', '.join(wanted[:-1])} and {wanted[-1]}, found"
+                f" {len(arguments)} argument{'s' * (len(arguments) != 1)}",
+                place,
+                hint=f"write {example}",
+            )
+        column, *sizes = arguments
+        offset = sizes.pop() if further else None
+        step = sizes[0] if len(sizes) == 2 else None
+        keys = tuple(key for key in query.group_by if key is not scalar)
+        found = GroupWindow(
+            scalar, kind, column, step, sizes[-1], offset, keys if kind == "SESSION" else ()
+        )
+    return found
+
+
+class WindowPlanner:
+    """Plans the windows of one file."""
+
+    def __init__(self, source: Source, checker: TypeChecker) -> None:
+        self._source = source
+        self._checker = checker
+
+    def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
+        """``relation`` with the columns of the windows."""
+        relation, keys = self._names(relation, syntax.keys)
+        relation, time = self.time_column(relation, syntax.column)
+        names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
+        relation, time = self._without_windows(relation, time, names, shown=True)
+        node = self._node(relation, time, syntax, names, keys)
+        added = (Field((name,), name, time.type) for name in names)
+        final = syntax.final or relation.final
+        return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
+
+    def grouped(self, relation: Relation, window: GroupWindow) -> Relation:
+        """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
+        relation, keys = self._names(relation, window.keys)
+        relation, time = self.time_column(relation, window.column)
+        names = window_columns(time.type.startswith("TIMESTAMP"))
+        relation, time = self._without_windows(relation, time, names, shown=False)
+        node = self._node(relation, time, window, names, keys)
+        return replace(relation, node=node, final=True)
+
+    def _node(
+        self,
+        relation: Relation,
+        time: Column,
+        syntax: WindowRef | GroupWindow,
+        names: tuple[str, ...],
+        keys: tuple[str, ...],
+    ) -> Window | Session:
+        binder = self._binder(relation)
+        unit_us = unit_us_in(relation.node, time)
+
+        def bound(scalar: Scalar, what: str) -> int:
+            length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
+            if length <= 0:
+                place = self._source.position(scalar.span)
+                raise BindError(f"the {what} of the windows must be more than 0", place)
+            return length
+
+        below = relation.node
+        windows = (Column(name, time.type) for name in names)
+        schema = (*below.schema, *windows)
+        with_time = WINDOW_TIME in names
+        if syntax.kind == "SESSION":
+            gap = bound(syntax.size, "gap")
+            derived = derive(below)[time.name]
+            if derived.lost:
+                raise BindError(
+                    f"'{time.name}' has no watermark, so no session would ever be over",
+                    self._source.position(syntax.column.span),
+                    detail=f"{time.name}: {derived.lost}",
+                    hint=clock_hint(
+                        derived.lost,
+                        f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
+                        " in CREATE TABLE",
+                    ),
+                )
+            return Session(schema, below, time.name, keys, gap, with_time)
+        size = bound(syntax.size, "size")
+        offset = 0
+        if syntax.offset is not None:
+            given = bind_size(binder, syntax.offset, time, unit_us, "offset of the windows")
+            offset = given % size
+        if syntax.step is None:
+            return Tumble(schema, below, time.name, size, offset, with_time)
+        what = "slide" if syntax.kind == "HOP" else "step"
+        step = bound(syntax.step, what)
+        if size % step:
+            raise BindError(
+                f"the size of the windows must be a whole number of times their {what}",
+                self._source.position(syntax.size.span),
+                hint=f"{syntax.kind} takes the {what} first, then the size",
+            )
+        if size // step > WINDOWS_MAX:
+            raise BindError(
+                f"each row would be in {size // step:,} windows",
+                self._source.position(syntax.size.span),
+                hint=f"at most {WINDOWS_MAX:,} is what a size may have of its {what}",
+            )
+        if syntax.kind == "HOP":
+            offset %= step
+            return Hop(schema, below, time.name, size, offset, with_time, slide=step)
+        return Cumulate(schema, below, time.name, size, offset, with_time, step=step)
+
+    def time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+        """The plan column of event times that ``scalar`` names."""
+        relation, column = self._column(relation, scalar)
+        shown = self._source.snippet(scalar.span)
+        require_event_time(self._binder(relation), column, shown, scalar.span)
+        return relation, column
+
+    def _names(
+        self, relation: Relation, scalars: tuple[Scalar, ...]
+    ) -> tuple[Relation, tuple[str, ...]]:
+        """The plan columns whose sessions are meant."""
+        relation, columns = self.keys(relation, scalars)
+        return relation, tuple(column.name for column in columns)
+
+    def keys(
+        self, relation: Relation, scalars: tuple[Scalar, ...]
+    ) -> tuple[Relation, tuple[Column, ...]]:
+        """The plan columns that ``scalars`` name."""
+        columns = []
+        for scalar in scalars:
+            relation, column = self._column(relation, scalar)
+            columns.append(column)
+        return relation, tuple(columns)
+
+    def _column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+        """The plan column that ``scalar`` names; a projected one for a nested field or more."""
+        binder = self._binder(relation)
+        shown = self._source.snippet(scalar.span)
+        path = identifier_path(scalar.node)
+        schema = relation.node.schema
+        if path is not None:
+            found = binder.scope.find(path)
+            name = ".".join((*found.field.path, *found.inside))
+            if not found.inside:
+                return relation, relation.node.column_of(found.field.column)
+            field_path = (*found.field.path, *found.inside)
+        else:
+            name, field_path = shown, (shown,)
+            if any(column.name == name for column in schema):
+                return relation, relation.node.column_of(name)
+        expr = binder.bind(scalar)
+        name = unused(name, [column.name for column in schema])
+        column = Column(name, expr.type)
+        columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
+        node = Project((*schema, column), relation.node, columns)
+        fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
+        return replace(relation, node=node, fields=fields), column
+
+    def _without_windows(
+        self, relation: Relation, time: Column, names: tuple[str, ...], shown: bool
+    ) -> tuple[Relation, Column]:
+        """Windows over windows: the new columns take the names, the old ones get a number.
+
+        ``shown``: so they do in SQL; else the number is the plan's only.
+        """
+        taken = [column.name for column in relation.node.schema]
+        renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
+        if not renamed:
+            return relation, time
+        columns = tuple(
+            (renamed.get(known.name, known.name), column_expr(known))
+            for known in relation.node.schema
+        )
+        schema = tuple(Column(name, expr.type) for name, expr in columns)
+        fields = tuple(
+            replace(
+                field,
+                path=tuple(renamed.get(part, part) for part in field.path) if shown else field.path,
+                column=renamed.get(field.column, field.column),
+            )
+            for field in relation.fields
+        )
+        node = Project(schema, relation.node, columns)
+        time = Column(renamed.get(time.name, time.name), time.type)
+        return replace(relation, node=node, fields=fields), time
+
+    def _binder(self, relation: Relation) -> Binder:
+        return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
+
+
+def repeated_by(node: Node) -> tuple[str, ...]:
+    """The columns of ``node`` that tell apart what one row of a source became."""
+    names = {column.name for column in node.schema}
+    over = any(isinstance(part, Window) and part.pane < part.size for part in node.walk())
+    return tuple(name for name in (WINDOW_END, WINDOW_START) if over and name in names)
+
+
+def without_unused_time(project: Project) -> Project:
+    """``project`` over windows that have a ``window_time`` only if it, or a filter, reads it.
+
+    Both forms of one window are one plan then, and rows don't carry what nobody reads.
+    """
+    used = frozenset[str]().union(*(expr.columns for _, expr in project.columns))
+    if WINDOW_TIME in used:
+        return project
+    below = _without_time(project.input)
+    return project if below is None else replace(project, input=below)
+
+
+def _without_time(node: Node) -> Node | None:
+    """``node`` without ``window_time``; None where it has none, or needs it."""
+    match node:
+        case Window(with_time=True) | Session(with_time=True):
+            kept = tuple(column for column in node.schema if column.name != WINDOW_TIME)
+            return replace(node, schema=kept, with_time=False)
+        case Filter() if WINDOW_TIME not in node.predicate.columns:
+            below = _without_time(node.input)
+            return None if below is None else replace(node, schema=below.schema, input=below)
+    return None
+
+
+def _arguments(call: exp.Expr) -> list[str]:
+    return [sql_of(part).lower() for part in call.expressions]

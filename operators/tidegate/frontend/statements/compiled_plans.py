@@ -1,0 +1,280 @@
+"""COMPILE PLAN and EXECUTE PLAN: statements kept in a file of JSON, to be run later (seed 002).
+
+    COMPILE PLAN 'orders.json' FOR INSERT INTO minutes SELECT …;
+    EXECUTE PLAN 'orders.json';
+
+The document has the statements as they were written, so that a later release plans them as it then
+knows best, and for each watermark on a source what Flink's ``watermarkParams`` have (FLIP-296).
+These are what counts when the plan is run, whatever the statements say: they may be edited. Where a
+source has none, as in a plan of before, the statements count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from tidegate.connectors.durations import parse_duration
+from tidegate.errors import BindError, OptionsError, Position
+from tidegate.frontend.expressions.clocks import is_own
+from tidegate.frontend.syntax.datatypes import shown_type
+from tidegate.frontend.syntax.query_syntax import Option, Text
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.statement_syntax import (
+    AlterTable,
+    CreateFunction,
+    CreateTable,
+    CreateView,
+    ExecutePlan,
+    SetOption,
+    Statement,
+)
+from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
+from tidegate.plan.user_functions import UserFunction
+
+VERSION: Final = 1
+_EMIT: Final = "scan.watermark.emit.strategy"
+_GROUP: Final = "scan.watermark.alignment.group"
+_DRIFT: Final = "scan.watermark.alignment.max-drift"
+_INTERVAL: Final = "scan.watermark.alignment.update-interval"
+_IDLE: Final = "scan.watermark.idle-timeout"
+_STRATEGIES: Final = {"ON_EVENT": "on-event", "ON_PERIODIC": "on-periodic"}
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "emitStrategy": "ON_EVENT",
+    "alignGroupName": None,
+    "alignMaxDrift": "PT0S",
+    "alignUpdateInterval": "PT1S",
+    "sourceIdleTimeout": -1,
+}
+_OPTIONS: Final = {
+    "emitStrategy": _EMIT,
+    "alignGroupName": _GROUP,
+    "alignMaxDrift": _DRIFT,
+    "alignUpdateInterval": _INTERVAL,
+    "sourceIdleTimeout": _IDLE,
+}
+"""By the names of Flink's members."""
+
+Params = Mapping[str, Mapping[str, str | None]]
+"""By table, in lower case: options, None for one that the table does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPlan:
+    """A plan to be written to ``path``; one that is there stays if ``keeps``."""
+
+    path: str
+    document: Mapping[str, Any]
+    keeps: bool
+
+    def write(self) -> str:
+        """Writes it; gives what to tell. Raises OptionsError."""
+        file = Path(self.path)
+        if file.exists():
+            if self.keeps or self._is_same(file):
+                return f"{file} is there already and stays"
+            raise OptionsError(
+                f"COMPILE PLAN: {file} is there already, and is another plan",
+                hint="write COMPILE PLAN '…' IF NOT EXISTS, or remove the file",
+            )
+        try:
+            file.write_text(json.dumps(self.document, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise OptionsError(f"COMPILE PLAN: cannot write {file}: {error.strerror}") from None
+        return f"wrote {file}"
+
+    def _is_same(self, file: Path) -> bool:
+        try:
+            found = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            return False
+        return bool(found == json.loads(json.dumps(self.document)))
+
+
+def compiled(statements: Sequence[str], job: Job) -> dict[str, Any]:
+    """The document of ``statements``, which are ``job``."""
+    return {
+        "planVersion": VERSION,
+        "statements": list(statements),
+        "sources": [
+            {
+                "table": table.name,
+                "abilities": [
+                    {
+                        "type": "WatermarkPushDown",
+                        "rowtime": node.column,
+                        "watermarkExpr": node.strategy.text or node.strategy.sql,
+                        "watermarkParams": _params_of(table),
+                    }
+                    for node in filters
+                ],
+            }
+            for table, filters in _sources(job)
+        ],
+    }
+
+
+def read(place: Position | None, path: str) -> tuple[str, Params]:
+    """The SQL of a plan's file, and the options that its parameters say. Raises BindError."""
+    try:
+        document = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise BindError(f"cannot read the plan {path}: {error.strerror}", place) from None
+    except ValueError:
+        raise BindError(f"{path} is no plan: it is not JSON", place) from None
+    return parse(place, path, document)
+
+
+def parse(place: Position | None, path: str, document: Any) -> tuple[str, Params]:
+    """As `read`, of a document."""
+    try:
+        version, statements = document["planVersion"], document["statements"]
+        if version != VERSION:
+            raise BindError(f"{path} is a plan of version {version}, not {VERSION}", place)
+        text = ";\n".join(map(str, statements)) + ";\n"
+        params = {
+            str(source["table"]).lower(): _options(ability["watermarkParams"])
+            for source in document.get("sources", ())
+            for ability in source.get("abilities", ())
+            if ability.get("watermarkParams") is not None
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise BindError(
+            f"{path} is no plan: {type(error).__name__}: {error}",
+            place,
+            hint="COMPILE PLAN writes one",
+        ) from None
+    return text, params
+
+
+def executed(source: Source, statements: Sequence[Statement]) -> Text | None:
+    """The path that a file's EXECUTE PLAN names; None where there is none.
+
+    Raises BindError where other statements than SET stand beside it: a plan is a job of its own.
+    """
+    found = [part for part in statements if isinstance(part, ExecutePlan)]
+    if not found:
+        return None
+    plan = found[0]
+    others = [p for p in statements if p is not plan and not isinstance(p, SetOption)]
+    if others:
+        raise BindError(
+            "EXECUTE PLAN stands alone in its file: all statements of a file are one job",
+            source.position(others[0].span),
+            hint="only SET may stand beside it",
+        )
+    return plan.path
+
+
+def is_declaration(statement: Statement) -> bool:
+    """Whether a plan takes ``statement`` along. What runs by itself is no part of it."""
+    match statement:
+        case CreateTable(query=query):
+            return query is None
+        case CreateView(materialized=materialized):
+            return materialized is None
+    return isinstance(statement, AlterTable | CreateFunction | SetOption)
+
+
+def only(text: str, spans: Sequence[Span]) -> str:
+    """``text`` with blanks for all that is not in ``spans``, each of which ends a statement."""
+    kept = "".join(char if char == "\n" else " " for char in text)
+    for span in spans:
+        kept = kept[: span.start] + text[span.start : span.end] + kept[span.end :]
+    for span in spans:  # a blank, or the semicolon that was there, lies behind
+        kept = kept[: span.end] + ";" + kept[span.end + 1 :]
+    return kept
+
+
+def written(function: UserFunction) -> str:
+    """A function as a statement that has its source: a plan needs no module beside it."""
+    types = ", ".join(shown_type(type_) for type_ in function.parameters)
+    options = f"entry = '{function.entry}'" + ", vectorized = true" * function.vectorized
+    return (
+        f"CREATE FUNCTION {function.name}({types}) RETURNS {shown_type(function.returns)}"
+        f" LANGUAGE python WITH ({options}) AS $plan$\n{function.code}\n$plan$"
+    )
+
+
+def with_params_of(table: CreateTable, params: Params) -> CreateTable:
+    """``table`` with what ``params`` say of it in the place of its own options."""
+    said = params.get(table.name.text.lower())
+    if said is None:
+        return table
+    options = table.options
+    return replace(
+        table, options=replace(options, items=_changed(options.items, said, options.span))
+    )
+
+
+def without_params(
+    hints: Mapping[str, tuple[Option, ...]], params: Params
+) -> dict[str, tuple[Option, ...]]:
+    """``hints`` without what ``params`` say."""
+    return {table: _changed(given, params.get(table, {}), None) for table, given in hints.items()}
+
+
+def _changed(
+    given: tuple[Option, ...], said: Mapping[str, str | None], span: Span | None
+) -> tuple[Option, ...]:
+    """``given`` without the options that are ``said``, and those if ``span`` is their place."""
+    kept = tuple(option for option in given if option.key.value.lower() not in said)
+    if span is None:
+        return kept
+    new = ((Text(key, span), value) for key, value in said.items() if value is not None)
+    return (*kept, *(Option(key, Text(value, span)) for key, value in new))
+
+
+def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
+    """The tables that a job reads, and their watermark filters that the user declared."""
+    found: dict[Table, list[WatermarkFilter]] = {}
+    for sink in job.sinks:
+        for node in sink.walk():
+            if isinstance(node, Scan):
+                found.setdefault(node.table, [])
+            if isinstance(node, WatermarkFilter) and not (node.is_end or is_own(node)):
+                table = next(part.table for part in node.walk() if isinstance(part, Scan))
+                filters = found.setdefault(table, [])
+                if node not in filters:
+                    filters.append(node)
+    return list(found.items())
+
+
+def _params_of(table: Table) -> dict[str, object]:
+    idle = parse_duration(table.option(_IDLE, "0"))
+    return {
+        "emitStrategy": "ON_PERIODIC" if table.option(_EMIT) == "on-periodic" else "ON_EVENT",
+        "alignGroupName": table.option(_GROUP) or None,
+        "alignMaxDrift": _iso(parse_duration(table.option(_DRIFT, "0"))),
+        "alignUpdateInterval": _iso(parse_duration(table.option(_INTERVAL, "1 s"))),
+        "sourceIdleTimeout": -(-idle // 1000) or -1,
+    }
+
+
+def _options(params: Mapping[str, object]) -> dict[str, str | None]:
+    """The options that parameters are; what is as always is no option."""
+    unknown = set(params) - set(_OPTIONS)
+    if unknown:
+        raise ValueError(f"unknown watermarkParams {', '.join(sorted(unknown))}")
+    found: dict[str, str | None] = {}
+    for name, value in params.items():
+        said: str | None = None if value == _DEFAULTS[name] else str(value)
+        if said is not None and name == "emitStrategy":
+            said = _STRATEGIES[said]
+        if said is not None and name == "sourceIdleTimeout":
+            said = f"{int(said)} ms"
+        found[_OPTIONS[name]] = said
+    return found
+
+
+def _iso(us: int) -> str:
+    """As Java writes a duration: ``PT1M30S``, ``PT0.2S``."""
+    hours, rest = divmod(us, 3_600_000_000)
+    minutes, rest = divmod(rest, 60_000_000)
+    parts = [f"{hours}H" * (hours > 0), f"{minutes}M" * (minutes > 0)]
+    seconds = f"{rest // 1_000_000}.{rest % 1_000_000:06}".rstrip("0").rstrip(".")
+    parts.append(f"{seconds}S" * (rest > 0 or us == 0))
+    return f"PT{''.join(parts)}"

@@ -1,0 +1,184 @@
+"""Reads CREATE TABLE and CREATE SOURCE."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.expressions.functions import cast
+from tidegate.frontend.statements.encode import merged, take_encode
+from tidegate.frontend.statements.include import take_includes
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.datatypes import parse_type
+from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.hints import parse_options
+from tidegate.frontend.syntax.queries import parse_query
+from tidegate.frontend.syntax.query_syntax import Name, Options, Scalar, Text
+from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.syntax.statement_syntax import ColumnDef, CreateTable, Metadata, WatermarkDef
+from tidegate.frontend.tables.buckets import take_buckets
+from tidegate.frontend.tables.legacy import without_legacy
+from tidegate.frontend.tables.like import take_like
+from tidegate.frontend.tables.per_key import take_per
+
+_LATER: Final = {
+    "PARTITIONED": ("PARTITIONED BY is not there yet", "leave it out"),
+    "PARTITION BY": ("PARTITION BY is not there yet", "leave it out"),
+}
+_WITHOUT_COLUMNS: Final = ("AS", "LIKE", "DISTRIBUTED", "WITH", "COMMENT")
+"""What may follow the name of a table that declares no columns of its own."""
+
+
+def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
+    """What follows CREATE TABLE or CREATE SOURCE."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.table_name("the name of the table")
+    columns: list[ColumnDef] = []
+    watermarks: list[WatermarkDef] = []
+    keys: list[Name] = []
+    _refuse_later(cursor)
+    if not cursor.at_any(*_WITHOUT_COLUMNS):
+        cursor.expect("(", why=f"with the columns of {name.text}")
+        _elements(cursor, columns, watermarks, keys)
+    head = start.to(cursor.previous_span)
+    cursor.accept("APPEND", "ONLY")  # RisingWave asks for it beside a watermark; all tables are
+    columns += take_includes(cursor)
+    if cursor.accept("COMMENT"):
+        cursor.text("the comment")
+    buckets = take_buckets(cursor)
+    _refuse_later(cursor)
+    options = _options(cursor, Span(start.start, name.span.end))
+    _refuse_later(cursor)
+    options, declared = without_legacy(cursor.source, options)
+    watermarks += declared
+    like = take_like(cursor)
+    query = parse_query(cursor) if like is None and cursor.accept("AS") else None
+    if not (columns or like or query):
+        raise SqlSyntaxError(
+            f"table '{name.text}' has no columns",
+            cursor.source.position(head),
+            hint="declare them: name TYPE, …",
+        )
+    return CreateTable(
+        name, tuple(columns), tuple(watermarks), options, if_not_exists,
+        start.to(cursor.previous_span), tuple(keys), buckets, like, query,
+    )  # fmt: skip
+
+
+def _elements(
+    cursor: Cursor, columns: list[ColumnDef], watermarks: list[WatermarkDef], keys: list[Name]
+) -> None:
+    """What stands in the parentheses."""
+    while not cursor.at(")"):
+        if cursor.at("WATERMARK", "FOR") or _at_watermark_without_for(cursor):
+            watermarks.append(parse_watermark(cursor))
+        elif _at_constraint(cursor):
+            keys += _constraint(cursor)
+        else:
+            columns.append(_column(cursor, keys))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", why="or ',' after a column")
+
+
+def parse_watermark(cursor: Cursor) -> WatermarkDef:
+    """``WATERMARK FOR path AS strategy [PER …]``."""
+    start = cursor.expect("WATERMARK", "FOR")
+    path = cursor.path("the time column of the watermark")
+    text = ".".join(part.text for part in path)
+    cursor.expect("AS", why=f"and the watermark expression of {text}")
+    strategy = parse_scalar(cursor, f"the watermark expression of {text}")
+    per = take_per(cursor)
+    return WatermarkDef(path, strategy, start.to(cursor.previous_span), per)
+
+
+def _options(cursor: Cursor, head: Span) -> Options:
+    start = cursor.span
+    items = parse_options(cursor) if cursor.accept("WITH") else ()
+    encode, encoded = take_encode(cursor)
+    if cursor.span == start:
+        return Options((), head, None)
+    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
+
+
+def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
+    """A column; ``keys`` gets its name if it is the primary key."""
+    name = cursor.name("a column, WATERMARK FOR or ')'")
+    if cursor.accept("AS"):
+        computed = parse_scalar(cursor, f"the expression of column {name.text}")
+        column = ColumnDef(name, "", computed, name.span.to(cursor.previous_span))
+    else:
+        type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
+        computed = None
+        if cursor.accept("AS"):  # RisingWave's generated columns say their type
+            value = parse_scalar(cursor, f"the expression of column {name.text}")
+            computed, type_ = Scalar(cast(value.node, type_), value.span), ""
+        column = ColumnDef(name, type_, computed, name.span.to(cursor.previous_span))
+    return _with_attributes(cursor, column, keys)
+
+
+def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> ColumnDef:
+    while True:
+        if cursor.accept("NOT", "NULL"):
+            column = replace(column, not_null=True)
+        elif cursor.accept("NULL"):
+            column = replace(column, not_null=False)
+        elif cursor.at("PRIMARY", "KEY"):
+            cursor.expect("PRIMARY", "KEY")
+            cursor.accept("NOT", "ENFORCED")
+            keys.append(column.name)
+        elif cursor.accept("COMMENT"):
+            column = replace(column, comment=cursor.text("the comment").value)
+        elif cursor.at("METADATA") and column.computed is None:
+            column = replace(column, metadata=_metadata(cursor, column.name))
+        elif cursor.at("DEFAULT"):
+            raise UnsupportedError(
+                "DEFAULT columns are not there yet",
+                cursor.source.position(cursor.span),
+                hint=f"declare a computed column: {column.name.text} AS expression",
+            )
+        else:
+            return column
+
+
+def _metadata(cursor: Cursor, name: Name) -> Metadata:
+    cursor.expect("METADATA")
+    key = Text(name.text if name.quoted else name.text.lower(), name.span)
+    if cursor.accept("FROM"):
+        key = cursor.text("the key of the metadata as a text, such as 'timestamp'")
+    return Metadata(key, cursor.accept("VIRTUAL"))
+
+
+def _at_watermark_without_for(cursor: Cursor) -> bool:
+    """``WATERMARK t AS …``: no column has a type and AS."""
+    return cursor.at("WATERMARK") and cursor.word(2) in ("AS", ".")
+
+
+def _at_constraint(cursor: Cursor) -> bool:
+    return (
+        cursor.at("PRIMARY", "KEY") or cursor.at("UNIQUE", "(") or cursor.at("CONSTRAINT")
+    ) and cursor.word(1) not in ("AS", "BIGINT", "INT", "STRING", "VARCHAR")
+
+
+def _constraint(cursor: Cursor) -> list[Name]:
+    """The columns of a primary key. A key is accepted and not enforced."""
+    if cursor.accept("CONSTRAINT"):
+        cursor.name("the name of the constraint")
+    primary = not cursor.accept("UNIQUE")
+    if primary:
+        cursor.expect("PRIMARY", "KEY")
+    cursor.expect("(", why="with the columns of the key")
+    names = [cursor.name("a column")]
+    while cursor.accept(","):
+        names.append(cursor.name("a column"))
+    cursor.expect(")", why="after the columns of the key")
+    cursor.accept("NOT", "ENFORCED")
+    return names if primary else []
+
+
+def _refuse_later(cursor: Cursor) -> None:
+    word = cursor.word()
+    if word in _LATER:
+        message, instead = _LATER[word]
+        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)

@@ -1,0 +1,58 @@
+"""Reads RisingWave's ``INCLUDE key AS k``: metadata of a message as columns that are only read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot.tokenizer_core import TokenType
+
+from tidegate.errors import UnsupportedError
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.query_syntax import Name, Text
+from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.syntax.statement_syntax import ColumnDef, Metadata
+
+_KEYS: Final = {
+    "KEY": "key",
+    "TIMESTAMP": "timestamp",
+    "PARTITION": "partition",
+    "OFFSET": "offset",
+    "HEADER": "headers",
+    "HEADERS": "headers",
+}
+"""RisingWave's words and the connector's keys."""
+_DEFAULT_NAME: Final = "_rw_kafka_"
+
+
+def take_includes(cursor: Cursor) -> list[ColumnDef]:
+    """The columns of the INCLUDE clauses at ``cursor``, which have the types of their keys."""
+    columns = []
+    while cursor.at("INCLUDE"):
+        start = cursor.expect("INCLUDE")
+        columns.append(_include(cursor, start))
+        cursor.accept(",")
+    return columns
+
+
+def _include(cursor: Cursor, start: Span) -> ColumnDef:
+    word, span = cursor.word(), cursor.span
+    if word == "PAYLOAD":
+        raise UnsupportedError(
+            "INCLUDE payload is not there yet",
+            cursor.source.position(span),
+            hint="declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
+        )
+    if word not in _KEYS:
+        raise cursor.expected("key, timestamp, partition, offset or header after INCLUDE")
+    cursor.take()
+    if cursor.kind() is TokenType.STRING:
+        raise UnsupportedError(
+            "INCLUDE of a single header is not there yet",
+            cursor.source.position(cursor.span),
+            hint="write INCLUDE header AS h, and h['name'] in queries",
+        )
+    name = Name(f"{_DEFAULT_NAME}{word.lower()}", False, span)
+    if cursor.accept("AS"):
+        name = cursor.name("the name of the column")
+    metadata = Metadata(Text(_KEYS[word], span), virtual=True)
+    return ColumnDef(name, "", None, start.to(cursor.previous_span), metadata)

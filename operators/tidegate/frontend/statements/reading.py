@@ -1,0 +1,396 @@
+"""Splits a file into statements and reads each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final, Literal
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.frontend.statements.ddl import parse_create_table
+from tidegate.frontend.statements.drop import parse_drop
+from tidegate.frontend.statements.encode import merged, take_encode
+from tidegate.frontend.statements.user_functions import parse_create_function
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.hints import parse_key, parse_options, parse_value, take_hints
+from tidegate.frontend.syntax.queries import at_query, parse_query, take_emit
+from tidegate.frontend.syntax.query_syntax import (
+    Emit,
+    Item,
+    Name,
+    Option,
+    Options,
+    Query,
+    TableRef,
+    Text,
+)
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.statement_syntax import (
+    CompilePlan,
+    CreateFunction,
+    CreateSink,
+    CreateTable,
+    CreateView,
+    Describe,
+    ExecutePlan,
+    Explain,
+    Insert,
+    Select,
+    SetOption,
+    Show,
+    Statement,
+)
+from tidegate.frontend.tables.alter import parse_alter
+
+_LATER: Final = {
+    "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
+    "DELETE": ("DELETE is not there yet", "filter with WHERE"),
+}
+_CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
+_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE", "SHOW")
+_SHOWN: Final[tuple[Literal["TABLES", "VIEWS", "WATERMARKS"], ...]] = (
+    "TABLES",
+    "VIEWS",
+    "WATERMARKS",
+)
+
+
+def parse_file(source: Source) -> list[Statement]:
+    """All statements of a file. Raises SqlSyntaxError or UnsupportedError.
+
+    A statement set of Flink's is the list of its inserts: all statements of a file are one job.
+    """
+    statements: list[Statement] = []
+    set_: Span | None = None  # where the statement set that is open begins
+    plan: CompilePlan | None = None  # what is being compiled
+    for tokens in _split(tokenize(source)):
+        cursor = Cursor(source, tokens)
+        if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
+            set_ = _begin_set(cursor, set_)
+        elif cursor.at("COMPILE"):
+            plan = _compile_plan(cursor)
+            set_ = _begin_set(cursor, set_) if cursor.at_any("STATEMENT", "BEGIN") else None
+        elif cursor.at("END"):
+            if set_ is None:
+                raise cursor.expected("a statement", hint="there is no BEGIN STATEMENT SET")
+            cursor.take()
+            _expect_end(cursor)
+            set_ = None
+            statements += [plan] if plan is not None else []
+            plan = None
+            continue
+        if cursor.at_end or _is_use(cursor):
+            continue
+        if (set_ is not None or plan is not None) and not cursor.at("INSERT"):
+            raise cursor.expected("INSERT INTO" + " or END in a statement set" * (set_ is not None))
+        statement = _parse_statement(cursor)
+        if plan is None:
+            statements.append(statement)
+            continue
+        assert isinstance(statement, Insert)
+        plan = replace(plan, inserts=(*plan.inserts, statement))
+        if set_ is None:
+            statements.append(plan)
+            plan = None
+    if plan is not None and set_ is None:
+        raise SqlSyntaxError(
+            "COMPILE PLAN has no statement",
+            source.position(plan.span),
+            hint="INSERT INTO … or STATEMENT SET BEGIN follows FOR",
+        )
+    if set_ is not None:
+        raise SqlSyntaxError(
+            "this statement set has no END", source.position(set_), hint="add END; behind it"
+        )
+    return statements
+
+
+def _begin_set(cursor: Cursor, open_: Span | None) -> Span:
+    """``BEGIN STATEMENT SET``, or ``EXECUTE STATEMENT SET BEGIN``, which an insert may follow."""
+    if open_ is not None:
+        raise cursor.expected("INSERT INTO or END in a statement set")
+    if cursor.accept("EXECUTE") or cursor.at("STATEMENT"):
+        return cursor.expect("STATEMENT", "SET", "BEGIN", why="after EXECUTE")
+    span = cursor.expect("BEGIN", "STATEMENT", "SET")
+    _expect_end(cursor)
+    return span
+
+
+def _compile_plan(cursor: Cursor) -> CompilePlan:
+    """``COMPILE [AND EXECUTE] PLAN 'path' [IF NOT EXISTS] FOR``."""
+    start = cursor.expect("COMPILE")
+    executes = cursor.accept("AND", "EXECUTE")
+    cursor.expect("PLAN", why="after COMPILE")
+    path = cursor.text("the file of the plan, as a text")
+    keeps = cursor.accept("IF", "NOT", "EXISTS")
+    cursor.expect("FOR", why="and INSERT INTO, or STATEMENT SET BEGIN")
+    return CompilePlan(path, (), keeps, executes, start.to(cursor.previous_span))
+
+
+def _is_use(cursor: Cursor) -> bool:
+    """``USE [CATALOG | DATABASE] name``: nothing to do, a file is one namespace."""
+    if not cursor.accept("USE"):
+        return False
+    if cursor.at_any("CATALOG", "DATABASE", "SCHEMA", "MODULE", "MODULES"):
+        cursor.take()
+    cursor.path("a catalog or database after USE")
+    _expect_end(cursor)
+    return True
+
+
+def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _parse_statement(cursor: Cursor) -> Statement:
+    try:
+        statement = _dispatch(cursor)
+    except RecursionError:
+        raise SqlSyntaxError(
+            "this statement is nested too deeply", cursor.source.position(cursor.span)
+        ) from None
+    _expect_end(cursor)
+    return statement
+
+
+def _expect_end(cursor: Cursor) -> None:
+    if not cursor.at_end:
+        near = did_you_mean(cursor.word(), _CLAUSES)
+        hint = near if near.startswith("did") else "statements are separated by a semicolon"
+        raise cursor.expected("the end of the statement", hint=hint)
+
+
+def _dispatch(cursor: Cursor) -> Statement:
+    start = cursor.span
+    if cursor.at("CREATE"):
+        return _create(cursor)
+    if cursor.accept("INSERT"):
+        return _insert(cursor, start)
+    if cursor.accept("SET"):
+        return _set(cursor, start)
+    if cursor.accept("ALTER"):
+        return parse_alter(cursor, start)
+    if cursor.accept("DROP"):
+        return parse_drop(cursor, start)
+    if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
+        return _describe(cursor, start)
+    if cursor.accept("SHOW"):
+        return _show(cursor, start)
+    if cursor.accept("EXPLAIN"):
+        return _explain(cursor, start)
+    if cursor.accept("EXECUTE"):
+        cursor.expect("PLAN", why="or STATEMENT SET after EXECUTE")
+        path = cursor.text("the file of the plan, as a text")
+        return ExecutePlan(path, start.to(cursor.previous_span))
+    if at_query(cursor):
+        query = parse_query(cursor)
+        return Select(query, span=query.span)
+    word = cursor.word()
+    if word in _LATER:
+        message, instead = _LATER[word]
+        raise UnsupportedError(message, cursor.source.position(start), hint=instead)
+    raise cursor.expected(
+        "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
+        hint=did_you_mean(word, _STARTS) if word else "",
+    )
+
+
+def _create(cursor: Cursor) -> Statement:
+    start = cursor.expect("CREATE")
+    # A file declares every name once, so there it replaces nothing; a call may (`script`).
+    replaces = cursor.accept("OR", "REPLACE")
+    statement = _created(cursor, start)
+    if replaces and isinstance(statement, CreateTable | CreateView | CreateFunction):
+        return replace(statement, or_replace=True)
+    return statement
+
+
+def _created(cursor: Cursor, start: Span) -> Statement:
+    """What follows CREATE."""
+    temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    if temporary:
+        cursor.accept("SYSTEM")  # Flink's: of all catalogs
+    if cursor.accept("MATERIALIZED"):
+        word_at = cursor.previous_span
+        cursor.expect("VIEW", why="after MATERIALIZED")
+        return replace(_create_view(cursor, start), materialized=word_at)
+    parsers: dict[str, Callable[[Cursor, Span], Statement]] = {
+        "TABLE": parse_create_table,
+        "SOURCE": parse_create_table,
+        "VIEW": _create_view,
+        "SINK": _create_sink,
+        "FUNCTION": parse_create_function,
+    }
+    word = cursor.word()
+    if word not in parsers:
+        after = "CREATE TEMPORARY" if temporary else "CREATE"
+        raise cursor.expected(
+            f"TABLE, SOURCE, VIEW, SINK or FUNCTION after {after}",
+            hint=did_you_mean(word, parsers) if word else "",
+        )
+    cursor.take()
+    return parsers[word](cursor, start)
+
+
+def _create_view(cursor: Cursor, start: Span) -> CreateView:
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.table_name("the name of the view")
+    columns: list[Name] = []
+    if cursor.accept("("):
+        columns.append(cursor.name("a column"))
+        while cursor.accept(","):
+            columns.append(cursor.name("a column"))
+        cursor.expect(")", why="after the columns of the view")
+    cursor.expect("AS", why="and the query of the view")
+    query = parse_query(cursor)
+    span = start.to(cursor.previous_span)
+    return CreateView(name, tuple(columns), query, if_not_exists, span)
+
+
+def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
+    cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.table_name("the name of the sink") if cursor.at_name() else None
+    into = None
+    if cursor.accept("INTO"):
+        into = cursor.table_name("the table that the sink writes into")
+    emit = take_emit(cursor)
+    options = _sink_options(cursor)
+    if cursor.accept("FROM"):
+        query = _all_of(cursor)
+    else:
+        cursor.expect("AS", why="and a query, or FROM and a table")
+        query = parse_query(cursor)
+    options = options or _sink_options(cursor)
+    emit = take_emit(cursor) or emit or query.emit
+    options = options or _sink_options(cursor)
+    span = start.to(cursor.previous_span)
+    if into is not None and options is not None:
+        raise SqlSyntaxError(
+            f"a sink into the table '{into.text}' has no options of its own",
+            cursor.source.position(options.span),
+            hint="give them to the table",
+        )
+    return CreateSink(name, into, _with_emit(query, emit), options, span)
+
+
+def _sink_options(cursor: Cursor) -> Options | None:
+    start = cursor.span
+    items: tuple[Option, ...] = ()
+    if cursor.accept("WITH"):
+        items = parse_options(cursor)
+    encode, encoded = take_encode(cursor, of_sink=True)
+    if cursor.span == start:
+        return None
+    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
+
+
+def _all_of(cursor: Cursor) -> Query:
+    """``CREATE SINK … FROM v`` is ``SELECT * FROM v``."""
+    start = cursor.span
+    table = TableRef(cursor.table_name("a table or view"), None, take_hints(cursor), start)
+    everything = Item(None, None, None, start)
+    return Query((), (everything,), table, None, (), None, None, (), None, start)
+
+
+def _with_emit(query: Query, emit: Emit | None) -> Query:
+    return replace(query, emit=emit)
+
+
+def _insert(cursor: Cursor, start: Span) -> Insert:
+    if cursor.at("OVERWRITE"):
+        raise UnsupportedError(
+            "INSERT OVERWRITE is not there yet",
+            cursor.source.position(cursor.span),
+            hint="write INSERT INTO",
+        )
+    cursor.expect("INTO", why="after INSERT")
+    table = cursor.table_name("the table to insert into")
+    hints = take_hints(cursor)
+    columns: list[Name] = []
+    if cursor.at("(") and not at_query(cursor):
+        cursor.take()
+        columns.append(cursor.name("a column"))
+        while cursor.accept(","):
+            columns.append(cursor.name("a column"))
+        cursor.expect(")", why="or ',' after a column")
+    if cursor.at("VALUES"):
+        raise UnsupportedError(
+            "INSERT INTO … VALUES is not there yet",
+            cursor.source.position(cursor.span),
+            hint="put the rows into a file and read it with the filesystem connector",
+        )
+    if not at_query(cursor):
+        raise cursor.expected("SELECT or WITH: the rows to insert")
+    query = parse_query(cursor)
+    return Insert(table, hints, tuple(columns), query, start.to(cursor.previous_span))
+
+
+def _describe(cursor: Cursor, start: Span) -> Describe:
+    cursor.accept("TABLE")
+    extended = cursor.at("EXTENDED") and cursor.kind(1) is not None and cursor.accept("EXTENDED")
+    cursor.accept("TABLE")
+    name = cursor.table_name("the table or view to describe")
+    return Describe(name, extended, start.to(cursor.previous_span))
+
+
+def _explain(cursor: Cursor, start: Span) -> Statement:
+    """``EXPLAIN [PLAN FOR] statement``."""
+    cursor.accept("PLAN", "FOR")
+    place = cursor.span
+    inner = _dispatch(cursor)
+    if isinstance(inner, CreateView) and not inner.materialized:
+        inner = Select(inner.query, span=inner.query.span)
+    if not isinstance(inner, Select | Insert | CreateSink | CreateView):
+        raise SqlSyntaxError(
+            "EXPLAIN is about a statement that reads",
+            cursor.source.position(place.to(cursor.previous_span)),
+            hint="SELECT, INSERT INTO, CREATE SINK or CREATE MATERIALIZED VIEW",
+        )
+    return Explain(inner, start.to(cursor.previous_span))
+
+
+def _show(cursor: Cursor, start: Span) -> Statement:
+    if cursor.accept("COLUMNS"):
+        if not cursor.accept("FROM") and not cursor.accept("IN"):
+            raise cursor.expected("FROM and a table after SHOW COLUMNS")
+        name = cursor.table_name("the table or view to describe")
+        return Describe(name, False, start.to(cursor.previous_span))
+    if cursor.accept("MATERIALIZED"):
+        cursor.expect("VIEWS", why="after SHOW MATERIALIZED")
+        return Show("VIEWS", start.to(cursor.previous_span))
+    word = "TABLES" if cursor.at("SOURCES") else cursor.word()
+    for what in _SHOWN:
+        if what == word:
+            cursor.take()
+            return Show(what, start.to(cursor.previous_span))
+    raise cursor.expected(
+        "TABLES, VIEWS, WATERMARKS or COLUMNS FROM a table after SHOW",
+        hint=did_you_mean(word, (*_SHOWN, "COLUMNS")) if word else "",
+    )
+
+
+def _set(cursor: Cursor, start: Span) -> SetOption:
+    key = parse_key(cursor)
+    if not cursor.accept("=") and not cursor.accept("TO") and not cursor.accept("=="):
+        raise cursor.expected(f"'=' or TO after {key.value}")
+    value_span = cursor.span
+    value = parse_value(cursor, f"the value of {key.value}")
+    rest = value.value
+    while not cursor.at_end:  # SET tidegate.epoch.interval = 10 s
+        if cursor.at_name() or cursor.kind() is TokenType.NUMBER:
+            rest += " " + cursor.take().text
+        else:
+            break
+    text = Text(rest, value_span.to(cursor.previous_span))
+    return SetOption(Option(key, text), start.to(cursor.previous_span))

@@ -1,0 +1,51 @@
+"""``SHOW TABLES``, ``SHOW VIEWS`` and ``SHOW WATERMARKS``: what a file has declared by then."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
+from tidegate.frontend.statements.answers import Listing
+from tidegate.frontend.statements.describe import has_default_watermark
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.syntax.statement_syntax import ROWTIME, CreateTable, Show
+from tidegate.frontend.tables.catalog import Catalog
+
+_WATERMARKS: Final = ("Table Name", "Column Name", "Watermark", "Declared")
+
+
+def shown(source: Source, catalog: Catalog, statement: Show) -> Listing:
+    """The answer to SHOW, in the order of the file."""
+    match statement.what:
+        case "TABLES":
+            rows = [(table.name.text, _connector(table)) for table in catalog.tables]
+            header: tuple[str, ...] = ("Table Name", "Connector")
+        case "VIEWS":
+            kinds = {True: "materialized", False: ""}
+            rows = [
+                (view.name.text, kinds[view.materialized is not None]) for view in catalog.views
+            ]
+            header = ("View Name", "Kind")
+        case "WATERMARKS":
+            return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(source, catalog)))
+    return Listing((), statement.what.lower(), header, tuple(rows))
+
+
+def _watermarks(source: Source, catalog: Catalog) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for table in catalog.tables:
+        name = table.name.text
+        for mark in table.watermarks:
+            path = ".".join(part.text for part in mark.path)
+            rows.append((name, path, source.snippet(mark.said), source.line(mark.span)))
+        if has_default_watermark(table):
+            rows.append((name, ROWTIME, f"{SOURCE_WATERMARK.upper()}()", "by default"))
+    return rows
+
+
+def _connector(table: CreateTable) -> str:
+    """As the declaration says it."""
+    for option in table.options.items:
+        if option.key.value.lower() == "connector":
+            return option.value.value
+    return ""

@@ -1,0 +1,278 @@
+"""``CREATE FUNCTION``: functions in Python, in RisingWave's form and in Flink's.
+
+    CREATE FUNCTION on_flag(t TIMESTAMP, flag BOOLEAN) RETURNS TIMESTAMP LANGUAGE python AS $$
+    def on_flag(t, flag):
+        return t if flag else None
+    $$;
+    CREATE TEMPORARY FUNCTION on_flag AS 'strategies.on_flag' LANGUAGE PYTHON;
+
+Flink's names a module that lies beside the file; its types are the annotations. The source travels
+with the plan. It is read here, not run: `tidegate check` runs nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from tidegate.errors import BindError, SqlError, SqlSyntaxError, UnsupportedError
+from tidegate.frontend.expressions import functions
+from tidegate.frontend.expressions.rewrites import REWRITES
+from tidegate.frontend.expressions.typecheck import TypeChecker, words_of_sql
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.datatypes import parse_type, shown_type
+from tidegate.frontend.syntax.dialect import parse_scalar, tokenize
+from tidegate.frontend.syntax.hints import parse_options
+from tidegate.frontend.syntax.query_syntax import Name, Text
+from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.statement_syntax import CreateFunction
+from tidegate.plan.user_functions import UserFunction
+
+_TYPES: Final[Mapping[str, str]] = {
+    "bool": "BOOLEAN",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "str": "VARCHAR",
+    "bytes": "BLOB",
+    "Decimal": "DECIMAL(38,18)",
+    "date": "DATE",
+    "time": "TIME",
+    "datetime": "TIMESTAMP",
+    "timedelta": "INTERVAL",
+}
+"""What annotations are in SQL."""
+_BATCH: Final = ("vectorized", "batch")
+_ENTRY: Final = "entry"
+_DOLLARS: Final = "write AS $$ … $$ with the function's source"
+
+
+def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
+    """What follows CREATE FUNCTION; RETURNS, LANGUAGE, AS and WITH in any order."""
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = cursor.table_name("the name of the function")
+    parameters = _parameters(cursor) if cursor.at("(") else None
+    returns, language = "", ""
+    code: Text | None = None
+    module: Text | None = None
+    vectorized, entry = False, ""
+    while not cursor.at_end:
+        if cursor.accept("RETURNS"):
+            returns = parse_type(cursor, "the type that the function returns")
+        elif cursor.accept("LANGUAGE"):
+            language = _language(cursor)
+        elif cursor.accept("AS"):
+            if cursor.kind() is TokenType.HEREDOC_STRING:
+                token = cursor.take()
+                code = Text(token.text, cursor.previous_span)
+            else:
+                module = cursor.text("$$ and the source, or 'module.function'")
+        elif cursor.accept("WITH"):
+            vectorized, entry = _options(cursor)
+        else:
+            raise cursor.expected("RETURNS, LANGUAGE, AS or WITH")
+    span = start.to(cursor.previous_span)
+    place = cursor.source.position(span)
+    if code is None and module is None:
+        raise SqlSyntaxError(f"function '{name.text}' has no source", place, hint=_DOLLARS)
+    if not language:
+        raise SqlSyntaxError(
+            f"function '{name.text}' does not say its language",
+            place,
+            hint="add LANGUAGE PYTHON; there is no other",
+        )
+    return CreateFunction(
+        name, parameters, returns, code, module, vectorized, if_not_exists, span, entry
+    )
+
+
+def _parameters(cursor: Cursor) -> tuple[str, ...]:
+    """``(a INT, b STRING)`` or ``(INT, STRING)``."""
+    cursor.expect("(")
+    types: list[str] = []
+    while not cursor.at(")"):
+        ahead = cursor.word(1)
+        if cursor.at_name() and ahead not in (",", ")", "(", "<", "[", "WITH", "WITHOUT"):
+            cursor.name("a parameter")
+        types.append(parse_type(cursor, "the type of a parameter"))
+        if not cursor.accept(","):
+            break
+    cursor.expect(")", why="or ',' after a parameter")
+    return tuple(types)
+
+
+def _language(cursor: Cursor) -> str:
+    span, word = cursor.span, cursor.word()
+    if word != "PYTHON":
+        raise UnsupportedError(
+            f"functions are written in Python, not in {word or cursor.found()}",
+            cursor.source.position(span),
+            hint="write LANGUAGE PYTHON",
+        )
+    cursor.take()
+    return word
+
+
+def _options(cursor: Cursor) -> tuple[bool, str]:
+    """Whether the function takes arrays, and what it is called in its source."""
+    vectorized, entry = False, ""
+    for option in parse_options(cursor):
+        if option.key.value.lower() in _BATCH:
+            vectorized = option.value.value.lower() == "true"
+        elif option.key.value.lower() == _ENTRY:
+            entry = option.value.value
+        else:
+            raise SqlSyntaxError(
+                f"unknown option '{option.key.value}'",
+                cursor.source.position(option.key.span),
+                hint="there are vectorized = true: the function takes and gives pyarrow arrays;"
+                " and entry = 'name': what it is called in its source",
+            )
+    return vectorized, entry
+
+
+def declare_function(source: Source, checker: TypeChecker, statement: CreateFunction) -> None:
+    """Makes the function known to what follows in the file. Raises BindError."""
+    name = statement.name.text.lower()
+    place = source.position(statement.name.span)
+    if any(known.name == name for known in checker.declared):
+        if statement.if_not_exists:
+            return
+        raise BindError(f"function '{name}' is there already", place, hint="give it another name")
+    kinds = ("scalar", "macro", "aggregate", "window")
+    taken = name in functions.RESERVED | functions.LATER.keys() | functions.MISPLACED.keys()
+    taken = taken or name in REWRITES or any(name in checker.functions(kind) for kind in kinds)
+    if taken or functions.refusal(name, frozenset()):
+        raise BindError(
+            f"'{name}' is a function of the language", place, hint="give it another name"
+        )
+    code, entry, span = _source_of(source, statement)
+    found = _definition(source, code, entry, span)
+    parameters = statement.parameters
+    if parameters is None:
+        parameters = tuple(_annotated(source, part, part.annotation, span) for part in found.args)
+    elif len(parameters) != len(found.args):
+        raise BindError(
+            f"'{entry}' takes {len(found.args)} parameters, the statement names {len(parameters)}",
+            source.position(span),
+        )
+    _check_callable(source, statement.name, len(parameters))
+    returns = statement.returns or _annotated(source, None, found.returns, span)
+    declared = UserFunction(name, parameters, returns, code, found.name, statement.vectorized)
+    checker.declare(declared)
+
+
+def _check_callable(source: Source, name: Name, count: int) -> None:
+    """Raises BindError for a word that SQL reads otherwise: ``date(x)`` is a cast."""
+    arguments = ", ".join(f"a{number}" for number in range(count))
+    call = Source(source.file, f"{name.text.lower()}({arguments})")
+    try:
+        node = parse_scalar(Cursor(call, tokenize(call)), "a call").node
+    except SqlError:
+        node = exp.Null()
+    is_call = isinstance(node, exp.Anonymous) and node.name.lower() == name.text.lower()
+    if not is_call or name.text.lower() in words_of_sql():
+        raise BindError(
+            f"'{name.text}' is a word of SQL, and cannot be called",
+            source.position(name.span),
+            hint="give the function another name",
+        )
+
+
+def _source_of(source: Source, statement: CreateFunction) -> tuple[str, str, Span]:
+    """The Python source, the name of the function in it, and where the file says so."""
+    if statement.code is not None:
+        text = statement.code.value
+        if text.lstrip(" \t").startswith("\n"):
+            text = dedent(text)  # the source may be indented like the statement
+        entry = statement.entry or statement.name.text
+        return text.lstrip(" \t"), entry, statement.code.span
+    assert statement.module is not None
+    module, _, entry = statement.module.value.rpartition(".")
+    file = Path(source.file).parent / (module.replace(".", "/") + ".py")
+    place = source.position(statement.module.span)
+    if not module:
+        raise BindError(
+            f"'{entry}' names no function of a module",
+            place,
+            hint=f"write AS 'module.function'; or {_DOLLARS}",
+        )
+    try:
+        return file.read_text("utf-8"), entry, statement.module.span
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise BindError(
+            f"cannot read the module '{module}': {file}: {reason}",
+            place,
+            hint=f"it lies beside the SQL file; or {_DOLLARS}",
+        ) from None
+
+
+class _Definition:
+    """The head of a Python function."""
+
+    def __init__(self, node: ast.FunctionDef) -> None:
+        self.name = node.name
+        self.args = [*node.args.posonlyargs, *node.args.args]
+        self.returns = node.returns
+
+
+def _definition(source: Source, code: str, entry: str, span: Span) -> _Definition:
+    place = source.position(span)
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError) as error:
+        line = f" in its line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        raise BindError(f"this is no Python{line}: {error.args[0]}", place) from None
+    named = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    for node in reversed(named):  # the last one is what the name is in the end
+        if node.name.lower() == entry.lower():
+            return _Definition(node)
+    there = ", ".join(node.name for node in named)
+    raise BindError(
+        f"the source defines no function '{entry}'",
+        place,
+        hint=f"it defines {there}" if there else f"write def {entry}(…):",
+    )
+
+
+def _annotated(
+    source: Source, parameter: ast.arg | None, annotation: ast.expr | None, span: Span
+) -> str:
+    """The type of a parameter, or (None) of the result."""
+    what = f"parameter '{parameter.arg}'" if parameter else "the result"
+    type_ = _TYPES.get(_plain(annotation)) if annotation is not None else None
+    if type_ is None:
+        raise BindError(
+            f"the type of {what} is not known",
+            source.position(span),
+            hint=f"annotate it with {', '.join(_TYPES)}; or declare it: f(a"
+            f" {shown_type('BIGINT')}) RETURNS …",
+        )
+    return type_
+
+
+def _plain(node: ast.expr) -> str:
+    """``datetime`` of ``dt.datetime``, ``datetime | None`` and ``Optional[datetime]``."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(attr=name):
+            return name
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _plain(left)
+        case ast.BinOp(left=ast.Constant(value=None), op=ast.BitOr(), right=right):
+            return _plain(right)
+        case ast.Subscript(value=outer, slice=inner) if _plain(outer) == "Optional":
+            return _plain(inner)
+        case ast.Constant(value=str(text)):
+            try:
+                return _plain(ast.parse(text, mode="eval").body)
+            except SyntaxError:
+                return ""
+    return ""

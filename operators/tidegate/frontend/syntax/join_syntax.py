@@ -1,0 +1,113 @@
+"""Reads joins: ``a [INNER | LEFT | …] JOIN b ON … | USING (…)``, ``a CROSS JOIN b``, ``a, b``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.query_syntax import JoinRef, Name, Relation, Scalar
+from tidegate.frontend.syntax.table_functions import parse_alias
+from tidegate.plan.joins import JoinKind
+
+_KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
+    (("LEFT", "SEMI", "JOIN"), JoinKind.SEMI),
+    (("LEFT", "ANTI", "JOIN"), JoinKind.ANTI),
+    (("SEMI", "JOIN"), JoinKind.SEMI),
+    (("ANTI", "JOIN"), JoinKind.ANTI),
+    (("LEFT", "OUTER", "JOIN"), JoinKind.LEFT),
+    (("LEFT", "JOIN"), JoinKind.LEFT),
+    (("RIGHT", "OUTER", "JOIN"), JoinKind.RIGHT),
+    (("RIGHT", "JOIN"), JoinKind.RIGHT),
+    (("FULL", "OUTER", "JOIN"), JoinKind.FULL),
+    (("FULL", "JOIN"), JoinKind.FULL),
+    (("INNER", "JOIN"), JoinKind.INNER),
+    (("JOIN",), JoinKind.INNER),
+)
+_LATER: Final = {
+    "NATURAL": ("NATURAL JOIN is not there yet", "write JOIN … USING (column, …)"),
+    "ASOF": ("ASOF JOIN is not there yet", "join with a bound on the time"),
+    "LATERAL": ("LATERAL is not there yet", "write the inner query into a table of its own"),
+}
+
+
+def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Relation]) -> Relation:
+    """``left`` with what is joined to it; ``relation`` reads what may stand behind JOIN."""
+    while True:
+        start = left.span
+        kind = _kind(cursor)
+        if kind is not None:
+            right = _right(cursor, relation)
+            as_of = None
+            if cursor.accept("FOR"):
+                as_of, right = _as_of(cursor, right)
+            condition, using = None, tuple[Name, ...]()
+            if cursor.accept("USING"):
+                using = _names(cursor)
+            else:
+                cursor.expect("ON", why="or USING after the joined table")
+                condition = parse_scalar(cursor, "the condition of the join")
+            span = start.to(cursor.previous_span)
+            left = JoinRef(kind, left, right, condition, using, span, as_of)
+        elif cursor.accept("CROSS", "JOIN") or _comma(cursor):
+            right = _right(cursor, relation)
+            span = start.to(cursor.previous_span)
+            left = JoinRef(JoinKind.INNER, left, right, None, (), span)
+        else:
+            return left
+
+
+def _kind(cursor: Cursor) -> JoinKind | None:
+    _refuse_later(cursor)
+    for words, kind in _KINDS:
+        if cursor.accept(*words):
+            return kind
+    if cursor.word() in ("LEFT", "RIGHT", "FULL", "INNER"):
+        cursor.take()
+        raise cursor.expected("JOIN")
+    return None
+
+
+def _refuse_later(cursor: Cursor) -> None:
+    if cursor.word() in _LATER:
+        message, instead = _LATER[cursor.word()]
+        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+
+
+def _comma(cursor: Cursor) -> bool:
+    """A comma between tables; the RFC writes one behind the last: ``FROM WATERMARK(…), WHERE``."""
+    return cursor.accept(",") and (cursor.at_name() or cursor.at("(") or cursor.at("LATERAL"))
+
+
+def _right(cursor: Cursor, relation: Callable[[Cursor], Relation]) -> Relation:
+    _refuse_later(cursor)
+    right = relation(cursor)
+    _refuse_later(cursor)
+    return right
+
+
+def _as_of(cursor: Cursor, right: Relation) -> tuple[Scalar, Relation]:
+    """The time of ``FOR SYSTEM_TIME AS OF``, and the table, whose alias stands behind it."""
+    cursor.expect("SYSTEM_TIME", "AS", "OF", why="after FOR")
+    time = parse_scalar(cursor, "a time column of the left side")
+    alias = parse_alias(cursor)
+    if alias is None or isinstance(right, JoinRef):
+        return time, right
+    return time, replace(right, alias=alias)
+
+
+def _names(cursor: Cursor) -> tuple[Name, ...]:
+    cursor.expect("(", why="after USING")
+    names = [cursor.name("a column")]
+    while cursor.accept(","):
+        name = cursor.name("a column")
+        if any(name.text == known.text for known in names):
+            raise SqlSyntaxError(
+                f"USING names '{name.text}' twice", cursor.source.position(name.span)
+            )
+        names.append(name)
+    cursor.expect(")", why="at the end of USING (…)")
+    return tuple(names)

@@ -1,0 +1,268 @@
+"""Reads queries: SELECT with its clauses, and what may stand where a table may stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from sqlglot.tokenizer_core import TokenType
+
+from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar
+from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
+from tidegate.frontend.syntax.hints import take_hints
+from tidegate.frontend.syntax.join_syntax import parse_joins
+from tidegate.frontend.syntax.match_syntax import parse_match
+from tidegate.frontend.syntax.order_syntax import parse_order_by
+from tidegate.frontend.syntax.query_syntax import (
+    Cte,
+    Emit,
+    Item,
+    JoinRef,
+    NamedWindow,
+    Query,
+    Relation,
+    Scalar,
+    SubqueryRef,
+    TableRef,
+)
+from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
+
+_LATER_CLAUSES: Final = {
+    "INTERSECT": ("INTERSECT is not there yet", "filter with WHERE"),
+    "EXCEPT": ("EXCEPT is not there yet", "filter with WHERE"),
+    "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
+    "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
+    "FETCH": ("FETCH is not there yet", "filter with WHERE"),
+}
+_EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
+
+
+def parse_query(cursor: Cursor) -> Query:
+    """A query, with its WITH clause and EMIT ON WINDOW CLOSE."""
+    start = cursor.span
+    ctes = _ctes(cursor) if cursor.at("WITH") else ()
+    if cursor.at("("):
+        cursor.expect("(")
+        query = parse_query(cursor)
+        cursor.expect(")", why="after the query")
+        if cursor.at("UNION"):
+            raise _later(
+                cursor, "UNION ALL behind parentheses is not there yet", "leave the first ones out"
+            )
+        if ctes:
+            raise UnsupportedError(
+                "WITH before a query in parentheses is not there yet",
+                cursor.source.position(start),
+                hint="leave the parentheses out",
+            )
+        return query
+    query = _select(cursor, ctes)
+    further = []
+    distinct = None
+    while cursor.at("UNION"):
+        place = cursor.span
+        is_distinct = not cursor.accept("UNION", "ALL")
+        if is_distinct:
+            cursor.take()
+            cursor.accept("DISTINCT")
+        if distinct not in (None, is_distinct):
+            raise UnsupportedError(
+                "UNION beside UNION ALL is not there yet",
+                cursor.source.position(place),
+                hint="put one of them into a query in FROM",
+            )
+        distinct = is_distinct
+        further.append(_part(cursor))
+    order_by = parse_order_by(cursor) if cursor.accept("ORDER BY") else ()
+    emit = take_emit(cursor)
+    unbounded = cursor.accept("ALLOW", "UNBOUNDED")
+    _refuse_later_clauses(cursor)
+    span = start.to(cursor.previous_span)
+    return replace(
+        query, order_by=order_by, emit=emit, span=span, further=tuple(further),
+        united_distinct=bool(distinct), unbounded=unbounded,
+    )  # fmt: skip
+
+
+def _part(cursor: Cursor) -> Query:
+    """One part of a UNION ALL."""
+    if not cursor.at("("):
+        return _select(cursor, ())
+    cursor.expect("(")
+    query = parse_query(cursor)
+    cursor.expect(")", why="after the query")
+    return query
+
+
+def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
+    """A query up to its HAVING clause."""
+    start = cursor.span
+    cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
+    distinct = cursor.accept("DISTINCT")
+    if distinct and cursor.at("ON"):
+        raise _later(
+            cursor,
+            "DISTINCT ON is not there yet",
+            "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1",
+        )
+    if not distinct:
+        cursor.accept("ALL")
+    items = _items(cursor)
+    source = parse_from(cursor) if cursor.accept("FROM") else None
+    where = parse_scalar(cursor, "a condition") if cursor.accept("WHERE") else None
+    group_span, group_by, sets = cursor.span, tuple[Scalar, ...](), tuple[Keys, ...]()
+    if cursor.accept("GROUP BY"):
+        group_by, sets = parse_group_by(cursor)
+        group_span = group_span.to(cursor.previous_span)
+    having = parse_scalar(cursor, "a condition") if cursor.accept("HAVING") else None
+    qualify = parse_scalar(cursor, "a condition") if cursor.accept("QUALIFY") else None
+    windows = _named_windows(cursor) if cursor.accept("WINDOW") else ()
+    if qualify is None and cursor.accept("QUALIFY"):
+        qualify = parse_scalar(cursor, "a condition")
+    span = start.to(cursor.previous_span)
+    return Query(
+        ctes, items, source, where, group_by, group_span if group_by else None, having, (), None,
+        span, windows=windows, qualify=qualify, sets=sets, distinct=distinct,
+    )  # fmt: skip
+
+
+def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
+    """``WINDOW w AS (PARTITION BY … ORDER BY …), …``."""
+    windows = [parse_named_window(cursor)]
+    while cursor.accept(","):
+        window = parse_named_window(cursor)
+        if any(window.name.text.lower() == known.name.text.lower() for known in windows):
+            raise SqlSyntaxError(
+                f"window '{window.name.text}' is there twice",
+                cursor.source.position(window.name.span),
+                hint="keep one of them",
+            )
+        windows.append(window)
+    return tuple(windows)
+
+
+def take_emit(cursor: Cursor) -> Emit | None:
+    """EMIT ON WINDOW CLOSE where it is, with EARLY EVERY on either side of ON WINDOW CLOSE.
+
+    EMIT ON UPDATE is the default.
+    """
+    if not cursor.at("EMIT"):
+        return None
+    if cursor.accept("EMIT", "ON", "UPDATE") or cursor.accept("EMIT", "CHANGES"):
+        return None
+    if cursor.at("EMIT", "EARLY"):
+        cursor.take()
+        early = _early(cursor)
+        cursor.expect(*_EMIT[1:], why="behind EARLY EVERY …")
+        return Emit(early)
+    cursor.expect(*_EMIT)
+    return Emit(_early(cursor) if cursor.at("EARLY") else None)
+
+
+def _early(cursor: Cursor) -> Scalar:
+    """``EARLY EVERY interval``."""
+    cursor.expect("EARLY", "EVERY", why="and an interval")
+    return parse_scalar(cursor, "an interval")
+
+
+def at_query(cursor: Cursor) -> bool:
+    ahead = 0
+    while cursor.word(ahead) == "(":
+        ahead += 1
+    return cursor.word(ahead) in ("SELECT", "WITH")
+
+
+def parse_from(cursor: Cursor) -> Relation:
+    """What stands in FROM: a relation, or several joined."""
+    return parse_joins(cursor, parse_relation(cursor), parse_relation)
+
+
+def parse_relation(cursor: Cursor) -> Relation:
+    """What may stand where a table may stand, with its alias and what is matched in its rows."""
+    start = cursor.span
+    relation = _parse_rows(cursor)
+    while cursor.at("MATCH_RECOGNIZE"):
+        relation = parse_match(cursor, start, relation)
+    return relation
+
+
+def _parse_rows(cursor: Cursor) -> Relation:
+    start = cursor.span
+    if cursor.accept("("):
+        if at_query(cursor):
+            query = parse_query(cursor)
+            cursor.expect(")", why="after the query")
+            return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span))
+        relation = parse_from(cursor)
+        cursor.expect(")", why="after the table")
+        return _renamed(cursor, relation, start)
+    if cursor.accept("TABLE", "("):
+        relation = parse_relation(cursor)
+        cursor.expect(")", why="at the end of TABLE(…)")
+        return _renamed(cursor, relation, start)
+    cursor.accept("TABLE")
+    if cursor.word(1) == "(" and cursor.kind() is not TokenType.IDENTIFIER:
+        return parse_function(cursor, start, parse_relation)
+    name = cursor.table_name("a table")
+    hints = take_hints(cursor)
+    alias = parse_alias(cursor)
+    hints = hints or take_hints(cursor)
+    return TableRef(name, alias, hints, start.to(cursor.previous_span))
+
+
+def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
+    """``relation`` under the alias that may stand behind its parenthesis."""
+    if isinstance(relation, JoinRef):
+        return relation
+    alias = parse_alias(cursor) or relation.alias
+    return replace(relation, alias=alias, span=start.to(cursor.previous_span))
+
+
+def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
+    cursor.expect("WITH")
+    if cursor.at("RECURSIVE"):
+        raise _later(cursor, "WITH RECURSIVE is not there yet", "write a WITH query that ends")
+    ctes = []
+    while True:
+        name = cursor.name("the name of a WITH query")
+        cursor.expect("AS", why=f"after WITH {name.text}")
+        cursor.expect("(", why="around the WITH query")
+        body = parse_query(cursor) if at_query(cursor) else parse_relation(cursor)
+        cursor.accept(",")  # the RFC writes `( WATERMARK(…), )`
+        cursor.expect(")", why=f"at the end of WITH {name.text}")
+        ctes.append(Cte(name, body))
+        if not cursor.accept(",") or cursor.at("SELECT"):
+            return tuple(ctes)
+
+
+def _items(cursor: Cursor) -> tuple[Item, ...]:
+    items = []
+    while True:
+        start = cursor.span
+        if cursor.accept("*"):
+            items.append(Item(None, None, None, start))
+        elif cursor.word(1) == "." and cursor.word(2) == "*" and cursor.at_name():
+            qualifier = cursor.name("a table")
+            cursor.take(), cursor.take()
+            items.append(Item(None, None, qualifier, start.to(cursor.previous_span)))
+        else:
+            value = parse_scalar(cursor, "a column or an expression")
+            span = start.to(cursor.previous_span)
+            items.append(Item(value, parse_alias(cursor), None, span))
+        if not cursor.accept(","):
+            return tuple(items)
+        if cursor.at("FROM"):
+            return tuple(items)
+
+
+def _refuse_later_clauses(cursor: Cursor) -> None:
+    word = cursor.word()
+    if word in _LATER_CLAUSES:
+        raise _later(cursor, *_LATER_CLAUSES[word])
+
+
+def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
+    return UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)

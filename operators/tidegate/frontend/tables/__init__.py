@@ -1,0 +1,1 @@
+"""Tables that a file declares: columns, options, watermarks."""

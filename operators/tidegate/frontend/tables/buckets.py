@@ -1,0 +1,103 @@
+"""``DISTRIBUTED BY HASH(k) INTO n BUCKETS`` (seed 004): the key and the partitions of a topic.
+
+Of a table that is read it changes nothing: its topic is as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from sqlglot.tokenizer_core import TokenType
+
+from tidegate.connectors.options import list_of, names_in
+from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.expressions.scope import matches
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.query_syntax import Name
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.syntax.statement_syntax import Buckets
+
+_KEYS: Final = ("key.fields", "primary_key")
+_COUNT: Final = "sink.buckets"
+
+
+def take_buckets(cursor: Cursor) -> Buckets | None:
+    """The clause, where it stands; without HASH it is one by hash, and either half may be alone."""
+    start = cursor.span
+    if not cursor.accept("DISTRIBUTED"):
+        return None
+    keys: list[Name] = []
+    count = 0
+    if cursor.accept("BY"):
+        if cursor.at("RANGE"):
+            raise UnsupportedError(
+                "DISTRIBUTED BY RANGE is not there yet",
+                cursor.source.position(cursor.span),
+                hint="write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
+            )
+        cursor.accept("HASH")
+        cursor.expect("(", why="with the columns that choose the bucket")
+        keys.append(cursor.name("a column"))
+        while cursor.accept(","):
+            keys.append(cursor.name("a column"))
+        cursor.expect(")", why="or ',' after a column")
+    if cursor.at("INTO") or not keys:
+        cursor.expect("INTO", why="and the number of buckets")
+        count = _count(cursor)
+        cursor.expect("BUCKETS", why="after their number")
+    return Buckets(tuple(keys), count, start.to(cursor.previous_span))
+
+
+def _count(cursor: Cursor) -> int:
+    text = cursor.take().text if cursor.kind() is TokenType.NUMBER else ""
+    if not text.isdigit() or int(text) == 0:
+        cursor.index -= bool(text)
+        raise cursor.expected("the number of buckets, 1 or more")
+    return int(text)
+
+
+def bound(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:
+    """The clause with its keys as the table spells them. Raises BindError for what is none."""
+    if buckets is None:
+        return None
+    known = list(columns)
+    keys = []
+    for key in buckets.keys:
+        column = next((column for column in known if matches(key, column)), None)
+        if column is None:
+            raise BindError(
+                f"the table has no column '{key.text}'",
+                source.position(key.span),
+                hint=did_you_mean(key.text, known) or f"its columns are {', '.join(known)}",
+            )
+        keys.append(replace(key, text=column))
+    return replace(buckets, keys=tuple(keys))
+
+
+def bucket_options(
+    source: Source, what: str, buckets: Buckets, connector: str, given: Mapping[str, str]
+) -> dict[str, str]:
+    """What the clause adds to the options of a sink. Raises BindError for what has no buckets."""
+    if connector != "kafka":
+        raise BindError(
+            f"{what}: '{connector}' has no buckets",
+            source.position(buckets.span),
+            hint="leave DISTRIBUTED BY out: only kafka tables, whose topics have partitions,"
+            " take it",
+        )
+    added = {}
+    keys = [key.text for key in buckets.keys]
+    said = next((given[name] for name in _KEYS if name in given), None)
+    if keys and said is not None and list(names_in(said)) != keys:
+        raise BindError(
+            f"{what}: the key of its messages is {said}, the buckets are by {', '.join(keys)}",
+            source.position(buckets.span),
+            hint="a message's key chooses its partition: name the same columns",
+        )
+    if keys:
+        added[_KEYS[0]] = list_of(keys)
+    if buckets.count and _COUNT not in given:
+        added[_COUNT] = str(buckets.count)
+    return added

@@ -1,0 +1,192 @@
+"""``CREATE TABLE t (…) LIKE base (…)``: a declaration that begins with another one's (Flink)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, get_args
+
+from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.query_syntax import Name, Option, Options
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.syntax.statement_syntax import (
+    ColumnDef,
+    CreateTable,
+    Feature,
+    Like,
+    Merging,
+    WatermarkDef,
+)
+
+_MERGINGS: Final[tuple[Merging, ...]] = get_args(Merging)
+_FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)
+_FORMATS: Final = ("format", "value.format")
+_OF_FORMATS: Final = tuple(
+    f"{prefix}{name}." for prefix in ("", "value.") for name in ("json", "csv", "avro-confluent")
+)
+"""Options of a format, which go with it."""
+_REPLACEABLE: Final = ("GENERATED", "METADATA", "OPTIONS", "WATERMARKS")
+"""What OVERWRITING goes with."""
+
+
+def take_like(cursor: Cursor) -> Like | None:
+    """The clause, where it stands. Options of the new table win unless it says otherwise."""
+    start = cursor.span
+    if not cursor.accept("LIKE"):
+        return None
+    base = cursor.table_name("the table that this one is like")
+    rules: dict[Feature, Merging] = dict.fromkeys(_FEATURES, "INCLUDING")
+    rules["OPTIONS"] = "OVERWRITING"
+    said: set[str] = set()
+    if cursor.accept("("):
+        while not cursor.at(")"):
+            _take_rule(cursor, rules, said)
+            cursor.accept(",")
+        cursor.expect(")", why="after what is taken over")
+    return Like(base, rules, start.to(cursor.previous_span))
+
+
+def _take_rule(cursor: Cursor, rules: dict[Feature, Merging], said: set[str]) -> None:
+    """One of the rules; ALL is about those of which nothing is said, whatever the order."""
+    word = next((merging for merging in _MERGINGS if cursor.at(merging)), None)
+    if word is None:
+        raise cursor.expected("INCLUDING, EXCLUDING or OVERWRITING")
+    cursor.take()
+    place, what = cursor.span, cursor.word()
+    choice = _REPLACEABLE if word == "OVERWRITING" else ("ALL", *_FEATURES)
+    if what not in choice:
+        hint = did_you_mean(what, choice) if what else ""
+        raise cursor.expected(f"{', '.join(choice[:-1])} or {choice[-1]} after {word}", hint=hint)
+    cursor.take()
+    if what in said:
+        raise SqlSyntaxError(f"{what} is there twice", cursor.source.position(place))
+    said.add(what)
+    for feature in _FEATURES:
+        if what == feature or (what == "ALL" and feature not in said):
+            rules[feature] = word
+
+
+def made_like(source: Source, base: CreateTable, new: CreateTable) -> CreateTable:
+    """The declaration that ``new`` is, with what it takes over from ``base``.
+
+    Raises BindError where both say something that only one may say.
+    """
+    assert new.like is not None
+    merge = _Merge(source, base, new, new.like)
+    return replace(
+        new,
+        columns=merge.columns(),
+        watermarks=merge.watermarks(),
+        options=merge.options(),
+        keys=merge.keys(),
+        buckets=new.buckets
+        or (None if new.like.rules["DISTRIBUTION"] == "EXCLUDING" else base.buckets),
+        like=None,
+    )
+
+
+class _Merge:
+    def __init__(self, source: Source, base: CreateTable, new: CreateTable, like: Like) -> None:
+        self._source = source
+        self._base = base
+        self._new = new
+        self._rules = like.rules
+
+    def columns(self) -> tuple[ColumnDef, ...]:
+        """Those of the base, then the new ones; a new one may take the place of a computed one."""
+        new = {column.name.text.lower(): column for column in self._new.columns}
+        kept = []
+        for column in self._base.columns:
+            feature = _feature(column)
+            other = new.get(column.name.text.lower())
+            rule = self._rules[feature] if feature else "INCLUDING"
+            if rule == "EXCLUDING":
+                continue
+            if other is None:
+                kept.append(column)
+            elif rule == "OVERWRITING" and _feature(other) == feature:
+                kept.append(new.pop(column.name.text.lower()))
+            else:
+                says = f"write OVERWRITING {feature}" if feature else "give it another name"
+                raise self._twice(f"column '{other.name.text}'", other.name, says)
+        return (*kept, *new.values())
+
+    def watermarks(self) -> tuple[WatermarkDef, ...]:
+        rule, base, new = self._rules["WATERMARKS"], self._base.watermarks, self._new.watermarks
+        if rule == "EXCLUDING" or (rule == "OVERWRITING" and new):
+            return new
+        for mark in new:
+            if any(_path(mark) == _path(other) for other in base):
+                raise BindError(
+                    f"a watermark for {'.'.join(_path(mark))} is there already, in"
+                    f" '{self._base.name.text}'",
+                    self._source.position(mark.span),
+                    hint="write LIKE … (OVERWRITING WATERMARKS)",
+                )
+        return (*base, *new)
+
+    def options(self) -> Options:
+        rule, base, new = self._rules["OPTIONS"], self._base.options, self._new.options
+        if rule == "EXCLUDING":
+            return new
+        given = {option.key.value.lower() for option in new.items}
+        if rule == "INCLUDING":
+            for option in base.items:
+                if option.key.value.lower() in given:
+                    raise self._again(option, new.items)
+        is_encoded = new.encode is not None or not given.isdisjoint(_FORMATS)
+        kept = tuple(
+            option
+            for option in base.items
+            if (key := option.key.value.lower()) not in given
+            and not (is_encoded and (key in _FORMATS or key.startswith(_OF_FORMATS)))
+        )
+        encode = new.encode if is_encoded else base.encode
+        return Options((*kept, *new.items), new.span, encode)
+
+    def keys(self) -> tuple[Name, ...]:
+        if self._rules["CONSTRAINTS"] == "EXCLUDING":
+            return self._new.keys
+        if self._base.keys and self._new.keys:
+            raise BindError(
+                f"'{self._base.name.text}' has a PRIMARY KEY already",
+                self._source.position(self._new.keys[0].span),
+                hint="write LIKE … (EXCLUDING CONSTRAINTS)",
+            )
+        return self._new.keys or self._base.keys
+
+    def _again(self, old: Option, items: Sequence[Option]) -> BindError:
+        key = old.key.value.lower()
+        span = next(option.key.span for option in items if option.key.value.lower() == key)
+        return BindError(
+            f"'{self._base.name.text}' has the option '{old.key.value}' already",
+            self._source.position(span),
+            hint="write LIKE … (OVERWRITING OPTIONS)",
+        )
+
+    def _twice(self, what: str, name: Name, hint: str) -> BindError:
+        return BindError(
+            f"{what} is there already, in '{self._base.name.text}'",
+            self._source.position(name.span),
+            hint=hint,
+        )
+
+
+def _feature(column: ColumnDef) -> Feature | None:
+    if column.computed is not None:
+        return "GENERATED"
+    return "METADATA" if column.metadata is not None else None
+
+
+def _path(mark: WatermarkDef) -> tuple[str, ...]:
+    return tuple(name.text.lower() for name in mark.path)
+
+
+def refuse_view(source: Source, like: Like, view: str) -> UnsupportedError:
+    """The error of a table like a view."""
+    return UnsupportedError(
+        f"'{view}' is a view, and a table can only be like a table",
+        source.position(like.base.span),
+        hint=f"write CREATE TABLE … AS SELECT * FROM {view}",
+    )

@@ -1,0 +1,129 @@
+"""``PER (key, …) EXPIRE AFTER interval`` behind a watermark's strategy (seed 000)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from tidegate.errors import BindError, SqlSyntaxError
+from tidegate.frontend.expressions.clocks import reads_clock
+from tidegate.frontend.expressions.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
+from tidegate.frontend.expressions.scalar import Binder
+from tidegate.frontend.expressions.times import bind_size
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.query_syntax import Per, Scalar
+from tidegate.frontend.syntax.source import Source
+from tidegate.plan.nodes import Node, Project, Scan, Unary, WatermarkFilter
+from tidegate.plan.strategies import PerKey
+from tidegate.types import Column
+
+_KEY_TYPE: Final = re.compile(
+    r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*\)|VARCHAR|BOOLEAN|DATE|TIMESTAMP.*"
+)
+"""Types of which equal values have one text, and others another."""
+_EXAMPLE: Final = "PER (device) EXPIRE AFTER INTERVAL '10' MINUTE"
+
+
+def take_per(cursor: Cursor) -> Per | None:
+    """The clause, if it is there."""
+    if not cursor.at("PER"):
+        return None
+    start = cursor.expect("PER")
+    cursor.expect("(", why=f"with the columns of the key, as in {_EXAMPLE}")
+    keys = [parse_scalar(cursor, "a column of the key")]
+    while cursor.accept(","):
+        keys.append(parse_scalar(cursor, "a column of the key"))
+    cursor.expect(")", why="after the columns of the key")
+    if not cursor.at("EXPIRE"):
+        raise SqlSyntaxError(
+            "PER needs EXPIRE AFTER: a key that stops would hold the watermark for ever",
+            cursor.source.position(start.to(cursor.previous_span)),
+            hint="add EXPIRE AFTER INTERVAL '10' MINUTE, which is how far a key may fall behind the"
+            " greatest before nobody waits for it",
+        )
+    cursor.expect("EXPIRE")
+    cursor.expect("AFTER", why="and an interval")
+    expiry = parse_scalar(cursor, "how far a key may fall behind")
+    return Per(tuple(keys), expiry, start.to(cursor.previous_span))
+
+
+def refuse_measured(source: Source, per: Per, strategy: Scalar) -> None:
+    """Raises BindError if ``strategy`` is one of those that look at the whole split."""
+    for name in (SOURCE_WATERMARK, SYSTEM_WATERMARK):
+        if calls(strategy.node, name):
+            raise BindError(
+                f"{name.upper()}() looks at all rows of a split, so it is not PER key",
+                source.position(per.span),
+                hint="write a delay, such as t - INTERVAL '5' SECOND, or leave PER out",
+            )
+
+
+def bind_per(
+    binder: Binder, per: Per, keys: tuple[Column, ...], time: Column, unit_us: int
+) -> PerKey:
+    """What ``per`` means for a watermark on ``time``; ``keys`` are the columns that it names."""
+    for scalar, column in zip(per.keys, keys, strict=True):
+        place = binder.source.position(scalar.span)
+        if column.name == time.name:
+            raise BindError(
+                f"'{time.name}' is the time column, and so no key of its watermark",
+                place,
+                hint="name what the rows come from, such as a device",
+            )
+        if reads_clock(binder.scope.relation.node, column.name):
+            raise BindError(
+                f"'{column.name}' follows the processing time, and so is no key: which rows are"
+                " late would depend on when they are read",
+                place,
+                hint="name what the rows come from, such as a device",
+            )
+        if _is_constant(binder.scope.relation.node, column.name):
+            raise BindError(
+                f"'{column.name}' is the same in all rows, and so is no key: they would have one"
+                " watermark, which waits for others",
+                place,
+                hint="name what the rows come from, such as a device, or leave PER out",
+            )
+        if _KEY_TYPE.fullmatch(column.type) is None:
+            raise BindError(
+                f"'{column.name}' is {column.type}, which is no key of a watermark",
+                place,
+                hint="keys are whole or decimal numbers, texts, BOOLEAN, dates and times",
+            )
+    span = bind_size(binder, per.expiry, time, unit_us, "expiry of keys")
+    if span <= 0:
+        place = binder.source.position(per.expiry.span)
+        raise BindError("the expiry of keys must be more than 0", place)
+    return PerKey(tuple(dict.fromkeys(column.name for column in keys)), span)
+
+
+def _is_constant(node: Node, column: str) -> bool:
+    """Whether ``column`` follows from no column that is read."""
+    match node:
+        case Scan():
+            expr = dict(node.computed).get(column)
+            return expr is not None and not expr.columns
+        case Project():
+            read = dict(node.columns)[column].columns
+            return all(_is_constant(node.input, name) for name in read)
+        case Unary() if any(known.name == column for known in node.input.schema):
+            return _is_constant(node.input, column)
+    return False
+
+
+def check_per(source: Source, per: Per, node: WatermarkFilter) -> None:
+    """Raises BindError if ``node`` is of a table or column that PER does not go with."""
+    if node.periodic_us:
+        raise BindError(
+            "PER goes with every row, and the table says"
+            " 'scan.watermark.emit.strategy' = 'on-periodic'",
+            source.position(per.span),
+            hint="leave that option out",
+        )
+    if node.clock:
+        raise BindError(
+            f"'{node.column}' is the processing time, which is one for all keys",
+            source.position(per.span),
+            hint="leave PER out",
+        )

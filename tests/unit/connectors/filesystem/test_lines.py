@@ -1,0 +1,62 @@
+"""Blocks of whole lines, lines without their ends, and which of them are UTF-8."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidegate.connectors.filesystem import lines
+from tidegate.connectors.filesystem.lines import as_strings, blocks, split_lines, valid_utf8
+
+
+@settings(deadline=None)  # the first array that pyarrow makes imports pandas
+@given(
+    st.lists(st.sampled_from([b"a", b"", b" ", b"\t ", b"bc ", b" d", b"\r", b"e\r"])),
+    st.booleans(),
+)
+def test_lines_as_python_splits_them(parts: list[bytes], terminated: bool) -> None:
+    block = b"\n".join(parts) + (b"\n" if terminated else b"")
+    expected = [part.removesuffix(b"\r") for part in block.split(b"\n")]
+    found = split_lines(block).to_pylist()
+    assert found == [line for line in expected if line.strip(b" \t")]
+
+
+def test_a_file_that_is_only_a_byte_order_mark_has_no_line() -> None:
+    file = pa.PythonFile(io.BytesIO(b"\xef\xbb\xbf"), mode="r")
+    assert [split_lines(block).to_pylist() for block in blocks(file, 0, 3)] == [[]]
+
+
+def test_blank_is_what_it_is_told() -> None:
+    assert split_lines(b"\t\n\n \n", blank=b"").to_pylist() == [b"\t", b" "]
+
+
+@given(st.lists(st.binary(max_size=9).filter(lambda line: b"\n" not in line)), st.integers(1, 20))
+def test_blocks_are_whole_lines(parts: list[bytes], size: int) -> None:
+    content = b"\n".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "BLOCK_BYTES", size)
+        file = pa.PythonFile(io.BytesIO(content), mode="r")
+        found = list(blocks(file, 0, len(content)))
+    assert b"".join(found) == content.removeprefix(b"\xef\xbb\xbf")
+    assert all(block.endswith(b"\n") for block in found[:-1] if block)
+
+
+@given(st.lists(st.sampled_from([b"a", "é".encode(), b"\xff", b"\xc3"]), min_size=1, max_size=20))
+def test_utf8_is_judged_line_by_line(parts: list[bytes]) -> None:
+    def is_utf8(part: bytes) -> bool:
+        return part in (b"a", "é".encode())
+
+    found = valid_utf8(pa.array(parts, pa.binary()))
+    expected = [is_utf8(part) for part in parts]
+    assert (found is None) == all(expected)
+    assert found is None or found.tolist() == expected
+
+
+def test_strings_share_the_bytes() -> None:
+    records = pa.array([b"x", b"ab", b"c"], pa.binary()).slice(1)
+    assert as_strings(records).to_pylist() == ["ab", "c"]
+    assert as_strings(records).buffers()[2].address == records.buffers()[2].address

@@ -1,0 +1,52 @@
+"""Declared columns as structures and pointers."""
+
+from __future__ import annotations
+
+import json
+
+from tidegate.connectors.formats.json_shape import (
+    RAW,
+    Kind,
+    branches,
+    leaves,
+    pointer,
+    shape_of,
+    structure,
+)
+from tidegate.types import Column
+
+SHAPE = shape_of(
+    (
+        Column("a", "BIGINT"),
+        Column("n", 'STRUCT("x y" DECIMAL(10,2), m STRUCT(t TIMESTAMP WITH TIME ZONE))'),
+        Column("l", "STRUCT(d DATE)[]"),
+        Column("u", "UUID"),
+    )
+)
+
+
+def test_leaves_and_branches() -> None:
+    assert [(leaf.steps, leaf.kind) for leaf in leaves(SHAPE)] == [
+        (("a",), Kind.INTEGER),
+        (("n", "x y"), Kind.DECIMAL),
+        (("n", "m", "t"), Kind.MOMENT),
+        (("l",), Kind.LIST),
+        (("u",), Kind.OTHER),
+    ]
+    assert [branch.steps for branch in branches(SHAPE)] == [(), ("n",), ("n", "m")]
+
+
+def test_structures() -> None:
+    assert json.loads(structure(SHAPE, None, raw=False)) == {
+        "a": "BIGINT",
+        "n": {"x y": "DECIMAL(10,2)", "m": {"t": "TIMESTAMP WITH TIME ZONE"}},
+        "l": [{"d": "DATE"}],
+        "u": "UUID",
+    }
+    texts = json.loads(structure(SHAPE, "VARCHAR", raw=True))
+    assert texts[RAW] == "DECIMAL(1,0)"
+    assert (texts["l"], texts["n"]["m"]) == ("VARCHAR", {"t": "VARCHAR"})
+
+
+def test_pointers() -> None:
+    assert pointer(("a/b", "c~d")) == "/a~1b/c~0d"

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from executor_kit import Text, leaf, schema
+from tidegate.executor.aggregation.window_partials import WindowPartials
+from tidegate.executor.windows.hop import Hop
+from tidegate.plan.nodes import Aggregate, AggregateCall
+from tidegate.plan.nodes import Hop as HopNode
+from tidegate.plan.physical import WindowPartials as Node
+from tidegate.types import Column
+
+IN = Text("pane BIGINT, k VARCHAR, __p0_n BIGINT")
+
+
+def partials() -> WindowPartials:
+    rows = leaf("k VARCHAR, window_end BIGINT")
+    output = (*rows.schema, Column("n", "BIGINT"))
+    calls = (AggregateCall(Column("n", "BIGINT"), "count"),)
+    aggregate = Aggregate(output, rows, ("k", "window_end"), calls, "window_end")
+    below = leaf("t BIGINT")
+    windows = schema("window_start BIGINT, window_end BIGINT")
+    hop = HopNode((*below.schema, *windows), below, "t", 10, 0, slide=5)
+    node = Node(output, below, aggregate, hop, "pane", (("window_end", "window_end"),))
+    return WindowPartials(node, Hop(hop))
+
+
+def test_a_panes_partial_is_part_of_each_of_its_windows() -> None:
+    (out,) = partials().process(IN.chunk("0 a 3; 5 a 4"))
+    assert IN.show(out) == "chunk: a 5 3; a 10 3; a 10 4; a 15 4"
+
+
+def test_the_watermark_of_panes_is_that_of_windows() -> None:
+    lines = ["watermark pane 5", "watermark k 3", "watermark pane end finished"]
+    assert IN.run(partials(), *lines) == [
+        "watermark window_end 10",
+        "watermark k 3",
+        "watermark window_end end finished",
+    ]
+    assert IN.run(partials(), "watermark pane none", "barrier 1") == [
+        "watermark window_end none",
+        "barrier 1",
+    ]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from tidegate.frontend import compile
+from tidegate.frontend.statements.reading import parse_file
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.syntax.statement_syntax import CreateTable
+
+
+def _table(sql: str) -> CreateTable:
+    (statement,) = parse_file(Source("f.sql", sql))
+    assert isinstance(statement, CreateTable)
+    return statement
+
+
+def test_the_rfcs_source() -> None:
+    table = _table(
+        "CREATE SOURCE `orders` (`id` BIGINT, `order_time` TIMESTAMP, `price` DECIMAL,"
+        " `customer_id` BIGINT,) WITH ('connector' = 'filesystem',);"
+    )
+    assert [(column.name.text, column.type) for column in table.columns] == [
+        ("id", "BIGINT"),
+        ("order_time", "TIMESTAMP"),
+        ("price", "DECIMAL(28,10)"),
+        ("customer_id", "BIGINT"),
+    ]
+    assert table.options.items[0].value.value == "filesystem"
+
+
+def test_append_only_tables_of_risingwave() -> None:
+    table = _table(
+        "CREATE TABLE t (a INT, WATERMARK FOR a AS a - 1) APPEND ONLY INCLUDE offset AS o"
+        " WITH (connector = 'kafka') FORMAT PLAIN ENCODE JSON"
+    )
+    assert [column.name.text for column in table.columns] == ["a", "o"]
+    assert table.options.items[0].value.value == "kafka"
+
+
+def test_flip_66() -> None:
+    table = _table(
+        "CREATE TABLE IF NOT EXISTS k (ts STRING COMMENT 'x' NOT NULL, id INT PRIMARY KEY NOT"
+        " ENFORCED, event ROW<log_ts TIMESTAMP(3), type INT>, rowtime AS to_timestamp(ts),"
+        " PRIMARY KEY (id) NOT ENFORCED, CONSTRAINT u UNIQUE (id, ts),"
+        " WATERMARK FOR event.log_ts AS event.log_ts - '5' SECOND,"
+        " WATERMARK FOR rowtime AS rowtime) WITH (a = 'b') FORMAT PLAIN ENCODE JSON"
+    )
+    assert table.if_not_exists
+    assert [column.name.text for column in table.columns if column.computed] == ["rowtime"]
+    assert [[part.text for part in mark.path] for mark in table.watermarks] == [
+        ["event", "log_ts"],
+        ["rowtime"],
+    ]
+    assert table.options.encode is not None
+    assert table.options.encode.value == "json"
+
+
+def test_metadata_columns() -> None:
+    table = _table(
+        "CREATE TABLE k (ts TIMESTAMP(3) NOT NULL METADATA FROM 'timestamp' VIRTUAL COMMENT 'when',"
+        " Partition INT METADATA VIRTUAL, `Key` BYTES METADATA, metadata INT, id INT NULL,"
+        " a BIGINT NOT NULL PRIMARY KEY NOT ENFORCED, PRIMARY KEY (id, metadata) NOT ENFORCED,"
+        " UNIQUE (ts))"
+    )
+    found = [
+        (column.name.text, column.metadata.key.value, column.metadata.virtual)
+        for column in table.columns
+        if column.metadata
+    ]
+    assert found == [
+        ("ts", "timestamp", True),
+        ("Partition", "partition", True),
+        ("Key", "Key", False),
+    ]
+    assert [key.text for key in table.keys] == ["a", "id", "metadata"]
+    first = table.columns[0]
+    assert (first.not_null, first.comment) == (True, "when")
+
+
+def test_words_as_names_of_columns() -> None:
+    table = _table("CREATE TABLE t (type INT, watermark INT, value INT, primary INT, date DATE)")
+    assert [column.name.text for column in table.columns] == [
+        "type", "watermark", "value", "primary", "date",
+    ]  # fmt: skip
+
+
+def test_generated_columns_say_their_type_as_risingwave_has_them() -> None:
+    text = (
+        "CREATE SOURCE t (v BIGINT, at TIMESTAMPTZ AS to_timestamp(v), n INT AS v + 1)"
+        " WITH (connector = 'filesystem', path = 'x') FORMAT PLAIN ENCODE JSON;"
+        " SELECT at, n FROM t"
+    )
+    (sink,) = compile(text, "f.sql", {}).sinks
+    assert [column.type for column in sink.schema] == ["TIMESTAMP WITH TIME ZONE", "INTEGER"]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from frontend_kit import BROKER, kafka_job
+from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
+from tidegate.frontend.statements.reading import parse_file
+from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.syntax.statement_syntax import Buckets, CreateTable
+from tidegate.frontend.tables.buckets import bound, bucket_options
+
+
+def _buckets(clause: str) -> Buckets | None:
+    source = Source("f.sql", f"CREATE TABLE t (a INT, b INT) {clause} WITH (connector = 'print')")
+    (table,) = parse_file(source)
+    assert isinstance(table, CreateTable)
+    return table.buckets
+
+
+@pytest.mark.parametrize(
+    ("clause", "keys", "count"),
+    [
+        ("DISTRIBUTED BY HASH(a) INTO 4 BUCKETS", ["a"], 4),
+        ("DISTRIBUTED BY (a, b) INTO 12 BUCKETS", ["a", "b"], 12),
+        ("distributed by hash(`a`)", ["a"], 0),
+        ("DISTRIBUTED INTO 6 BUCKETS", [], 6),
+    ],
+)
+def test_what_is_read(clause: str, keys: list[str], count: int) -> None:
+    buckets = _buckets(clause)
+    assert buckets is not None
+    assert ([key.text for key in buckets.keys], buckets.count) == (keys, count)
+
+
+@pytest.mark.parametrize(
+    "clause", ["DISTRIBUTED BY HASH()", "DISTRIBUTED BY HASH(a) INTO 0 BUCKETS", "DISTRIBUTED",
+               "DISTRIBUTED BY HASH(a) INTO x BUCKETS", "DISTRIBUTED BY HASH(a) INTO 4"],
+)  # fmt: skip
+def test_what_is_not(clause: str) -> None:
+    with pytest.raises(SqlSyntaxError):
+        _buckets(clause)
+
+
+def test_by_range_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="RANGE"):
+        _buckets("DISTRIBUTED BY RANGE(a) INTO 4 BUCKETS")
+
+
+def test_keys_are_columns() -> None:
+    source = Source("f.sql", "x" * 100)
+    buckets = _buckets("DISTRIBUTED BY HASH(a) INTO 4 BUCKETS")
+    found = bound(source, buckets, ["A"])
+    assert found is not None
+    assert [key.text for key in found.keys] == ["A"], "as the table spells it"
+    with pytest.raises(BindError, match="no column 'a'"):
+        bound(source, buckets, ["ab"])
+    assert bound(source, None, []) is None
+
+
+def test_what_a_sink_gets() -> None:
+    source = Source("f.sql", "x" * 100)
+    buckets = _buckets("DISTRIBUTED BY HASH(a, b) INTO 4 BUCKETS")
+    assert buckets is not None
+    assert bucket_options(source, "t", buckets, "kafka", {}) == {
+        "key.fields": "a;b",
+        "sink.buckets": "4",
+    }
+    said = {"primary_key": "a, b", "sink.buckets": "5"}
+    assert bucket_options(source, "t", buckets, "kafka", said) == {"key.fields": "a;b"}
+    with pytest.raises(BindError, match="key of its messages is b, the buckets are by a, b"):
+        bucket_options(source, "t", buckets, "kafka", {"key.fields": "b"})
+    with pytest.raises(BindError, match="'filesystem' has no buckets"):
+        bucket_options(source, "t", buckets, "filesystem", {})
+
+
+def test_a_source_is_as_it_is() -> None:
+    compiled = kafka_job(
+        "CREATE TABLE wide (id INT) DISTRIBUTED BY HASH(id) INTO 4 BUCKETS"
+        f" WITH ({BROKER}, topic = 'wide', format = 'json', 'changelog.mode' = 'append');"
+        " INSERT INTO wide SELECT id FROM clicks; SELECT id FROM carts"
+    )
+    options = dict(compiled.sinks[0].table.options)
+    assert (options["sink.buckets"], options["key.fields"]) == ("4", "id")
+    assert "changelog.mode" not in options
+    read = kafka_job(
+        "CREATE TABLE wide (id INT) DISTRIBUTED BY HASH(id) INTO 4 BUCKETS"
+        f" WITH ({BROKER}, topic = 'wide', format = 'json'); SELECT id FROM wide"
+    )
+    assert len(read.sinks) == 1
