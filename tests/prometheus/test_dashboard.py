@@ -18,6 +18,8 @@ _OPTIONS: Final = {
     "scan.watermark.alignment.group": "shop",
     "scan.watermark.alignment.max-drift": "1 day",
 }
+_DELAY: Final = "order_time - INTERVAL '5' SECOND"
+_PER: Final = " PER (customer) EXPIRE AFTER INTERVAL '5' SECOND"
 _POD: Final = "orders-0"
 _WITHIN_S: Final = 60.0
 """Windows of a minute close soon: each round of the workload takes ten seconds of event time."""
@@ -29,7 +31,7 @@ def test_every_query_of_every_panel_has_data(
     source = kafka.topic("watched-in", partitions=PARTITIONS)
     sink = kafka.topic("watched-out", partitions=2)
     file = tmp_path / "job.sql"
-    file.write_text(job_text(kafka, source, sink, _OPTIONS))
+    file.write_text(job_text(kafka, source, sink, _OPTIONS).replace(_DELAY, _DELAY + _PER))
     args: list[object] = ["run", file, "--checkpoint", tmp_path / "checkpoint"]
     args += ["--set", "tidegate.epoch.interval=500 ms"]
     command = tidegate.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
