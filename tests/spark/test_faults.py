@@ -131,4 +131,6 @@ def test_a_source_that_breaks_while_it_is_read(warm: Warm, tmp_path: Path) -> No
 
 def test_spark_that_does_not_start(tidegate: Commands, tmp_path: Path) -> None:
     file = write(orders_job(SPLITS), tmp_path)
-    told(tidegate.run("run", file, "--master", "nowhere"), 1, "Spark did not start", "nowhere")
+    told(
+        tidegate.run("run", file, "--master", "local[nowhere]"), 1, "Spark did not start", "nowhere"
+    )
