@@ -51,6 +51,11 @@ def names_in(text: str, separators: str = ";,") -> tuple[str, ...]:
     return tuple(name for name in found if name)
 
 
+def listed(value: object) -> object:
+    """An option that is a list, as it is written: RisingWave has ``,``, Flink ``;``."""
+    return names_in(value) if isinstance(value, str) else value
+
+
 def list_of(names: Iterable[str]) -> str:
     """The text in which `names_in` finds ``names``."""
     return ";".join(map(_as_listed, names))

@@ -258,6 +258,9 @@ def validate_options(
     raise problem
 
 
+_OF_SECRETS: Final = (AS_REFERENCE, postgres.NOT_IN_URL)
+
+
 def written_secrets(raw: Mapping[str, str]) -> list[str]:
     """The values of ``raw`` options that nobody shall see, and that are no references alone."""
 
@@ -348,10 +351,7 @@ def _problem(
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")
         return OptionProblem(written.get(named, named), f"a '{connector}' {role}: {reason}")
-    if reason in (
-        AS_REFERENCE,
-        postgres.NOT_IN_URL,
-    ):  # a secret that was written down is not repeated
+    if reason in _OF_SECRETS:  # a secret that was written down is not repeated
         return OptionProblem(option, f"option '{option}' is wrong: {reason}", secret=True)
     message = f"option '{option}' = '{values.get(name, '')}' is wrong: {reason}"
     return OptionProblem(option, message)

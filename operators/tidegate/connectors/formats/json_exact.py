@@ -24,7 +24,7 @@ from tidegate.connectors.formats.json_shape import (
     Kind,
     Leaf,
     branches,
-    has_zoned,
+    is_zoned,
     leaves,
     pointer,
     record_type,
@@ -45,7 +45,7 @@ def decode_exact(
     lines: pa.Array, schema: Schema, shape: Branch, engine: Engine
 ) -> tuple[pa.Table, Mask]:
     """The rows of the lines that are good, and which those are."""
-    zoned = engine.time_zone != "UTC" and has_zoned(shape)
+    zoned = is_zoned(shape, engine.time_zone)
     sql = _sql(shape, not_json(string_bytes(lines)[0]), zoned)
     result = engine.query(sql, {"lines": pa.table({"line": lines})}).combine_chunks()
     columns = [column.combine_chunks() for column in result.columns]

@@ -35,7 +35,7 @@ from tidegate.connectors.formats.json_shape import (
     Branch,
     Kind,
     Leaf,
-    has_zoned,
+    is_zoned,
     leaves,
     pointer,
     record_type,
@@ -70,7 +70,7 @@ class _Plan:
 @lru_cache(maxsize=64)
 def _plan_of(schema: Schema, time_zone: str) -> _Plan:
     shape = shape_of(schema)
-    zoned = time_zone != "UTC" and has_zoned(shape)
+    zoned = is_zoned(shape, time_zone)
     found = tuple(leaves(shape))
     prefixed = not any(leaf.kind is Kind.DECIMAL for leaf in found)
     transform = structure(shape, None, raw=prefixed, zoned=zoned).replace("'", "''")

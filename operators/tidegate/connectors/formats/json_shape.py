@@ -131,9 +131,9 @@ def record_type(branch: Branch, *, raw: bool) -> str:
     return f"STRUCT({', '.join(fields)})"
 
 
-def has_zoned(branch: Branch) -> bool:
-    """Whether a field, or a list's element, is a TIMESTAMPTZ."""
-    return any(ZONED in leaf.type for leaf in leaves(branch))
+def is_zoned(branch: Branch, time_zone: str) -> bool:
+    """Whether ``time_zone`` makes a difference: a field, or a list's element, is a TIMESTAMPTZ."""
+    return time_zone != "UTC" and any(ZONED in leaf.type for leaf in leaves(branch))
 
 
 def leaves(branch: Branch) -> Iterator[Leaf]:

@@ -18,6 +18,7 @@ from tidegate.connectors.option_types import (
     CsvOptions,
     Duration,
     Options,
+    listed,
     names_in,
 )
 from tidegate.connectors.secrets import AS_REFERENCE, has_reference
@@ -67,10 +68,6 @@ def _topics(value: object) -> object:
     if len(set(names)) < len(names):
         raise ValueError("a topic is named twice")
     return names
-
-
-def _names(value: object) -> object:
-    return names_in(value) if isinstance(value, str) else value
 
 
 def _upper(value: object) -> object:
@@ -137,7 +134,7 @@ class KafkaOptions(Options, CsvOptions):
     servers: str = Field(min_length=1, alias=SERVERS)
     format: Format
     key_format: Format | None = Field(None, alias="key.format")
-    key_fields: Annotated[Topics, BeforeValidator(_names)] = Field((), alias="key.fields")
+    key_fields: Annotated[Topics, BeforeValidator(listed)] = Field((), alias="key.fields")
     key_prefix: str = Field("", alias="key.fields-prefix")
     value_fields: Annotated[Literal["ALL", "EXCEPT_KEY"], BeforeValidator(_upper)] = Field(
         "ALL", alias="value.fields-include"

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from tidegate.connectors.option_types import Duration, Options, names_in
+from tidegate.connectors.option_types import Duration, Options, listed
 from tidegate.connectors.secrets import AS_REFERENCE, has_reference
 
 NAME_BYTES_MAX: Final = 63
@@ -32,11 +32,6 @@ _SSL_MODES = Literal["disable", "allow", "prefer", "require", "verify-ca", "veri
 
 def _lower(value: object) -> object:
     return value.strip().lower() if isinstance(value, str) else value
-
-
-def _listed(value: object) -> object:
-    """Both write lists: RisingWave with ``,``, Flink with ``;``."""
-    return names_in(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +68,7 @@ class PostgresOptions(Options):
     sslcert: str = ""
     sslkey: str = ""
     type: Annotated[Literal["append-only", "upsert"] | None, BeforeValidator(_lower)] = None
-    key_fields: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field((), alias="key.fields")
+    key_fields: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field((), alias="key.fields")
     guard: str = Field("tidegate_epochs", alias="sink.epochs-table", min_length=1)
     connect_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         10_000_000, alias="connect.timeout"
