@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+import tidegate
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError
 from tidegate.frontend import compile_file, declared_sink
@@ -26,7 +27,6 @@ from tidegate.types import Reason
 from tidegate.why import reason_of, reasons
 
 app = typer.Typer(
-    help="Event-time SQL for Apache Spark.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,6 +36,22 @@ File = Annotated[Path, typer.Argument(help="SQL file: all its statements are one
 Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show Spark's output and whole traces.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"tidegate {tidegate.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def tidegate_(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the release."),
+    ] = False,
+) -> None:
+    """Event-time SQL for Apache Spark."""
 
 
 @app.command()

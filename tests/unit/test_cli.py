@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner, Result
 
+import tidegate
 from spark_kit import SQL, add_rows, new_checkpoint
 from tidegate.cli import app
 from tidegate.spark.checkpoint import Entry
@@ -48,6 +49,12 @@ def test_help_names_every_command() -> None:
     assert result.exit_code == 0
     for command in ("run", "explain", "check", "ledger"):
         assert f" {command} " in result.stdout
+
+
+def test_the_release_is_said() -> None:
+    result = call("--version")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"tidegate {tidegate.__version__}\n"
 
 
 def test_check_says_what_the_job_is(job: Path) -> None:

@@ -49,6 +49,9 @@ __all__ = [
 ]
 
 
+_WATCHED: Final = "source.monitor-interval"
+
+
 class FilesystemOptions(Options, CsvOptions):
     """Of both sides of a directory of files."""
 
@@ -58,14 +61,12 @@ class FilesystemOptions(Options, CsvOptions):
     format: Literal["json", "csv", "parquet"]
 
 
-class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
+class FilesystemSourceOptions(AlignedOptions, FilesystemOptions):
     """``monitor_interval_us`` present: the directory is watched, the source is unbounded."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(
-        None, alias="source.monitor-interval"
-    )
+    monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(None, alias=_WATCHED)
     split: Literal["directory", "file"] = Field("directory", alias="source.split")
     idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
 
@@ -194,7 +195,6 @@ _CONNECTOR_ALIASES: Final = {
     "postgresql": "postgres",
 }
 _KAFKA_ONLY: Final = ("scan.watermark.idle-timeout",)
-_ALIGNMENT: Final = "scan.watermark.alignment."
 
 
 def connector_name(raw: str) -> str:
@@ -300,6 +300,13 @@ def canonical(connector: str, option: str) -> str:
     return _ALIASES.get(plain_name(connector), {}).get(name, name)
 
 
+def may_be_idle(connector: str, raw: Mapping[str, str]) -> bool:
+    """Whether a source with the options ``raw`` can have splits that are idle, not ended (S8)."""
+    if connector == "filesystem":
+        return any(canonical(connector, option) == _WATCHED for option in raw)
+    return connector == "kafka"
+
+
 def _of_other_role(connector: str, role: str) -> set[str]:
     model = (_SINKS if role == "source" else _SOURCES).get(connector)
     return _names(model) if model else set()
@@ -311,8 +318,6 @@ def _names(model: type[Options]) -> set[str]:
 
 
 def _unknown(option: str, connector: str, role: str, known: set[str]) -> OptionProblem:
-    if option.lower().startswith(_ALIGNMENT):
-        return _unsupported(option, connector, "only kafka, datagen and nexmark tables are aligned")
     message = f"unknown option '{option}' of a '{connector}' {role}"
     return OptionProblem(option, message, hint=did_you_mean(option.lower(), known))
 

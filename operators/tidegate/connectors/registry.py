@@ -213,6 +213,7 @@ class Liveness:
 
 _ALIGNED: Final[Mapping[str, type[AlignedOptions]]] = {
     "kafka": KafkaSourceOptions,
+    "filesystem": FilesystemSourceOptions,
     "datagen": DatagenOptions,
     "nexmark": NexmarkOptions,
 }
@@ -220,9 +221,6 @@ _ALIGNED: Final[Mapping[str, type[AlignedOptions]]] = {
 
 def liveness(table: Table) -> Liveness:
     """The options of ``table`` about idleness and alignment."""
-    if table.connector == "filesystem":
-        files = parsed(FilesystemSourceOptions, table.connector, table.options)
-        return Liveness(files.idle_timeout_us)
     model = _ALIGNED.get(table.connector)
     if model is None:
         return Liveness()

@@ -33,6 +33,9 @@ from tidegate.store.base import Store
 from tidegate.store.place import open_store
 
 _JOB = "job.json"
+_NAME_OF_QUERY = "spark/metadata"
+_OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
+_OF_COMMIT = {"nextBatchWatermarkMs": int}
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
 
 
@@ -244,11 +247,11 @@ class Checkpoint:
     def check_spark_log(self) -> None:
         """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
         logs = {name: self._spark_log(name) for name in ("offsets", "commits")}
-        offsets: dict[int, bytes] = {}  # of the newest two batches
-        for number in logs["offsets"][-2:]:
-            offsets[number] = self._spark_file(f"spark/offsets/{number}", 3)[2]
+        offsets = {number: self._planned(number) for number in logs["offsets"][-2:]}
         for number in logs["commits"][-2:]:
-            self._spark_file(f"spark/commits/{number}", 1)
+            self._check_commit(number)
+        if logs["offsets"] and not isinstance(self._spark_name().get("id"), str):
+            raise self._corrupt(_NAME_OF_QUERY)
         # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
         # and all of them before anything of epoch N + 1.
         planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
@@ -262,11 +265,10 @@ class Checkpoint:
         if last - 1 in offsets:
             self._check_same_epoch(last, offsets[last - 1])
 
-    def _check_same_epoch(self, epoch: int, text: bytes) -> None:
+    def _check_same_epoch(self, epoch: int, offset: Mapping[str, Any]) -> None:
         """On S3 a driver that lost its lease can still write over an offset of Spark's."""
         entry = self.entry(epoch)
-        offset = {} if text == b"-" else self._json_of(f"spark/offsets/{epoch - 1}", text)
-        time_us = offset.get("time_us") if isinstance(offset, dict) else None
+        time_us = offset.get("time_us")
         if entry is not None and time_us not in (None, entry.time_us):
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: epoch {epoch} began at {entry.time_us} by"
@@ -286,10 +288,29 @@ class Checkpoint:
             raise self._corrupt(name) from error
         if lines[0] not in (b"v1", b"v2") or len(lines) < lines_min:
             raise self._corrupt(name)
-        for line in lines[1:]:
-            if line not in (b"", b"-"):
-                self._json_of(name, line)
         return lines
+
+    def _planned(self, number: int) -> dict[str, Any]:
+        """Our offset in Spark's plan of batch ``number``, which Spark can read, too."""
+        name = f"spark/offsets/{number}"
+        _, settings, text, *more = self._spark_file(name, 3)
+        document, offset = self._json(name, settings), self._json(name, text)
+        if any(more) or not _fits(document, _OF_PLAN) or offset.get("epoch") != number + 1:
+            raise self._corrupt(name)
+        return offset
+
+    def _check_commit(self, number: int) -> None:
+        name = f"spark/commits/{number}"
+        _, text, *_ = self._spark_file(name, 2)
+        if not _fits(self._json(name, text), _OF_COMMIT):
+            raise self._corrupt(name)
+
+    def _spark_name(self) -> dict[str, Any]:
+        """By what Spark knows the query."""
+        try:
+            return self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
+        except FileNotFoundError:  # Spark makes one
+            return {"id": ""}
 
     def _read_json(self, name: str, what: str) -> dict[str, Any]:
         try:
@@ -317,6 +338,11 @@ class Checkpoint:
             detail="it was cut or changed after it was written",
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
         )
+
+
+def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
+    """Whether each of ``kinds`` that ``document`` has is of its type."""
+    return all(type(document[name]) is kind for name, kind in kinds.items() if name in document)
 
 
 def encoded(document: Mapping[str, Any]) -> bytes:

@@ -95,6 +95,9 @@ REQUIRED = {
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+"""As many as the job's parallel tasks: state lies in them."""
+
 
 _SOCKET_PATH_MAX = 107
 _SOCKET_NAME = len("/.00000000-0000-0000-0000-000000000000.sock")
@@ -130,7 +133,7 @@ def start_spark(
     conf.setMaster(master).setAppName(name)
     for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
         conf.set(key, value)
-    conf.set("spark.sql.shuffle.partitions", str(parallelism))
+    conf.set(PARTITIONS, str(parallelism))
     try:
         context = SparkContext(gateway=_launch(conf, log), conf=conf)
     except (Py4JJavaError, PySparkRuntimeError) as error:

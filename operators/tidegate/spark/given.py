@@ -20,14 +20,13 @@ from pyspark.sql import SparkSession
 import tidegate
 from tidegate.errors import OptionsError
 from tidegate.spark.daemon import LOADED
-from tidegate.spark.gateway import DEFAULTS, REQUIRED
+from tidegate.spark.gateway import DEFAULTS, PARTITIONS, REQUIRED
 from tidegate.spark.s3a import settings_for
 from tidegate.store.base import Store
 
 Spark: TypeAlias = SparkSession
 
 PROVIDER: Final = "spark.sql.streaming.stateStore.providerClass"
-PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _SQL: Final = "spark.sql."
 _HADOOP: Final = "spark.hadoop."
 _S3A: Final = (

@@ -13,7 +13,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from tidegate.spark.checkpoint import Checkpoint
-from tidegate.spark.gateway import socket_settings, start_spark
+from tidegate.spark.gateway import PARTITIONS, REQUIRED, socket_settings, start_spark
 from tidegate.spark.kubernetes import kubernetes_settings
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.runtime import stopped_after
@@ -38,6 +38,8 @@ def spark_for(
         **socket_settings(options.master, str(scratch)),
         **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
     }
+    for line in overruled(options, parallelism):
+        log(line)
     with _spark_log(checkpoint, log) as written:
         spark = start_spark(
             name,
@@ -48,6 +50,17 @@ def spark_for(
         )
         with stopped_after(spark):
             yield spark
+
+
+def overruled(options: RunOptions, parallelism: int) -> list[str]:
+    """What the user asked of Spark that it does not get, a line for each setting."""
+    kept = {**REQUIRED, PARTITIONS: str(parallelism)}
+    return [
+        f"{name} is {kept[name]}, not {value}: "
+        + ("tidegate.parallelism says it" if name == PARTITIONS else "Tidegate depends on it")
+        for name, value in options.spark
+        if value != kept.get(name, value)
+    ]
 
 
 @contextmanager

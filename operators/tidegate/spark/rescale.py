@@ -70,12 +70,12 @@ from tidegate.errors import (
 from tidegate.failpoints import hit
 from tidegate.spark.checkpoint import Checkpoint
 from tidegate.spark.errors import explained
+from tidegate.spark.gateway import PARTITIONS
 from tidegate.spark.lease import Holder, Lease
 from tidegate.spark.own_spark import spark_for
 from tidegate.spark.parallelism import FOLDER, Rescale, Rescales
 from tidegate.spark.run_options import RunOptions
 
-_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 _TOLD_S: Final = 1.0
 """How often it is told how far Spark is, and looked at the lease, while it moves the state."""
 
@@ -172,11 +172,11 @@ def _next(checkpoint: Checkpoint, now: int, wanted: int, clock: Clock) -> Rescal
     version, settings, *_ = checkpoint.spark_plan(planned)
     if not checkpoint.stages():
         return Rescale(now, wanted, planned, clock.now_us())
-    partitions = json.loads(settings)["conf"].get(_PARTITIONS)
+    partitions = json.loads(settings)["conf"].get(PARTITIONS)
     if version != b"v1" or partitions != str(now):
         raise TrustError(
             f"{checkpoint.uri}: Spark's log is not that of a job with {now} parallel tasks",
-            detail=f"format {version.decode()}, {_PARTITIONS} is {partitions}",
+            detail=f"format {version.decode()}, {PARTITIONS} is {partitions}",
             hint="restore the checkpoint from a backup, or start anew with another one",
         )
     last = checkpoint.entry(planned)
@@ -188,7 +188,7 @@ def _enter(checkpoint: Checkpoint, begun: Rescale) -> None:
     """Plans and enters the epoch that moves the state, unless that was done."""
     version, settings, offset, *_ = checkpoint.spark_plan(begun.epoch - 1)
     metadata, document = json.loads(settings), json.loads(offset)
-    metadata["conf"][_PARTITIONS] = str(begun.after)
+    metadata["conf"][PARTITIONS] = str(begun.after)
     document |= {"epoch": begun.epoch, "time_us": begun.time_us}
     # As Spark writes an offset of ours: it compares offsets as text.
     lines = [version, json.dumps(metadata).encode(), json.dumps(document).encode()]

@@ -93,7 +93,7 @@ def test_defaults_and_values() -> None:
             "source",
             {**FILES, "scan.watermark.alignment.group": "g"},
             "scan.watermark.alignment.group",
-            "not supported by connector 'filesystem'",
+            "'scan.watermark.alignment.max-drift' go together",
         ),
         ("datagen", "source", {"late-share": "1.5"}, "late-share", "less than or equal to 1"),
         ("datagen", "source", {"rows": "-1"}, "rows", "greater than or equal to 0"),

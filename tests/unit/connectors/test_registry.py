@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -73,16 +74,26 @@ def test_a_relative_path_is_resolved() -> None:
     assert resolved(PRINT) is PRINT
 
 
-def test_alignment_makes_no_other_table() -> None:
-    rows = ("number-of-rows", "5")
+@pytest.mark.parametrize("table", [
+    Table("d", COLUMNS, "datagen", "", (("number-of-rows", "5"),)),
+    source("/x"),
+    monitored("/x"),
+])  # fmt: skip
+def test_alignment_makes_no_other_table(table: Table) -> None:
     aligned = (
         ("scan.watermark.alignment.group", "g"),
         ("scan.watermark.alignment.max-drift", "1 s"),
     )
-    table = Table("d", COLUMNS, "datagen", "", (rows, *aligned))
-    assert same_table(table) == Table("d", COLUMNS, "datagen", "", (rows,))
-    assert liveness(table) == Liveness(0, "g", 1_000_000, 1_000_000)
-    assert liveness(source("/x")) == Liveness()
+    in_group = replace(table, options=(*table.options, *aligned))
+    assert same_table(in_group) == same_table(table) == table
+    assert liveness(in_group) == Liveness(0, "g", 1_000_000, 1_000_000)
+    assert liveness(table) == Liveness(0, "", 0, 1_000_000)
+
+
+def test_an_idle_timeout_of_files_makes_no_other_table() -> None:
+    table = monitored("/x")
+    patient = replace(table, options=(*table.options, ("scan.watermark.idle-timeout", "5 s")))
+    assert same_table(patient) == table
 
 
 def test_a_target_is_where_it_is() -> None:

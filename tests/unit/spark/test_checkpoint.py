@@ -84,27 +84,59 @@ def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path
     return path
 
 
-GOOD = 'v1\n{"batchWatermarkMs": 0}\n{"epoch": 1}'
+GOOD = 'v1\n{"batchWatermarkMs": 0, "conf": {}}\n{"epoch": 1}'
+
+
+def good(number: int) -> str:
+    return GOOD.replace("1}", f"{number + 1}}}")
 
 
 def test_sparks_log_is_trusted_when_it_can_be_read(checkpoint: Checkpoint) -> None:
     checkpoint.check_spark_log()
     checkpoint.write_entry(Entry(1, 1))
     write_log(checkpoint, "offsets", 0, GOOD)
-    write_log(checkpoint, "offsets", 1, GOOD.replace('{"epoch": 1}', "-"))
+    write_log(checkpoint, "offsets", 1, good(1) + "\n")
     write_log(checkpoint, "commits", 0, "v1\n{}")
+    checkpoint.check_spark_log()
+    checkpoint.store.write("spark/metadata", b'{"id": "c0c2da8e"}')
     checkpoint.check_spark_log()
 
 
-@pytest.mark.parametrize("text", ["", "v9\n{}\n{}", GOOD[:-3], "v1\n{}", "\0" * 20])
+@pytest.mark.parametrize("text", [
+    "",
+    "v9\n{}\n{}",
+    good(1)[:-3],
+    "v1\n{}",
+    "\0" * 20,
+    GOOD,  # of another batch
+    good(1).replace("{}", "[]"),
+    good(1).replace('Ms": 0', 'Ms": "x"'),
+    good(1) + "\n{}",
+    "v1\n-\n" + '{"epoch": 2}',
+    "v1\n{}\n-",
+    "v1\n{}\n[1]",
+])  # fmt: skip
 def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> None:
     write_log(checkpoint, "offsets", 0, GOOD)
+    checkpoint.write_entry(Entry(1, 1))
     path = write_log(checkpoint, "offsets", 1, text)
-    with pytest.raises(TrustError, match=str(path)):
+    with pytest.raises(TrustError, match=f"corrupt: {path}"):
         checkpoint.check_spark_log()
     path.unlink()
     path.mkdir()
     with pytest.raises(TrustError, match=str(path)):
+        checkpoint.check_spark_log()
+
+
+@pytest.mark.parametrize("name", ["spark/commits/0", "spark/metadata"])
+@pytest.mark.parametrize("text", ["", "v1", "v1\n[]", '{"id"', '{"id": 7}', "[]", 'v1\n{"nextBa"'])
+def test_what_else_of_sparks_is_corrupt(checkpoint: Checkpoint, name: str, text: str) -> None:
+    write_log(checkpoint, "offsets", 0, GOOD)
+    checkpoint.write_entry(Entry(1, 1))
+    path = Path(checkpoint.uri) / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    with pytest.raises(TrustError, match=f"corrupt: {path}"):
         checkpoint.check_spark_log()
 
 
@@ -126,7 +158,7 @@ def test_spark_and_the_epoch_log_must_agree(
     checkpoint: Checkpoint, offsets: int, entries: int, commits: int, whole: bool
 ) -> None:
     for number in range(offsets):
-        write_log(checkpoint, "offsets", number, GOOD)
+        write_log(checkpoint, "offsets", number, good(number))
     for number in range(commits):
         write_log(checkpoint, "commits", number, "v1\n{}")
     for epoch in range(1, entries + 1):

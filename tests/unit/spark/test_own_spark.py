@@ -7,7 +7,7 @@ import pytest
 
 from tidegate.spark import own_spark
 from tidegate.spark.checkpoint import Checkpoint
-from tidegate.spark.own_spark import spark_for
+from tidegate.spark.own_spark import overruled, spark_for
 from tidegate.spark.run_options import RunOptions
 
 
@@ -53,3 +53,16 @@ def test_its_words_lie_with_a_local_checkpoint(
 def test_with_debug_they_are_shown(tmp_path: Path, asked: list[tuple[object, ...]]) -> None:
     begin(tmp_path, debug=True)
     assert asked[0][3] is None
+
+
+def test_what_the_user_does_not_get_is_said() -> None:
+    asked = {
+        "spark.speculation": "true",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "200",
+        "spark.executor.memory": "1g",
+    }
+    assert overruled(RunOptions(spark=tuple(asked.items())), 3) == [
+        "spark.speculation is false, not true: Tidegate depends on it",
+        "spark.sql.shuffle.partitions is 3, not 200: tidegate.parallelism says it",
+    ]

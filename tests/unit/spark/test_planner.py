@@ -173,6 +173,28 @@ def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
         planner.tasks(first, planner.next_offset(first))
 
 
+def test_files_wait_for_the_slowest_of_their_group(tmp_path: Path) -> None:
+    table = """CREATE SOURCE {0} (id BIGINT, t BIGINT, WATERMARK FOR t AS t) WITH (
+      connector = 'filesystem', path = '{1}/{0}/in', format = 'json',
+      scan.watermark.alignment.group = 'g', scan.watermark.alignment.max-drift = '10 s');
+    CREATE SINK {0}_out FROM {0} WITH (connector = 'blackhole');"""
+    for name, step_ms in (("fast", 60_000), ("slow", 1_000)):
+        add_rows(tmp_path / name, "a", "0.json", *((n, n * step_ms) for n in range(20)))
+    sql = table.format("fast", tmp_path) + table.format("slow", tmp_path)
+    plan = cut(compile_sql(sql, "job.sql", {}), vnodes=2)
+    job = WireJob(plan, new_checkpoint(tmp_path).uri, 5, 2, False)
+    first = Planner(job, ManualClock(1)).next_offset(Offset())
+    read = {name: splits["a"][0] for name, splits in first.tables.items()}
+    filters = {
+        name: {"a": {"watermark": at_ms, "floor": None}}
+        for name, at_ms in (("fast.t", 240_000), ("slow.t", 4_000))
+    }
+    Checkpoint(job.checkpoint).write_entry(Entry(1, 1, filters=filters))
+    second = Planner(job, ManualClock(1)).next_offset(first)
+    assert second.tables["fast"]["a"] == (read["fast"], Status.ACTIVE)
+    assert second.tables["slow"]["a"][0] != read["slow"]
+
+
 def test_a_generated_table_waits_for_the_slowest_of_its_group(tmp_path: Path) -> None:
     table = """CREATE SOURCE {0} (id BIGINT, at TIMESTAMP, WATERMARK FOR at AS at) WITH (
       connector = 'datagen', number-of-rows = '30', step = '{1} s',

@@ -252,7 +252,8 @@ def test_an_epoch_that_another_driver_has_planned(
     with pytest.raises(Dies):
         world.rescale(4)
     recovered(world, monkeypatch)
-    world.write("offsets/1", f"v1\n{{}}\n{OFFSET}")
+    theirs = OFFSET.replace("1,", "2,", 1)
+    world.write("offsets/1", f"v1\n{{}}\n{theirs}")
     world.refused(LeaseHeldError, "another driver has planned epoch 2")
 
 

@@ -16,6 +16,7 @@ from tidegate.connectors.options import (
     canonical,
     connector_name,
     list_of,
+    may_be_idle,
     validate_options,
     written_secrets,
 )
@@ -188,7 +189,8 @@ def connect(
 ) -> Connection:
     """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret.
 
-    ``defaults`` are what the job's settings give to kafka tables that do not say it themselves.
+    ``defaults`` are what the job's settings give to sources whose splits may be idle, and that do
+    not say it themselves.
     ``key`` is the primary key: that of an upsert topic's messages. ``buckets`` are about a sink.
     """
     given = {option.key.value: option for option in options.items}
@@ -219,8 +221,9 @@ def connect(
         if options.encode and not encoded and connector not in _UNENCODED:
             raw["format"] = options.encode.value
             spans["format"] = options.encode.span
-        if connector == "kafka" and role == "source":
-            raw |= {key: value for key, value in (defaults or {}).items() if key not in spans}
+        if role == "source" and may_be_idle(connector, raw):
+            said = {canonical(connector, option) for option in raw}
+            raw |= {key: value for key, value in (defaults or {}).items() if key not in said}
         pairs = validate_options(connector, role, raw)
     except OptionProblem as problem:
         if problem.message.startswith("unknown option"):

@@ -104,7 +104,7 @@ class TablePlanner:
         return relation
 
     def _defaults(self) -> dict[str, str]:
-        """Options of kafka tables that the job's settings give."""
+        """Options that the job's settings give to tables that can have them."""
         timeout = self._settings.get(IDLE_TIMEOUT, "")
         return {_IDLE_TIMEOUT: timeout} if timeout and parse_duration(timeout) else {}
 

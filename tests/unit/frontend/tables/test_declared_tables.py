@@ -45,7 +45,9 @@ def test_idle_timeouts_of_the_job_and_of_tables() -> None:
         f"CREATE TABLE own (id INT) WITH ({BROKER}, topic = 'o', format = 'json',"
         " scan.watermark.idle-timeout = '1min'); CREATE TABLE files (id INT) WITH (connector ="
         " 'filesystem', path = 'p', format = 'json'); SELECT * FROM own; SELECT * FROM clicks;"
-        " SELECT * FROM files; SELECT * FROM carts /*+ OPTIONS('scan.watermark.idle-timeout' ="
+        " SELECT * FROM files; CREATE TABLE watched (id INT) WITH (connector = 'filesystem', path ="
+        " 'w', format = 'json', source.monitor_interval = '1s'); SELECT * FROM watched;"
+        " SELECT * FROM carts /*+ OPTIONS('scan.watermark.idle-timeout' ="
         " '2 s') */"
     )
     option = "scan.watermark.idle-timeout"
@@ -54,6 +56,7 @@ def test_idle_timeouts_of_the_job_and_of_tables() -> None:
         "own": "1min",
         "clicks": "30 s",
         "files": "",
+        "watched": "30 s",
         "carts": "2 s",
     }
     for off in ({}, {"table.exec.source.idle-timeout": "0 ms"}):
