@@ -28,9 +28,9 @@ from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.progress import total
-from tidegate.spark.checkpoint import Checkpoint, Entry
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
 from tidegate.spark.driver import run_job
-from tidegate.spark.ledger import read_ledger, show_time
+from tidegate.spark.ledger.ledger import read_ledger, show_time
 from tidegate.spark.run_options import RunOptions
 
 SQL = Path("jobs/orders.sql")

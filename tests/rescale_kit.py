@@ -17,7 +17,7 @@ from tidegate.clock import ManualClock
 from tidegate.errors import (
     TidegateError,
 )
-from tidegate.spark.checkpoint import Entry
+from tidegate.spark.checkpoint.checkpoint import Entry
 from tidegate.spark.rescale import rescale
 from tidegate.spark.run_options import RunOptions
 

@@ -12,8 +12,8 @@ from tidegate import session as module
 from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
 from tidegate.session import Job, Session
-from tidegate.spark.checkpoint import Entry
-from tidegate.spark.given import Given
+from tidegate.spark.checkpoint.checkpoint import Entry
+from tidegate.spark.launch.given import Given
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.stop import Stop
 

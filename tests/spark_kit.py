@@ -9,8 +9,8 @@ from typing import Any
 from tidegate.connectors.registry import sink_committer
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
-from tidegate.spark.checkpoint import Checkpoint
-from tidegate.spark.wire import TO_SINK
+from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.spark.exchange.wire import TO_SINK
 from tidegate.spark.wirejob import WireJob
 
 SQL = """

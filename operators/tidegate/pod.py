@@ -21,7 +21,7 @@ def main() -> None:
     if sys.argv[1:] != ["executor"]:
         command_line()
         return
-    from tidegate.spark.executor_pod import executor_command
+    from tidegate.spark.kubernetes.executor_pod import executor_command
 
     try:
         command = executor_command(os.environ)

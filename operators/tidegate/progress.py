@@ -13,9 +13,9 @@ from rich.table import Table
 
 from tidegate.clock import Clock
 from tidegate.plan.fragments import Plan
-from tidegate.spark.checkpoint import Entry
-from tidegate.spark.commit import is_finished
-from tidegate.spark.ledger import counts_document, show_time
+from tidegate.spark.checkpoint.checkpoint import Entry
+from tidegate.spark.ledger.ledger import counts_document, show_time
+from tidegate.spark.sinks.commit import is_finished
 from tidegate.types import Counts, column_named
 
 

@@ -32,15 +32,15 @@ from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
 from tidegate.progress import Progress
 from tidegate.settings import resolve
-from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.directories import directory_of
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.spark.checkpoint.directories import directory_of
 from tidegate.spark.driver import run_job
-from tidegate.spark.given import Given, Spark, builder_settings
-from tidegate.spark.ledger import counts_document, read_ledger
+from tidegate.spark.launch.given import Given, Spark, builder_settings
+from tidegate.spark.ledger.ledger import counts_document, read_ledger
+from tidegate.spark.reports.status import read_status
+from tidegate.spark.reports.watermarks import read_watermarks
 from tidegate.spark.run_options import RunOptions
-from tidegate.spark.status import read_status
 from tidegate.spark.stop import Stop
-from tidegate.spark.watermarks import read_watermarks
 from tidegate.why import reason_of, reasons
 
 __all__ = ["Answers", "Job", "Session", "builder_settings"]

@@ -13,8 +13,8 @@ from typing import Any, Final
 from bench import nexmark
 from bench.queries import sql_of
 from kafka.broker import cache, locked, resolved_jars
-from tidegate.spark.gateway import DEFAULTS
-from tidegate.spark.s3a import settings_for
+from tidegate.spark.launch.gateway import DEFAULTS
+from tidegate.spark.launch.s3a import settings_for
 from tidegate.store.place import open_store
 
 CORES: Final = 2

@@ -30,7 +30,7 @@ from bench.report import machine
 from kafka.broker import Cluster
 from kafka.kit import Kit
 from s3.minio import Minio
-from tidegate.spark.s3a_jars import fetch, home
+from tidegate.spark.launch.s3a_jars import fetch, home
 
 _EPOCHS_APART: Final = 2
 """Some have one before the first row, or behind the last."""

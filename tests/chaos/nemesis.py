@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from chaos.job import EXECUTORS
 from e2e.job import NAME, RELEASE
 from e2e.namespace import Namespace, Object, names, run
-from tidegate.spark.gateway import DAEMON
+from tidegate.spark.launch.gateway import DAEMON
 
 CUT_S: Final = 25.0
 """Longer than the driver's lease (15 s), shorter than what Spark lets an executor be silent."""

@@ -27,7 +27,7 @@ import pyspark
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tidegate.spark.java import java
+from tidegate.spark.launch.java import java
 
 VERSION: Final = "4.3.0"
 START_S: Final = 90.0

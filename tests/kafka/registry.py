@@ -23,7 +23,7 @@ from typing import Final, Self
 import pyspark
 
 from kafka.broker import cache, free_ports, locked
-from tidegate.spark.java import java
+from tidegate.spark.launch.java import java
 
 VERSION: Final = "2.6.13.Final"
 START_S: Final = 90.0

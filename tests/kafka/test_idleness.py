@@ -11,9 +11,9 @@ from kafka.orders import job_text
 from tidegate.clock import ManualClock
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.spark.checkpoint import Checkpoint
-from tidegate.spark.offsets import Offset
-from tidegate.spark.planner import Planner
+from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.spark.source.offsets import Offset
+from tidegate.spark.source.planner import Planner
 from tidegate.spark.wirejob import WireJob
 from tidegate.types import Status
 

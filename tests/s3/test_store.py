@@ -10,8 +10,8 @@ from s3.minio import Minio
 from store_kit import StoreContract
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.errors import LeaseHeldError, OptionsError, StoreError
-from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.lease import EXPIRY_S, Lease
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.spark.checkpoint.lease import EXPIRY_S, Lease
 from tidegate.store.place import open_store
 from tidegate.store.s3 import S3Store
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tidegate.spark.gateway import DAEMON
+from tidegate.spark.launch.gateway import DAEMON
 
 TIMEOUT_S = 180.0
 """Far above what anything here takes; a machine that is busy with other things is slow."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tidegate.spark.java import java
-from tidegate.spark.jvm import class_path, make
+from tidegate.spark.launch.java import java
+from tidegate.spark.launch.jvm import class_path, make
 
 _SHARED = "source: shared objects file (top)"
 _JAR = "source: file:"

@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate import cli
-from tidegate.spark import gateway, own_spark
+from tidegate.spark.launch import gateway, own_spark
 
 _sessions: list[SparkSession] = []
 

@@ -22,7 +22,7 @@ from tidegate import dataframes
 from tidegate.dataframes import filter_of, with_watermark
 from tidegate.errors import BindError, OptionsError
 from tidegate.spark.frames import Marking, sql_columns
-from tidegate.spark.gateway import REQUIRED
+from tidegate.spark.launch.gateway import REQUIRED
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 SCHEMA = (

@@ -9,7 +9,7 @@ from spark_kit import plan_in
 from tidegate.clock import ManualClock
 from tidegate.plan.fragments import Plan
 from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
-from tidegate.spark.checkpoint import Entry
+from tidegate.spark.checkpoint.checkpoint import Entry
 from tidegate.types import Counts, Status
 
 

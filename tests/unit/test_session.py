@@ -198,7 +198,7 @@ def test_a_plan_is_written(session: Session, tmp_path: Path) -> None:
 
 def test_the_builder_gets_no_more_than_jobs_need() -> None:
     settings = tidegate.builder_settings()
-    assert settings["spark.python.daemon.module"] == "tidegate.spark.daemon"
+    assert settings["spark.python.daemon.module"] == "tidegate.spark.launch.daemon"
     assert settings["spark.speculation"] == "false"
     assert not [name for name in settings if name.startswith(("spark.ui", "spark.driver"))]
 

@@ -25,26 +25,26 @@ from tidegate.executor.engine import Engine
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
-from tidegate.spark.about import about
-from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.commit import Committer, is_finished
-from tidegate.spark.exporter import exporting
-from tidegate.spark.given import Given
-from tidegate.spark.health import Health
-from tidegate.spark.job_metrics import JobMetrics
-from tidegate.spark.kubernetes import is_kubernetes
-from tidegate.spark.lease import EXPIRY_S, RENEWAL_S, Lease
-from tidegate.spark.losses import Losses
-from tidegate.spark.metrics_file import MetricsFile
-from tidegate.spark.offsets import Offset
-from tidegate.spark.own_spark import spark_for
-from tidegate.spark.parallelism import parallelism_of
-from tidegate.spark.reaper import reaper_in
+from tidegate.spark.checkpoint.about import about
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.spark.checkpoint.lease import EXPIRY_S, RENEWAL_S, Lease
+from tidegate.spark.checkpoint.parallelism import parallelism_of
+from tidegate.spark.kubernetes.reaper import reaper_in
+from tidegate.spark.kubernetes.settings import is_kubernetes
+from tidegate.spark.launch.given import Given
+from tidegate.spark.launch.own_spark import spark_for
+from tidegate.spark.ledger.losses import Losses
+from tidegate.spark.metrics.exporter import exporting
+from tidegate.spark.metrics.health import Health
+from tidegate.spark.metrics.job_metrics import JobMetrics
+from tidegate.spark.metrics.metrics_file import MetricsFile
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.runtime import RunState, all_bounded, run_query
+from tidegate.spark.sinks.commit import Committer, is_finished
+from tidegate.spark.sinks.writer import targets
+from tidegate.spark.source.offsets import Offset
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
-from tidegate.spark.writer import targets
 
 Log = Callable[[str], None]
 Listener = Callable[[Entry], None]

@@ -40,9 +40,9 @@ from tidegate.executor.columns import event_times
 from tidegate.executor.engine import Engine
 from tidegate.executor.watermarks.marks import mark
 from tidegate.plan.nodes import WatermarkFilter
-from tidegate.spark.gateway import REQUIRED
-from tidegate.spark.given import PROVIDER
-from tidegate.spark.ipc import packed, unpacked
+from tidegate.spark.exchange.ipc import packed, unpacked
+from tidegate.spark.launch.gateway import REQUIRED
+from tidegate.spark.launch.given import PROVIDER
 from tidegate.state import MemoryStateTable
 
 Frame: TypeAlias = DataFrame

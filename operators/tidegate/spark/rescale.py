@@ -68,12 +68,12 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.failpoints import hit
-from tidegate.spark.checkpoint import Checkpoint
+from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.spark.checkpoint.lease import Holder, Lease
+from tidegate.spark.checkpoint.parallelism import FOLDER, Rescale, Rescales
 from tidegate.spark.errors import explained
-from tidegate.spark.gateway import PARTITIONS
-from tidegate.spark.lease import Holder, Lease
-from tidegate.spark.own_spark import spark_for
-from tidegate.spark.parallelism import FOLDER, Rescale, Rescales
+from tidegate.spark.launch.gateway import PARTITIONS
+from tidegate.spark.launch.own_spark import spark_for
 from tidegate.spark.run_options import RunOptions
 
 _TOLD_S: Final = 1.0

@@ -19,17 +19,17 @@ from tidegate.clock import SystemClock
 from tidegate.connectors.registry import is_bounded
 from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
-from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.columns import SPARK_SCHEMA
-from tidegate.spark.commit import Committer
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
 from tidegate.spark.errors import explained
-from tidegate.spark.health import Health
-from tidegate.spark.processor import StageProcessor
-from tidegate.spark.profile import COMMIT, DRIVER, RUN, Profile
-from tidegate.spark.source import FORMAT, TidegateSource
+from tidegate.spark.exchange.columns import SPARK_SCHEMA
+from tidegate.spark.metrics.health import Health
+from tidegate.spark.metrics.profile import COMMIT, DRIVER, RUN, Profile
+from tidegate.spark.sinks.commit import Committer
+from tidegate.spark.sinks.writer import WRITER_SCHEMA, writer
+from tidegate.spark.source.data_source import FORMAT, TidegateSource
+from tidegate.spark.stages.processor import StageProcessor
 from tidegate.spark.stop import Stop
 from tidegate.spark.wirejob import WireJob
-from tidegate.spark.writer import WRITER_SCHEMA, writer
 
 _POLL_S = 1
 """How often the driver looks for signals, and at its lease, while the query runs."""

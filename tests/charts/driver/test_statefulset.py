@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from charts.chart import JOB, one, render, variables
-from tidegate.spark.kubernetes import BLOCKS_PORT, DRIVER_PORT
+from tidegate.spark.kubernetes.settings import BLOCKS_PORT, DRIVER_PORT
 
 
 def driver(values: dict[str, Any]) -> dict[str, Any]:

@@ -19,11 +19,11 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.plan.fragments import Plan
-from tidegate.spark import own_spark
-from tidegate.spark.checkpoint import Entry
+from tidegate.spark.checkpoint.checkpoint import Entry
+from tidegate.spark.checkpoint.lease import Lease
+from tidegate.spark.checkpoint.parallelism import Rescale, Rescales
 from tidegate.spark.driver import fingerprint, run_job
-from tidegate.spark.lease import Lease
-from tidegate.spark.parallelism import Rescale, Rescales
+from tidegate.spark.launch import own_spark
 from tidegate.spark.run_options import RunOptions
 from tidegate.store.local import LocalStore
 from tidegate.types import Status

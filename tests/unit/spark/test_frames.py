@@ -7,8 +7,8 @@ from tidegate.dataframes import filter_of
 from tidegate.errors import RunError
 from tidegate.executor.watermarks.marks import marking
 from tidegate.spark import frames
+from tidegate.spark.exchange.ipc import packed, unpacked
 from tidegate.spark.frames import Marking, judged, parts_of
-from tidegate.spark.ipc import packed, unpacked
 
 NODE = marking(filter_of([("t", "BIGINT")], "t", "t", "us", "0"))
 HOW = Marking(NODE, ("split",), ("day", "number"), ("w", "why"))

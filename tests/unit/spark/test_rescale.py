@@ -22,9 +22,9 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.spark import rescale as module
-from tidegate.spark.checkpoint import Checkpoint, Entry
-from tidegate.spark.lease import Lease
-from tidegate.spark.parallelism import Rescales
+from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.spark.checkpoint.lease import Lease
+from tidegate.spark.checkpoint.parallelism import Rescales
 from tidegate.spark.rescale import rescale
 from tidegate.spark.run_options import RunOptions
 

@@ -1,0 +1,1 @@
+"""What a job keeps: its description, the epoch log, the lease."""

@@ -1,0 +1,97 @@
+"""From an actor's emissions to rows on the wire."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tidegate.executor.actor import Emission
+from tidegate.phases import PHASES
+from tidegate.plan.fragments import Fragment, Plan
+from tidegate.spark.exchange.routes import routes
+from tidegate.spark.exchange.wire import (
+    TO_DRIVER,
+    TO_LEDGER,
+    TO_SINK,
+    Kind,
+    Row,
+    encode,
+    upstream_of,
+)
+from tidegate.spark.metrics.memory import resident_bytes
+from tidegate.types import Barrier, Chunk, Message, Rejected, Watermark
+
+
+class Outbox:
+    """Numbers and addresses what one actor emits in one epoch.
+
+    Watermarks are held until the barrier, and only the last of each column is sent (RFC, Prop 1.1:
+    a watermark may be postponed or left out): receivers act on them at the epoch's end anyway.
+    """
+
+    def __init__(self, plan: Plan, fragment: Fragment, instance: int, peers: Iterable[int]) -> None:
+        self._plan = plan
+        self._fragment = fragment
+        self._instance = instance
+        self._peers = tuple(peers)
+        self._routes = routes(plan.vnodes)
+        self._seq = 0
+        self._sent = [0, 0]  # messages and bytes, through exchanges
+        self._held: dict[tuple[int, int | None, str], tuple[Emission, Watermark]] = {}
+
+    def send(self, emission: Emission) -> Iterator[Row]:
+        """The rows of one emission."""
+        message = emission.message
+        if emission.output is None:
+            assert isinstance(message, Rejected)
+            yield from self._rows(message, TO_LEDGER, None, 0)
+            return
+        output = self._fragment.outputs[emission.output]
+        if output.exchange is None:
+            if isinstance(message, Chunk):
+                yield from self._rows(message, TO_SINK - output.sink, None, 0)
+            return
+        if isinstance(message, Watermark):
+            key = (emission.output, emission.vnode, message.column)
+            self._held[key] = (emission, message)
+            return
+        if isinstance(message, Barrier):
+            for held in [k for k in self._held if k[0] == emission.output]:
+                earlier, watermark = self._held.pop(held)
+                yield from self._address(earlier, watermark)
+        yield from self._address(emission, message)
+
+    def report(self, document: Any) -> Row:
+        """A report to the driver, with what was sent through exchanges, and the process' memory."""
+        more = {"fragment": self._fragment.id, "sent": self._sent, "memory": resident_bytes()}
+        document = {**document, **more}
+        body = json.dumps(document, separators=(",", ":")).encode()
+        return self._row(TO_DRIVER, self._instance % self._plan.vnodes, 0, Kind.REPORT, body)
+
+    def _address(self, emission: Emission, message: Message) -> Iterator[Row]:
+        assert emission.output is not None
+        output = self._fragment.outputs[emission.output]
+        yield from self._rows(message, output.fragment, emission.vnode, output.port)
+
+    def _rows(self, message: Message, to: int, vnode: int | None, port: int) -> Iterator[Row]:
+        if to < 0:
+            targets = [self._instance % self._plan.vnodes]
+        elif vnode is None:
+            targets = list(range(self._plan.fragments[to].instances))
+        else:
+            targets = [vnode]
+        for kind, body in PHASES.timed("serialise", encode(message, self._peers)):
+            if to >= 0:
+                self._sent[0] += len(targets)
+                self._sent[1] += len(targets) * len(body)
+            for target in targets:
+                yield self._row(to, target, port, kind, body)
+
+    def _row(self, to: int, vnode: int, port: int, kind: Kind, body: bytes) -> Row:
+        self._seq += 1
+        # An instance that stands alone (behind a gather) is put on a vnode by its fragment.
+        alone = to >= 0 and self._plan.fragments[to].instances == 1
+        at = to % self._plan.vnodes if alone else vnode
+        upstream = upstream_of(port, self._instance)
+        return Row(self._routes[at], to, vnode, upstream, self._seq, kind, body)

@@ -1,0 +1,1 @@
+"""How Spark is started: settings, Java, jars, Python workers."""

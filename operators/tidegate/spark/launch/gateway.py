@@ -1,0 +1,180 @@
+"""Starts Spark for a job: settings that streaming state needs, a quiet terminal, our Python.
+
+The JVM's own output goes to a file: a user sees our lines and no log4j. Settings of the user win,
+save those without which the design does not hold.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from tidegate.errors import RunError
+from tidegate.spark.launch import jvm
+
+_STATE = "spark.sql.streaming.stateStore"
+
+DAEMON = "tidegate.spark.launch.daemon"
+"""The module that Spark starts Python workers by."""
+
+WORKER_PYTHON = str(Path(__file__).with_name("python"))
+"""A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""
+
+DEFAULTS = {
+    "spark.log.level": "WARN",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": DAEMON,
+    # Over TCP the JVM's second write to a worker waits until the worker's kernel has acknowledged
+    # the first, which takes it 40 ms: once in each task, a third of a small epoch.
+    "spark.python.unix.domain.socket.enabled": "true",
+    # An executor that is gone is asked for its shuffled blocks in vain: by Spark's own choice four
+    # times, five seconds apart, before its tasks run again. That costs an epoch a second here, so
+    # it may be soon, and as often as it takes until the executor is known to be gone. A pod that
+    # lives answers in milliseconds; the address of one that is gone does not refuse, it is silent.
+    "spark.shuffle.io.maxRetries": "1",
+    "spark.shuffle.io.retryWait": "500ms",
+    "spark.shuffle.io.connectionCreationTimeout": "2s",
+    # A task waits for the executor that has its state, and waits on when that is gone: by Spark's
+    # own choice 3 s, twice, with cores that stand idle. All cores are free when a stage begins, so
+    # state is found where it was without a wait, too.
+    "spark.locality.wait": "0s",
+    "spark.locality.wait.process": "200ms",
+    "spark.stage.maxConsecutiveAttempts": "100",
+    "spark.executor.maxNumFailures": "10000",
+    "spark.executor.failuresValidityInterval": "10m",
+    "spark.sql.streaming.minBatchesToRetain": "20",
+    # Spark's own choice starts a `readlink` or `chmod` process for each file of a local checkpoint:
+    # a third of a small epoch. That this one's rename does not refuse an existing file matters to
+    # two drivers only, and the lease lets in one.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing"
+        ".FileSystemBasedCheckpointFileManager"
+    ),
+    # How old the snapshot is, by which a state is found again elsewhere: what came since is read
+    # file by file, one for each epoch, some 50 ms each from S3.
+    f"{_STATE}.minDeltasForSnapshot": "10",
+    f"{_STATE}.maintenanceInterval": "15s",
+    f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.metricsEnabled": "true",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.sql.ui.retainedExecutions": "5",
+}
+
+REQUIRED = {
+    f"{_STATE}.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.speculation": "false",
+    "spark.dynamicAllocation.enabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # It merges partitions of a shuffle as it likes: ours are the job's tasks, each with its state.
+    "spark.sql.adaptive.enabled": "false",
+    # Spark compares what two attempts of a task have sent, byte by byte of a row, and ends the
+    # query when they differ while the writers run. Ours do: a row holds a whole batch, in the order
+    # in which its parts came in, and how long that took. What a batch says is the same each time
+    # (S6), so a lost executor costs its tasks, and not the query (T1).
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+}
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+"""As many as the job's parallel tasks: state lies in them."""
+
+
+_SOCKET_PATH_MAX = 107
+_SOCKET_NAME = len("/.00000000-0000-0000-0000-000000000000.sock")
+
+
+def socket_settings(master: str, directory: str) -> dict[str, str]:
+    """Settings that put the sockets of Python workers into ``directory``, which is private.
+
+    Only where all of them are on this machine. Without sockets if its path is too long for one.
+    """
+    if not master.startswith("local"):
+        return {}
+    if len(os.fsencode(directory)) + _SOCKET_NAME > _SOCKET_PATH_MAX:
+        return {"spark.python.unix.domain.socket.enabled": "false"}
+    return {"spark.python.unix.domain.socket.dir": directory}
+
+
+def start_spark(
+    name: str, master: str, parallelism: int, settings: Mapping[str, str], log: Path | None
+) -> SparkSession:
+    """A new Spark for this process. ``log`` takes the JVM's output; None leaves it on stderr.
+
+    Raises RunError when Spark does not start.
+    """
+    os.environ.setdefault("TIDEGATE_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    if master.startswith("local"):  # else it asks what the machine's name stands for: maybe nothing
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf(loadDefaults=False)
+    conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
+    conf.setMaster(master).setAppName(name)
+    for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
+        conf.set(key, value)
+    conf.set(PARTITIONS, str(parallelism))
+    try:
+        context = SparkContext(gateway=_launch(conf, log), conf=conf)
+    except (Py4JJavaError, PySparkRuntimeError) as error:
+        raise RunError(
+            f"Spark did not start, with master '{master}'",
+            detail=_reason(error),
+            hint="check Java (17 or newer), --master and the spark.* settings"
+            + (f"; Spark's own words are in {log}" if log is not None else ""),
+        ) from error
+    # Spark takes INFO for the level that it has already, behind the filter of a shell.
+    for level in ("OFF", str(conf.get("spark.log.level"))):
+        context.setLogLevel(level)
+    _let_the_jvm_hang_up(context)
+    return SparkSession(context)
+
+
+def _let_the_jvm_hang_up(context: SparkContext) -> None:
+    """Keeps PySpark from printing a trace when the JVM, on a signal, hangs up first."""
+    server: Any = getattr(context, "_accumulatorServer", None)
+    if server is None:
+        return
+    report = server.handle_error
+
+    def handle_error(request: Any, address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
+            report(request, address)
+
+    server.handle_error = handle_error
+
+
+def _reason(error: Exception) -> str:
+    """The first line of what Java says, else of what PySpark says."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.toString()).splitlines()[0]
+    return str(error).splitlines()[0]
+
+
+def _launch(conf: SparkConf, log: Path | None) -> JavaGateway:
+    launch: Any = launch_gateway  # PySpark gives it no types
+    if log is None:
+        return launch(conf)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as file:
+        return launch(conf, {"stdout": file, "stderr": file})

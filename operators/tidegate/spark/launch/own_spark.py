@@ -1,0 +1,75 @@
+"""A Spark of a run's own, which ends with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.spark.kubernetes.settings import kubernetes_settings
+from tidegate.spark.launch.gateway import PARTITIONS, REQUIRED, socket_settings, start_spark
+from tidegate.spark.launch.s3a import joined, settings_for
+from tidegate.spark.run_options import RunOptions
+from tidegate.spark.runtime import stopped_after
+from tidegate.store.local import LocalStore
+
+Log = Callable[[str], None]
+
+
+@contextmanager
+def spark_for(
+    name: str,
+    options: RunOptions,
+    checkpoint: Checkpoint,
+    parallelism: int,
+    scratch: Path,
+    log: Log,
+) -> Iterator[SparkSession]:
+    """A Spark that reaches the checkpoint. Raises RunError when it does not start."""
+    settings = {
+        **settings_for(checkpoint.store),
+        **socket_settings(options.master, str(scratch)),
+        **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
+    }
+    for line in overruled(options, parallelism):
+        log(line)
+    with _spark_log(checkpoint, log) as written:
+        spark = start_spark(
+            name,
+            options.master,
+            parallelism,
+            joined(settings, dict(options.spark)),
+            None if options.debug else written,
+        )
+        with stopped_after(spark):
+            yield spark
+
+
+def overruled(options: RunOptions, parallelism: int) -> list[str]:
+    """What the user asked of Spark that it does not get, a line for each setting."""
+    kept = {**REQUIRED, PARTITIONS: str(parallelism)}
+    return [
+        f"{name} is {kept[name]}, not {value}: "
+        + ("tidegate.parallelism says it" if name == PARTITIONS else "Tidegate depends on it")
+        for name, value in options.spark
+        if value != kept.get(name, value)
+    ]
+
+
+@contextmanager
+def _spark_log(checkpoint: Checkpoint, log: Log) -> Iterator[Path]:
+    """Where the JVM's output goes: with the checkpoint, else a file that failed runs leave."""
+    if isinstance(checkpoint.store, LocalStore):
+        yield checkpoint.store.path / "log" / "spark.log"
+        return
+    directory = Path(tempfile.mkdtemp(prefix="tidegate-log-"))
+    log(f"Spark's own words are in {directory / 'spark.log'}")
+    yield directory / "spark.log"
+    shutil.rmtree(directory, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""The end of an epoch: what tasks stage, and the driver commits."""

@@ -1,0 +1,1 @@
+"""The job's one source: what an epoch is (on the driver), and its rows (in the tasks)."""

@@ -1,0 +1,1 @@
+"""Stateful fragments on Spark's transformWithState, and their state."""

@@ -1,0 +1,154 @@
+"""A stateful stage: the fragments of one depth, on Spark's transformWithState.
+
+Spark groups the messages by route, which is a vnode, and calls `run_route` (by `processor`) once
+for each in every epoch. Messages for deeper fragments, sinks, ledger and driver pass unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from pyspark.sql import Row as SparkRow
+
+from tidegate.errors import InvariantError
+from tidegate.executor.actor import Actor
+from tidegate.phases import PHASES
+from tidegate.plan.fragments import Fragment
+from tidegate.spark.exchange.outbox import Outbox
+from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
+from tidegate.spark.stages.state import Map, Size, Value, VnodeState
+from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
+from tidegate.types import Barrier
+
+BUCKETS_TOLD: Final = 256
+"""Of more, the driver counts those of the vnode that has most."""
+
+
+def run_route(
+    job_text: str, depth: int, rows: Iterable[Any], index: Value, runs: Map
+) -> Iterator[Any]:
+    """One epoch of the actors of ``depth`` on one vnode; ``index`` and ``runs`` are its state."""
+    job = decode_job(job_text)
+    inbox: dict[tuple[int, int], list[Row]] = {}
+    for spark_row in rows:
+        row = _from_spark(spark_row)
+        if row.fragment >= 0 and job.plan.fragments[row.fragment].depth == depth:
+            inbox.setdefault((row.fragment, row.vnode), []).append(row)
+        else:
+            yield spark_row
+    with PHASES.phase("state"):
+        state = VnodeState(index, runs)
+    reports: list[tuple[Outbox, dict[str, Any]]] = []
+    for (fragment, vnode), received in sorted(inbox.items()):
+        received.sort(key=lambda row: (row.upstream, row.seq))
+        run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
+        yield from map(_to_spark, run)
+    state.save()
+    for outbox, report in reports:  # behind all work, whose time they tell
+        yield _to_spark(outbox.report({**report, "phases": PHASES.take()}))
+
+
+def _run_actor(
+    job: WireJob,
+    fragment: Fragment,
+    vnode: int,
+    received: list[Row],
+    state: VnodeState,
+    reports: list[tuple[Outbox, dict[str, Any]]],
+) -> Iterator[Row]:
+    """One epoch of one actor; its input is whole, its output is sent as it comes.
+
+    What it reports, but for the time, is added to ``reports``.
+    """
+    engine = worker_engine(job)
+    barrier, peers = _barriers(fragment, received)
+    engine.set_epoch_time(barrier.time_us)
+    # The actor of a gathered fragment is one, whatever vnode its state is kept on.
+    instance = vnode if fragment.instances > 1 else 0
+    prefix = f"{fragment.id}.{vnode}"
+    actor = Actor(
+        fragment, job.plan.vnodes, engine, lambda name: state.table(f"{prefix}.{name}"), instance
+    )
+    outbox = Outbox(job.plan, fragment, instance, range(fragment.instances))
+    for port, instances in peers.items():
+        actor.open_upstreams(port, [str(instance) for instance in instances])
+    actor.begin_epoch(barrier.time_us)
+    done = False
+    for row in received:
+        port, upstream = port_of(row.upstream)
+        with PHASES.phase("deserialise"):
+            message = decode(row.kind, row.body)
+        if isinstance(message, AlignedBarrier):
+            message = message.barrier
+        for emission in actor.on_message(port, str(upstream), message):
+            done = done or isinstance(emission.message, Barrier)
+            yield from outbox.send(emission)
+    if not done:
+        raise InvariantError(
+            f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without barrier",
+            detail=f"{len(received)} messages from {sorted(peers)}",
+        )
+    report = {
+        "type": "actor",
+        "epoch": barrier.epoch,
+        "vnode": vnode,
+        "watermarks": actor.merged_watermarks(),
+        "state": _state_report(fragment, state.sizes(f"{prefix}.")),
+        "splits": [asdict(report) for report in actor.reports()],
+        "depth": fragment.depth,
+    }
+    reports.append((outbox, report))
+
+
+def _state_report(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, Any]:
+    """What the actor's operators keep, by the operator's name: rows, bytes, runs, and its buckets,
+    of which the lowest `BUCKETS_TOLD` are named. A join has a table for each side."""
+    found: dict[str, Size] = {}
+    for name, size in sizes.items():
+        _, number, *_ = name.split(".")
+        operator = type(fragment.nodes[int(number)]).__name__
+        known = found.get(operator)
+        found[operator] = size if known is None else known.and_(size)
+    return {
+        name: (size.rows, size.bytes, size.runs, len(size.buckets), size.buckets[:BUCKETS_TOLD])
+        for name, size in found.items()
+    }
+
+
+def _barriers(
+    fragment: Fragment, received: list[Row]
+) -> tuple[Barrier, dict[int, tuple[int, ...]]]:
+    """The epoch's barrier, and who sends one on each port."""
+    found: Barrier | None = None
+    peers: dict[int, tuple[int, ...]] = {}
+    for row in received:
+        if row.kind is Kind.BARRIER:
+            message = decode(row.kind, row.body)
+            assert isinstance(message, AlignedBarrier)
+            if found not in (None, message.barrier):
+                raise InvariantError(f"fragment {fragment.id}: barriers of two epochs in one")
+            found = message.barrier
+            peers[port_of(row.upstream)[0]] = message.peers
+    if found is None or len(peers) != len(fragment.inputs):
+        raise InvariantError(f"fragment {fragment.id}: no barrier on some input")
+    return found, peers
+
+
+def _from_spark(row: Any) -> Row:
+    return Row(
+        row.route, row.fragment, row.vnode, row.upstream, row.seq, Kind(row.kind), bytes(row.body)
+    )
+
+
+def _to_spark(row: Row) -> Any:
+    return SparkRow(
+        route=row.route,
+        fragment=row.fragment,
+        vnode=row.vnode,
+        upstream=row.upstream,
+        seq=row.seq,
+        kind=int(row.kind),
+        body=row.body,
+    )

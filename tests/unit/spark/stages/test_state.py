@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tidegate.spark.stages.state import VnodeState
+from tidegate.state import MemoryStateTable, StateTable
+
+
+class Store:
+    """Spark's ValueState and MapState, in memory; counts the calls."""
+
+    def __init__(self) -> None:
+        self.value: tuple[bytes] | None = None
+        self.runs: dict[int, bytes] = {}
+        self.updates = 0
+
+    def get(self) -> Any:
+        return self.value
+
+    def update(self, newValue: Any) -> None:  # noqa: N803
+        self.value = newValue
+        self.updates += 1
+
+    def getValue(self, key: Any) -> Any:  # noqa: N802
+        return (self.runs[key[0]],)
+
+    def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
+        self.runs[key[0]] = value[0]
+
+    def removeKey(self, key: Any) -> None:  # noqa: N802
+        del self.runs[key[0]]
+
+
+def run(*values: int) -> pa.Table:
+    return pa.table({"v": pa.array(values, pa.int64())})
+
+
+def held(table: StateTable, bucket: int) -> list[int]:
+    return [value for part in table.read(bucket) for value in part.column("v").to_pylist()]
+
+
+def reopened(store: Store) -> VnodeState:
+    return VnodeState(store, store)
+
+
+def test_everything_comes_back_in_the_next_epoch() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("sort").put("watermark", b"\0\xff")
+    state.table("sort").append(-10, run(1, 2))
+    state.table("sort").append(-10, run(3))
+    state.table("window").append(20, run(4), level=2)
+    before = state.sizes("")
+    state.save()
+
+    state = reopened(store)
+    assert state.table("sort").get("watermark") == b"\0\xff"
+    assert state.table("sort").get("other") is None
+    assert held(state.table("sort"), -10) == [1, 2, 3]
+    assert state.table("window").levels(20) == [2]
+    assert state.table("window").buckets() == [20]
+    assert held(state.table("window"), 30) == []
+    assert state.sizes("") == before
+    assert (before["sort"].rows, before["sort"].runs, before["sort"].buckets) == (3, 2, [-10])
+    assert before["window"].bytes > 0
+    assert state.sizes("so").keys() == {"rt"}
+
+
+def test_runs_of_an_older_release_have_no_sizes() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("sort").append(5, run(1, 2), level=1)
+    state.save()
+    document = json.loads(store.get()[0])
+    (kept,) = document["tables"]["sort"]["runs"]["5"]
+    document["tables"]["sort"]["runs"]["5"] = [kept[:2]]
+    store.update((json.dumps(document).encode(),))
+    state = reopened(store)
+    assert held(state.table("sort"), 5) == [1, 2]
+    assert state.table("sort").levels(5) == [1]
+    assert state.sizes("")["sort"].rows == 0
+
+
+def test_nothing_is_written_when_nothing_changed() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("empty")
+    state.save()
+    assert store.updates in (0, 1)
+    before = store.updates
+    reopened(store).save()
+    assert store.updates == before
+
+
+def test_what_is_deleted_leaves_the_store() -> None:
+    store = Store()
+    state = reopened(store)
+    table = state.table("t")
+    for bucket in (10, 20, 30):
+        table.append(bucket, run(bucket))
+    table.delete_until(30)
+    assert table.buckets() == [30]
+    assert len(store.runs) == 1
+    table.delete_bucket(30)
+    table.delete_bucket(30)
+    table.put("k", b"v")
+    table.delete("k")
+    table.delete("k")
+    assert store.runs == {}
+    state.save()
+    assert store.value is not None
+    assert json.loads(store.value[0])["tables"] == {}
+
+
+def test_numbers_of_runs_are_never_used_again() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("t").append(1, run(1))
+    first = set(store.runs)
+    state.table("t").delete_bucket(1)
+    state.save()
+    state = reopened(store)
+    state.table("t").append(1, run(2))
+    assert not first & set(store.runs)
+
+
+@pytest.mark.parametrize("below", [1, 2])
+def test_replace_is_that_of_the_port(below: int) -> None:
+    spark, memory = reopened(Store()).table("t"), MemoryStateTable()
+    for table in (spark, memory):
+        for level, value in ((2, 1), (0, 2), (1, 3), (0, 4)):
+            table.append(5, run(value), level)
+        assert [part.num_rows for part in table.read(5, below)] == [1] * (below + 1)
+        table.replace(5, below, run(7, 8))
+    assert spark.levels(5) == memory.levels(5)
+    assert held(spark, 5) == held(memory, 5)
