@@ -25,6 +25,7 @@ class Progress:
     def __init__(self, plan: Plan, clock: Clock) -> None:
         self._plan = plan
         self._clock = clock
+        self._filters = {node.id: node for node in plan.declared_filters()}
         self._started = clock.monotonic_s()
         self._last = (self._started, 0)
         self._rate = 0.0
@@ -78,21 +79,26 @@ class Progress:
 
     def watermark(self, entry: Entry) -> str:
         """The lowest merged watermark as text; the highest of all splits once they have ended."""
-        merged = dict(entry.merged_filters)
-        for filter_id, splits in entry.filters.items():
+        shown = entry.merged_filters.keys() & self._filters.keys()
+        merged = {filter_id: entry.merged_filters[filter_id] for filter_id in shown}
+        for filter_id in self._filters:
+            splits = entry.filters.get(filter_id, {})
             if filter_id not in merged and is_finished(self._plan, entry):
                 known = [s["watermark"] for s in splits.values() if s["watermark"] is not None]
                 merged.update({filter_id: max(known)} if known else {})
         if not merged:
             return "-"
-        value, filter_id = min((value, filter_id) for filter_id, value in merged.items())
-        return str(show_time(value, self._time_type(filter_id)))
+        filter_id = min(merged, key=lambda each: (*self._rank(each, merged[each]), each))
+        return str(show_time(merged[filter_id], self._time_type(filter_id)))
 
-    def _time_type(self, filter_id: str) -> str | None:
-        for node in self._plan.watermark_filters():
-            if node.id == filter_id:
-                return column_named(node.schema, node.column).type
-        return None
+    def _rank(self, filter_id: str, value: int) -> tuple[bool, int]:
+        """Times lie on one scale, whatever their units; what is no time comes last."""
+        unit_us = self._filters[filter_id].unit_us
+        return not unit_us, value * (unit_us or 1)
+
+    def _time_type(self, filter_id: str) -> str:
+        node = self._filters[filter_id]
+        return column_named(node.schema, node.column).type
 
 
 class JsonProgress(Progress):
@@ -158,16 +164,17 @@ class LiveProgress(Progress):
             for split, counts in sorted(splits.items()):
                 table.add_row(
                     f"{account}/{split}",
-                    self._split_watermark(entry, split),
+                    self._split_watermark(entry, account, split),
                     _shown(behind.get(account.partition("#")[0], {}).get(split)),
                     *(f"{counts[name]:,}" for name in names),
                 )
         return table
 
-    def _split_watermark(self, entry: Entry, split: str) -> str:
-        for filter_id, splits in entry.filters.items():
-            if split in splits and splits[split]["watermark"] is not None:
-                return str(show_time(splits[split]["watermark"], self._time_type(filter_id)) or "-")
+    def _split_watermark(self, entry: Entry, account: str, split: str) -> str:
+        for node in self._filters.values():
+            state = entry.filters.get(node.id, {}).get(split, {})
+            if node.account == account and state.get("watermark") is not None:
+                return str(show_time(state["watermark"], self._time_type(node.id)))
         return "-"
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from spark_kit import plan_in
 from tidegate.clock import ManualClock
-from tidegate.plan.fragments import Plan
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
 from tidegate.spark.checkpoint.checkpoint import Entry
 from tidegate.types import Counts, Status
@@ -121,3 +122,46 @@ def test_lag_is_told_where_the_source_knows_its_ends(plan: Plan) -> None:
     assert entry.lags() == {"orders": {"a": 500, "b": 0}}
     with progress_for(plan, ManualClock(), as_json=False) as progress:
         assert "  lag 500  read " in progress.line(entry)
+
+
+UNLIKE = """
+CREATE TABLE stamps (at TIMESTAMP, WATERMARK FOR at AS at) WITH (
+  connector = 'kafka', properties.bootstrap.servers = 'b:1', topic = 's', format = 'json');
+CREATE TABLE clicks (at BIGINT, WATERMARK FOR at AS at) WITH (
+  connector = 'kafka', properties.bootstrap.servers = 'b:1', topic = 'c', format = 'json');
+CREATE TABLE steps (n BIGINT, WATERMARK FOR n AS n) WITH (connector = 'kafka',
+  properties.bootstrap.servers = 'b:1', topic = 'n', format = 'json', scan.watermark.unit = 'none');
+CREATE TABLE names (n BIGINT, name VARCHAR) WITH (
+  connector = 'filesystem', path = 'p', format = 'json');
+SELECT at FROM stamps; SELECT at FROM clicks; SELECT s.n, name FROM steps s JOIN names USING (n);
+"""
+
+
+def test_watermarks_of_all_tables_are_on_one_scale() -> None:
+    plan = cut(compile_sql(UNLIKE, "f.sql", {}), vnodes=2)
+    ids = {node.account: node.id for node in plan.declared_filters()}
+    assert sorted(ids) == ["clicks", "stamps", "steps"], "the end of a lookup is nobody's watermark"
+    assert "names" in plan.filters().values()
+    at = {"stamps": 5_000_000, "clicks": 6_000, "steps": 3}
+    merged = {ids[name]: value for name, value in at.items()}
+    progress = Progress(plan, ManualClock())
+    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "1970-01-01 00:00:05"
+    merged[ids["clicks"]] = 4_000
+    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "4000"
+    del merged[ids["clicks"]], merged[ids["stamps"]]
+    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "3"
+
+
+def test_a_split_has_the_watermark_of_its_own_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = cut(compile_sql(UNLIKE, "f.sql", {}), vnodes=2)
+    ids = {node.account: node.id for node in plan.declared_filters()}
+    entry = Entry(1, 0, filters={ids["clicks"]: {".": {"watermark": 7}}})
+    entry.counts = {name: {".": counts(1, 0)} for name in ("clicks", "steps")}
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with progress_for(plan, ManualClock(), as_json=False) as progress:
+        progress.on_epoch(entry)
+    err = capsys.readouterr().err
+    shown = {w[0]: w[1] for line in err.splitlines() if "/." in line and (w := line.split())}
+    assert shown == {"clicks/.": "7", "steps/.": "-"}

@@ -107,6 +107,10 @@ class Plan:
                 if isinstance(node, WatermarkFilter):
                     yield node
 
+    def declared_filters(self) -> Iterator[WatermarkFilter]:
+        """Those of which users know: without the ends of tables that are looked up in."""
+        return (node for node in self.watermark_filters() if not node.is_end)
+
     def accounts(self) -> dict[str, str]:
         """Account (S7) to table name."""
         return {

@@ -50,7 +50,7 @@ def about(plan: Plan) -> dict[str, Any]:
                 "unit_us": node.unit_us,
                 "strategy": node.strategy.text,
             }
-            for node in plan.watermark_filters()
+            for node in plan.declared_filters()
         },
         "sinks": {str(number): table.name for number, table in sink_tables(plan.job).items()},
         "closing": {

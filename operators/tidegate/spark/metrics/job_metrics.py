@@ -49,7 +49,7 @@ class JobMetrics:
         self._clock = clock
         self._entry = entry
         self._start_s = clock.now_us() / 1e6
-        self._filters = {node.id: node for node in plan.watermark_filters()}
+        self._filters = {node.id: node for node in plan.declared_filters()}
         self._tables = plan.accounts()
         self._sink_tables = sink_tables(plan.job)
         self._groups = {table.name: liveness(table).group for table in plan.tables}
