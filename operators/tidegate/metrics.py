@@ -193,7 +193,7 @@ SINK_ROWS: Final = Metric("tidegate_sink_rows_total", "Rows in them.", ("sink",)
 SINK_BYTES: Final = Metric("tidegate_sink_bytes_total", "Bytes of these rows.", ("sink",))
 SINK_RETRIES: Final = Metric(
     "tidegate_sink_retries_total",
-    "Transactions begun again: brokers were away, or another writer was in between.",
+    "Transactions begun again: the other side was away, or another writer was in between.",
 )
 
 METRICS: Final = (

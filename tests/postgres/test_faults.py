@@ -14,6 +14,7 @@ from postgres.kit import PASSWORD, VARIABLE, Sink
 from postgres.proxy import Proxy
 from postgres.server import Server
 from tidegate.errors import OptionsError, RunError, SinkError, TidegateError
+from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.types import Op
 
 _COLUMNS = (("k", "BIGINT"), ("v", "VARCHAR"))
@@ -43,8 +44,10 @@ def test_a_line_that_is_cut_in_the_handshake_is_tried_again(
         sink = Sink(tls_server, tmp_path, *_COLUMNS, key=None, **more)
         committer = sink.committer()
         proxy.cuts = 2
+        EVENTS.take()
         committer.publish(1, sink.staged(1, ("1", "a")))
         assert proxy.was_cut == 2
+        assert EVENTS.take() == {SINK_RETRY: 2}, "the metric of it"
         proxy.cuts = 1
         with pytest.raises(RunError, match="no answer from the server") as caught:
             sink.committer(2)  # where a job begins, nothing is waited for

@@ -23,6 +23,7 @@ from tidegate.connectors.postgres.faults import explained, fault_of
 from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.secrets import resolved
 from tidegate.errors import OptionsError, TidegateError
+from tidegate.events import EVENTS, SINK_RETRY
 
 _T = TypeVar("_T")
 
@@ -149,6 +150,7 @@ class Server:
             if not tries:
                 words = "%s; waiting for it, at most %.0f s: %s"
                 _LOG.warning(words, error.message, patience_s, error.detail)
+            EVENTS.happened(SINK_RETRY)
             self.clock.sleep(_PAUSE_S[min(tries, len(_PAUSE_S) - 1)])
             tries += 1
 
