@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Final
 
 SINK_RETRY: Final = "sink_retry"
-"""A sink's transaction was begun again: the other side was away, or another writer was in between."""
+"""A sink's transaction was begun again: the other side was away, or another writer in between."""
 
 
 class Events:

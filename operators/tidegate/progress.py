@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 
 from tidegate.clock import Clock
+from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.spark.checkpoint.checkpoint import Entry
 from tidegate.spark.ledger.ledger import counts_document, show_time
@@ -123,8 +124,11 @@ class JsonProgress(Progress):
         }
 
     def _print(self, document: dict[str, Any]) -> None:
-        sys.stdout.write(json.dumps(document) + "\n")
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(json.dumps(document) + "\n")
+            sys.stdout.flush()
+        except OSError as error:
+            raise RunError(f"cannot write to the standard output: {error.strerror}") from error
 
 
 class LiveProgress(Progress):

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
 
 from spark_kit import plan_in
 from tidegate.clock import ManualClock
+from tidegate.errors import RunError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
@@ -83,6 +86,16 @@ def test_json_lines_on_stdout_and_the_log_on_stderr(
         "counts": counts(3000, 1),
         "splits": {"a": counts(1000, 1), "b": counts(2000, 0)},
     }
+
+
+def test_json_lines_that_nobody_reads(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    pipe = os.fdopen(writer, "wb", buffering=0)
+    with TextIOWrapper(pipe, write_through=True) as closed, monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", closed)
+        with pytest.raises(RunError, match="cannot write to the standard output: Broken pipe"):
+            JsonProgress(plan, ManualClock()).on_epoch(entry_of(plan, 1, 1))
 
 
 def test_when_all_has_ended_the_highest_watermark_is_shown(plan: Plan) -> None:

@@ -120,5 +120,6 @@ class PrintCommitter:
 
 
 def _to_stdout(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    with sink_errors("print to", "the standard output"):
+        sys.stdout.write(text)
+        sys.stdout.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from io import TextIOWrapper
 from pathlib import Path
 
 import pyarrow as pa
@@ -73,3 +75,21 @@ def test_changes_have_their_sign(tmp_path: Path) -> None:
         f'out> {sign} {{"id":{number},"name":"n{number}"}}'
         for number, sign in enumerate(["+", "-", "U-", "U+"])
     ]
+
+
+def test_nobody_reads_the_standard_output_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = PrintWriter(TABLE, str(tmp_path), 0, "0")
+    made.write(pa.Table.from_pylist(ids(0, 1)))
+    staged = made.close()
+    reader, writer = os.pipe()
+    os.close(reader)
+    pipe = os.fdopen(writer, "wb", buffering=0)
+    with TextIOWrapper(pipe, write_through=True) as closed, monkeypatch.context() as patched:
+        patched.setattr("sys.stdout", closed)
+        with pytest.raises(SinkError, match="cannot print to 'the standard output': Broken pipe"):
+            PrintCommitter(TABLE, str(tmp_path)).publish(0, staged)
+    printed: list[str] = []
+    PrintCommitter(TABLE, str(tmp_path), printed.append).publish(0, staged)
+    assert printed == ['out> {"id":0,"name":"n0"}\n']
