@@ -48,10 +48,10 @@ def explained(text: str) -> errors.TidegateError:
             detail=damaged[damaged.index(_DAMAGED) :][:500],
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
         )
-    telling = [line for line in lines if "Error" in line or "Exception" in line]
+    telling = [line for line in lines if "Error" in line or "Exception" in line] or lines[:1]
     return errors.RunError(
         "the job failed while running",
-        detail=(telling or lines or ["no detail"])[-1][:500],
+        detail=(telling or ["no detail"])[-1][:500],
         hint="run again with --debug for the whole trace; the checkpoint is intact",
     )
 

@@ -123,14 +123,14 @@ def _start(
             entry = committer.commit((row.kind, bytes(row.body)) for row in results)
             state.profile.add(DRIVER, RUN, ran_s - began_s)
             state.profile.add(DRIVER, COMMIT, clock.monotonic_s() - ran_s)
+            state.epochs += 1
+            state.last = entry
+            state.health.progress()
+            for listener in state.listeners:
+                listener(entry)
         except TidegateError as error:
             state.error = error
             raise
-        state.epochs += 1
-        state.last = entry
-        state.health.progress()
-        for listener in state.listeners:
-            listener(entry)
 
     stream = rows.writeStream.foreachBatch(commit_epoch)
     stream = stream.option("checkpointLocation", Checkpoint(job.checkpoint).spark)

@@ -50,4 +50,6 @@ def test_other_errors_show_their_telling_line() -> None:
         errors.RunError,
         "Caused by: java.io.IOException: No space left",
     )
+    streamed = "[STREAM_FAILED] Query terminated with exception: it is no number\n+- LocalRelation"
+    assert explained(streamed).detail == streamed.splitlines()[0], "what is behind it is a plan"
     assert explained("").detail == "no detail"
