@@ -158,7 +158,9 @@ def test_a_rescaled_job_has_the_number_of_tasks_it_was_given(
     checkpoint.write_entry(Entry(1, 1))
     for name in ("offsets", "commits"):
         (Path(checkpoint.spark) / name).mkdir(parents=True)
-        (Path(checkpoint.spark) / name / "0").write_text('v1\n{}\n{"epoch": 1, "time_us": 1}')
+        (Path(checkpoint.spark) / name / "0").write_text(
+            'v1\n{}\n{"epoch": 1, "tables": {}, "time_us": 1}'
+        )
     started(job)
     assert seen == [3]
     assert manifest(job)["parallelism"] == 2, "job.json is never written again"

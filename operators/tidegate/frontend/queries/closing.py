@@ -70,6 +70,8 @@ def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: s
         hint = _WINDOWS
     elif not any(derived[key].lost for key in keys if key.startswith("window_")):
         hint = f"add window_end to {clause}"
+    elif not time[0]:
+        hint = f"take the windows over a column that has a watermark: '{time[1]}' has none"
     else:
         table, column = time
         hint = (
@@ -85,11 +87,12 @@ def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: s
 
 
 def _time_column(node: Node) -> tuple[str, str] | None:
-    """Table and time column of the nearest window below."""
-    table, column = "", ""
-    for part in node.walk():
-        if isinstance(part, Scan):
-            table = part.table.name
-        if isinstance(part, Window | Session):
-            column = part.time_column
-    return (table, column) if table and column else None
+    """Table and time column of the nearest window below; no table where it is not a table's."""
+    windows = [part for part in node.walk() if isinstance(part, Window | Session)]
+    if not windows:
+        return None
+    column = windows[-1].time_column
+    for part in windows[-1].walk():
+        if isinstance(part, Scan) and any(own.name == column for own in part.schema):
+            return part.table.name, column
+    return "", column

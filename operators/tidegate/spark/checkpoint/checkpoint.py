@@ -34,6 +34,7 @@ from tidegate.store.place import open_store
 
 _JOB = "job.json"
 _NAME_OF_QUERY = "spark/metadata"
+_OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
 _OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
 _OF_COMMIT = {"nextBatchWatermarkMs": int}
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
@@ -268,11 +269,10 @@ class Checkpoint:
     def _check_same_epoch(self, epoch: int, offset: Mapping[str, Any]) -> None:
         """On S3 a driver that lost its lease can still write over an offset of Spark's."""
         entry = self.entry(epoch)
-        time_us = offset.get("time_us")
-        if entry is not None and time_us not in (None, entry.time_us):
+        if entry is not None and offset["time_us"] != entry.time_us:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: epoch {epoch} began at {entry.time_us} by"
-                f" the epoch log, and at {time_us} by Spark's",
+                f" the epoch log, and at {offset['time_us']} by Spark's",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
 
@@ -286,7 +286,7 @@ class Checkpoint:
             lines = self.store.read(name).split(b"\n")
         except OSError as error:
             raise self._corrupt(name) from error
-        if lines[0] not in (b"v1", b"v2") or len(lines) < lines_min:
+        if lines[0] != b"v1" or len(lines) < lines_min:
             raise self._corrupt(name)
         return lines
 
@@ -295,7 +295,8 @@ class Checkpoint:
         name = f"spark/offsets/{number}"
         _, settings, text, *more = self._spark_file(name, 3)
         document, offset = self._json(name, settings), self._json(name, text)
-        if any(more) or not _fits(document, _OF_PLAN) or offset.get("epoch") != number + 1:
+        ours = offset.keys() >= _OF_OFFSET.keys() and _fits(offset, _OF_OFFSET)
+        if any(more) or not (_fits(document, _OF_PLAN) and ours) or offset["epoch"] != number + 1:
             raise self._corrupt(name)
         return offset
 
@@ -311,6 +312,8 @@ class Checkpoint:
             return self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
         except FileNotFoundError:  # Spark makes one
             return {"id": ""}
+        except OSError as error:
+            raise self._corrupt(_NAME_OF_QUERY) from error
 
     def _read_json(self, name: str, what: str) -> dict[str, Any]:
         try:
@@ -329,7 +332,7 @@ class Checkpoint:
     def _json_of(self, name: str, data: bytes | str) -> Any:
         try:
             return json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._corrupt(name) from error
 
     def _corrupt(self, name: str) -> TrustError:

@@ -81,6 +81,9 @@ REQUIRED = {
     f"{_STATE}.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    # The checkpoint is read by us, too: before Spark begins, and when a job is rescaled.
+    "spark.sql.streaming.offsetLog.formatVersion": "1",
+    f"{_STATE}.checkpointFormatVersion": "1",
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
@@ -130,9 +133,10 @@ def start_spark(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     conf = SparkConf(loadDefaults=False)
     conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
-    conf.setMaster(master).setAppName(name)
+    conf.setAppName(name)
     for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
         conf.set(key, value)
+    conf.setMaster(master)
     conf.set(PARTITIONS, str(parallelism))
     try:
         context = SparkContext(gateway=_launch(conf, log), conf=conf)

@@ -21,6 +21,7 @@ from tidegate.spark.runtime import stopped_after
 from tidegate.store.local import LocalStore
 
 Log = Callable[[str], None]
+_MASTER = "spark.master"
 
 
 @contextmanager
@@ -54,12 +55,12 @@ def spark_for(
 
 def overruled(options: RunOptions, parallelism: int) -> list[str]:
     """What the user asked of Spark that it does not get, a line for each setting."""
-    kept = {**REQUIRED, PARTITIONS: str(parallelism)}
+    kept = {**REQUIRED, PARTITIONS: str(parallelism), _MASTER: options.master}
+    why = {PARTITIONS: "tidegate.parallelism says it", _MASTER: "--master says it"}
     return [
-        f"{name} is {kept[name]}, not {value}: "
-        + ("tidegate.parallelism says it" if name == PARTITIONS else "Tidegate depends on it")
+        f"{name} is {kept[name]}, not {value}: {why.get(name, 'Tidegate depends on it')}"
         for name, value in options.spark
-        if value != kept.get(name, value)
+        if name in kept and value.lower() != kept[name].lower()
     ]
 
 

@@ -9,6 +9,7 @@ PySpark's jars, resolves them; what Spark has itself is left out.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -29,6 +30,7 @@ _ACCELERATOR: Final = "1.3.1"  # S3A loads a class of it even where it is not us
 _MODULES: Final = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 _SPARKS_OWN: Final = ("netty-*", "slf4j-*", "commons-*", "httpclient-*", "httpcore-*")
 _TIMEOUT_S: Final = 600
+_WHERE: Final = "Without a directory: $TIDEGATE_S3_JARS, else a place in ~/.cache/tidegate."
 
 
 def home() -> Path:
@@ -39,7 +41,11 @@ def home() -> Path:
 
 def main() -> None:
     """The command."""
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else home()
+    parser = argparse.ArgumentParser(
+        description="Fetches Spark's client of S3, for checkpoints in a bucket.", epilog=_WHERE
+    )
+    parser.add_argument("directory", nargs="?", type=Path, default=home())
+    target: Path = parser.parse_args().directory
     try:
         fetch(target)
     except RunError as error:

@@ -208,6 +208,11 @@ class Planner:
                 f"the epoch log has no entry for epoch {start.epoch}, which Spark has committed",
                 hint="restore the checkpoint, or start anew with another --checkpoint",
             )
+        if missing := sorted(self._sources.keys() - end.tables.keys()):
+            raise TrustError(
+                f"the checkpoint is corrupt: epoch {end.epoch} has no offset of {missing[0]}",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
         count = min(
             self._job.parallelism, max((len(splits) for splits in end.tables.values()), default=1)
         )

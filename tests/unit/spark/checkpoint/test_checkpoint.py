@@ -84,7 +84,7 @@ def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path
     return path
 
 
-GOOD = 'v1\n{"batchWatermarkMs": 0, "conf": {}}\n{"epoch": 1}'
+GOOD = 'v1\n{"batchWatermarkMs": 0, "conf": {}}\n{"tables": {}, "time_us": 1, "epoch": 1}'
 
 
 def good(number: int) -> str:
@@ -112,7 +112,10 @@ def test_sparks_log_is_trusted_when_it_can_be_read(checkpoint: Checkpoint) -> No
     good(1).replace("{}", "[]"),
     good(1).replace('Ms": 0', 'Ms": "x"'),
     good(1) + "\n{}",
-    "v1\n-\n" + '{"epoch": 2}',
+    good(1).replace('{"batchWatermarkMs": 0, "conf": {}}', "-"),
+    good(1).replace('"tables": {}, ', ""),
+    good(1).replace('"tables": {}', '"tables": []'),
+    good(1).replace('"time_us": 1, ', ""),
     "v1\n{}\n-",
     "v1\n{}\n[1]",
 ])  # fmt: skip
@@ -128,8 +131,12 @@ def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> 
         checkpoint.check_spark_log()
 
 
+DEEP = "v1\n" + 20_000 * "["
+OTHERS = ("", "v1", "v1\n[]", '{"id"', '{"id": 7}', "[]", 'v1\n{"nextBa"')
+
+
 @pytest.mark.parametrize("name", ["spark/commits/0", "spark/metadata"])
-@pytest.mark.parametrize("text", ["", "v1", "v1\n[]", '{"id"', '{"id": 7}', "[]", 'v1\n{"nextBa"'])
+@pytest.mark.parametrize("text", [*OTHERS, pytest.param(DEEP, id="deep")])
 def test_what_else_of_sparks_is_corrupt(checkpoint: Checkpoint, name: str, text: str) -> None:
     write_log(checkpoint, "offsets", 0, GOOD)
     checkpoint.write_entry(Entry(1, 1))
@@ -172,9 +179,9 @@ def test_spark_and_the_epoch_log_must_agree(
 
 def test_an_offset_that_a_driver_without_the_lease_wrote_over(checkpoint: Checkpoint) -> None:
     checkpoint.write_entry(Entry(1, 17))
-    write_log(checkpoint, "offsets", 0, GOOD.replace('"epoch": 1', '"epoch": 1, "time_us": 17'))
+    write_log(checkpoint, "offsets", 0, GOOD.replace('"time_us": 1', '"time_us": 17'))
     checkpoint.check_spark_log()
-    write_log(checkpoint, "offsets", 0, GOOD.replace('"epoch": 1', '"epoch": 1, "time_us": 18'))
+    write_log(checkpoint, "offsets", 0, GOOD.replace('"time_us": 1', '"time_us": 18'))
     with pytest.raises(TrustError, match=r"began at 17 by the epoch log, and at 18 by Spark's"):
         checkpoint.check_spark_log()
 

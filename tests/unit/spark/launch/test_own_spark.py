@@ -58,11 +58,13 @@ def test_with_debug_they_are_shown(tmp_path: Path, asked: list[tuple[object, ...
 def test_what_the_user_does_not_get_is_said() -> None:
     asked = {
         "spark.speculation": "true",
-        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.adaptive.enabled": "FALSE",
+        "spark.master": "local[7]",
         "spark.sql.shuffle.partitions": "200",
         "spark.executor.memory": "1g",
     }
     assert overruled(RunOptions(spark=tuple(asked.items())), 3) == [
         "spark.speculation is false, not true: Tidegate depends on it",
+        "spark.master is local[2], not local[7]: --master says it",
         "spark.sql.shuffle.partitions is 3, not 200: tidegate.parallelism says it",
     ]

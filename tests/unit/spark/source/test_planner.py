@@ -173,6 +173,13 @@ def test_a_lost_entry_is_not_made_up(tmp_path: Path) -> None:
         planner.tasks(first, planner.next_offset(first))
 
 
+def test_an_offset_without_a_table_of_the_job_is_not_trusted(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    planner = Planner(job_in(tmp_path), ManualClock(9))
+    with pytest.raises(TrustError, match="epoch 1 has no offset of orders"):
+        planner.tasks(Offset(), Offset(1, 9))
+
+
 def test_files_wait_for_the_slowest_of_their_group(tmp_path: Path) -> None:
     table = """CREATE SOURCE {0} (id BIGINT, t BIGINT, WATERMARK FOR t AS t) WITH (
       connector = 'filesystem', path = '{1}/{0}/in', format = 'json',
