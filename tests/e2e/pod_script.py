@@ -15,7 +15,16 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyarrow import fs
 
 SERVERS = sys.argv[1]
-PRODUCER = Producer({"bootstrap.servers": SERVERS, "enable.idempotence": True, "linger.ms": 5})
+PRODUCER = Producer(
+    {
+        "bootstrap.servers": SERVERS,
+        "enable.idempotence": True,
+        "linger.ms": 5,
+        # As of the product (`tidegate.connectors.kafka.delivery`): a client that has lost all of its
+        # brokers else forgets them, and the messages that it has for them are never sent.
+        "metadata.recovery.strategy": "none",
+    }
+)
 
 
 def put(topic: str, partition: int, values: list[str]) -> None:

@@ -90,7 +90,12 @@ class Kit:
         """Writes messages to a partition, in order, and waits until they are there."""
         producer = self._producers.pop(str(config), None)
         if producer is None:
-            settings = {"enable.idempotence": True, "linger.ms": 1, "message.max.bytes": 32 << 20}
+            settings = {
+                "enable.idempotence": True,
+                "linger.ms": 1,
+                "message.max.bytes": 32 << 20,
+                "metadata.recovery.strategy": "none",  # as `delivery` has it: brokers go and come
+            }
             producer = Producer(self._config(**settings, **config))
         failed: list[Any] = []
         for message in messages:
