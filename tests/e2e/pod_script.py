@@ -20,8 +20,8 @@ PRODUCER = Producer(
         "bootstrap.servers": SERVERS,
         "enable.idempotence": True,
         "linger.ms": 5,
-        # As of the product (`tidegate.connectors.kafka.delivery`): a client that has lost all of its
-        # brokers else forgets them, and the messages that it has for them are never sent.
+        # As the product has it (`tidegate.connectors.kafka.delivery`): a client that has lost all
+        # its brokers else forgets them, and what it has for them is never sent.
         "metadata.recovery.strategy": "none",
     }
 )
