@@ -15,30 +15,39 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from pyarrow import fs
 
 SERVERS = sys.argv[1]
-PRODUCER = Producer(
-    {
-        "bootstrap.servers": SERVERS,
-        "enable.idempotence": True,
-        "linger.ms": 5,
-        # As the product has it (`tidegate.connectors.kafka.delivery`): a client that has lost all
-        # its brokers else forgets them, and what it has for them is never sent.
-        "metadata.recovery.strategy": "none",
-    }
-)
+# The last: as the product has it (`tidegate.connectors.kafka.delivery`), since a client that has
+# lost all its brokers else forgets them, and what it has for them is never sent.
+SETTINGS = {
+    "bootstrap.servers": SERVERS,
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "metadata.recovery.strategy": "none",
+}
+PRODUCERS = [Producer(SETTINGS)]
+PATIENCE_S = 15
+TRIES = 16
 
 
 def put(topic: str, partition: int, values: list[str]) -> None:
-    failed: list[str] = []
-    for value in values:
-        PRODUCER.produce(
-            topic,
-            base64.b64decode(value),
-            partition=partition,
-            on_delivery=lambda error, _: failed.append(str(error)) if error else None,
-        )
-    left = PRODUCER.flush(240)
-    assert not left, f"{left} messages were not delivered"
-    assert not failed, failed[0]
+    """What is there in the end is what counts: a row may be there twice."""
+    waiting = dict(enumerate(map(base64.b64decode, values)))
+    for _ in range(TRIES):
+        delivered: list[int] = []
+
+        def on_delivery(number: int, there: list[int]) -> Callable[[Any, Any], None]:
+            return lambda error, _: None if error else there.append(number)
+
+        for number, value in waiting.items():
+            told = on_delivery(number, delivered)
+            PRODUCERS[0].produce(topic, value, partition=partition, on_delivery=told)
+        PRODUCERS[0].flush(PATIENCE_S)
+        for number in delivered:
+            del waiting[number]
+        if not waiting:
+            return
+        # It may have missed the partition's leader for good (librdkafka's issue 5430).
+        PRODUCERS[0] = Producer(SETTINGS)
+    raise AssertionError(f"{len(waiting)} messages were not delivered")
 
 
 def make(topic: str, partitions: int) -> None:

@@ -4,6 +4,10 @@ librdkafka tells of trouble in two ways: results of calls, and events in the bac
 can be reached", "authentication failed") while it tries again. `Trouble` collects the latter, so
 that a wait that ends in vain can say why.
 
+Of one kind of trouble a client speaks in its log alone, and does not recover from it: told that a
+partition has no leader for now, it never hears of the next one (librdkafka 2.16, its issue 5430).
+Then `Trouble.is_stuck`, and another client must take its place.
+
     authentication or authorisation refused     OptionsError (2): the file's credentials are wrong
     unknown topic                               OptionsError (2)
     no broker can be reached                    RunError (1): it may be there the next time
@@ -26,9 +30,8 @@ from tidegate.errors import OptionsError, RunError, TidegateError
 REQUEST_S: Final = 10.0
 """How long one question to the cluster may take."""
 
-_LOG: Final = logging.getLogger("tidegate.kafka")
-_LOG.addHandler(logging.NullHandler())
-_LOG.propagate = False
+_MISSED: Final = "not found in cache"
+"""How a client says that it leaves out the news of a partition's leader."""
 
 _REFUSED: Final = frozenset(
     {
@@ -60,6 +63,7 @@ class Trouble:
 
     refused: KafkaError | None = None
     last: KafkaError | None = None
+    is_stuck: bool = False
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
     def __call__(self, error: KafkaError) -> None:
@@ -71,6 +75,7 @@ class Trouble:
             self.refused = error
 
     def clear(self) -> None:
+        """Forgets what was said. It stays stuck."""
         self.refused = self.last = None
 
     def reason(self, error: KafkaError | None = None) -> str:
@@ -83,6 +88,24 @@ class Trouble:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
+
+
+class _Ear(logging.Handler):
+    """Hears what a client says in its log, and keeps it to itself."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        super().__init__()
+        self._trouble = trouble
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if _MISSED in record.getMessage():
+            self._trouble.is_stuck = True
+
+
+def _log_of(trouble: Trouble) -> logging.Logger:
+    log = logging.Logger("tidegate.kafka")  # known to nobody else
+    log.addHandler(_Ear(trouble))
+    return log
 
 
 def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,7 +124,7 @@ def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) ->
         secrets |= found
     # The longest first: one may be a part of another.
     trouble.secrets = tuple(sorted(secrets, key=len, reverse=True))
-    ours = {"logger": _LOG, "socket.keepalive.enable": True}
+    ours = {"logger": _log_of(trouble), "socket.keepalive.enable": True}
     # A broker that is restarted is there again within seconds.
     ours |= {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 2_000}
     return {**ours, **values, **extra, "error_cb": trouble}

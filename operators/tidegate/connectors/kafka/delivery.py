@@ -27,6 +27,8 @@ from tidegate.errors import OptionsError, SinkError, TidegateError
 
 WAIT_S: Final = 120
 """How long brokers may be away before an epoch fails."""
+_STUCK_S: Final = 2
+"""How long a client that is stuck may get nothing delivered: it may have sent all it had before."""
 _BATCH_BYTES: Final = 1_000_000
 _BLOCK_ROWS: Final = 10_000
 _IN_FLIGHT_MAX: Final = 200_000
@@ -248,10 +250,12 @@ class Sender:
 
     def drain(self, timeout_s: int = WAIT_S) -> None:
         """Waits until every message is delivered, or one is given up."""
-        left = 1
+        left = still_s = 0
         for _ in range(timeout_s):
-            left = self.producer.flush(1)
-            if not left or self.undelivered.error is not None:
+            before, left = left, self.producer.flush(1)
+            still_s = still_s + 1 if left == before else 0
+            is_stuck = self.trouble.is_stuck and still_s >= _STUCK_S
+            if not left or is_stuck or self.undelivered.error is not None:
                 break
         self._raise_undelivered()
         if left:
@@ -270,6 +274,8 @@ class Sender:
         """Until no more than ``most`` messages are on their way."""
         self.producer.poll(0)
         while len(self.producer) > most and self.undelivered.error is None:
+            if self.trouble.is_stuck:
+                self.drain()
             self.producer.poll(0.05)
         self._raise_undelivered()
 

@@ -51,6 +51,8 @@ PATIENCE_S: Final = 120.0
 """How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
 LOOK_S: Final = 1.0
 """How long nothing may come before the reader asks whether the topic is still the same."""
+_STUCK_S: Final = 1.0
+"""How long nothing may come of a client that may be stuck, before another takes its place."""
 AHEAD_MAX: Final = 4
 """How many splits' clients fetch before their turn: each holds some megabytes."""
 CHUNK_ROWS: Final = 65_536
@@ -159,7 +161,7 @@ class KafkaReader:
         key = self._key(task)
         cursor = self._open.pop(key, None) or self._cursor(key, task)
         self._open_ahead()
-        heard_s = looked_s = self._clock.monotonic_s()
+        heard_s = looked_s = renewed_s = self._clock.monotonic_s()
         unreadable_at = -1
         while cursor.offset < task.end:
             before = cursor.offset
@@ -179,10 +181,14 @@ class KafkaReader:
                 yield batch
             now_s = self._clock.monotonic_s()
             if cursor.offset > before:
-                heard_s = looked_s = now_s
+                heard_s = looked_s = renewed_s = now_s
                 cursor.trouble.clear()
             elif cursor.trouble.refused is not None:
                 raise self._explained("it cannot read", None, cursor)
+            elif cursor.is_stuck and now_s - renewed_s >= _STUCK_S:
+                cursor.close()
+                cursor = self._cursor(key, task, cursor.offset)
+                renewed_s = now_s
             elif now_s - looked_s >= LOOK_S:
                 self._look(task, cursor, now_s - heard_s)
                 looked_s = self._clock.monotonic_s()
@@ -191,9 +197,11 @@ class KafkaReader:
     def _key(self, task: _Task) -> CursorKey:
         return CursorKey(self._properties, self._table, task.topic, task.topic_id, task.partition)
 
-    def _cursor(self, key: CursorKey, task: _Task) -> Cursor:
+    def _cursor(self, key: CursorKey, task: _Task, offset: int | None = None) -> Cursor:
+        """One that stands at ``offset``, or where the task begins."""
+        at = task.start if offset is None else offset
         try:
-            return self._consumers.cursor(key, self._options, task.start)
+            return self._consumers.cursor(key, self._options, at)
         except KafkaException as error:
             raise self._explained("it cannot read", error.args[0], None) from None
 

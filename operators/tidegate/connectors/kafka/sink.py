@@ -32,6 +32,7 @@ from tidegate.connectors.kafka.delivery import (
     check_properties,
     failing,
     failure,
+    is_permanent,
 )
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.fits import check_sink
@@ -41,12 +42,15 @@ from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.options import parsed
 from tidegate.errors import OptionsError, TrustError
+from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 
 _NONE_WAIT_S: Final = 10
 _CLAIMS_AT_ONCE: Final = 8
 
+_TRIES: Final = 4
+"""How often rows are sent where they need not be written once: a client may get stuck."""
 _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 """This worker's producers without transactions, by their tables' options."""
 
@@ -89,7 +93,7 @@ class KafkaWriter:
             )
             transactions.write(self._epoch, self._known, self._send)
         else:
-            self._write_plainly()
+            self._write_plainly(_TRIES)
         place = f"{self._options.servers}/{self._options.topic}"
         return [StagedFile(place, write_order(self._writer, 0), self._rows, self._bytes)]
 
@@ -115,7 +119,7 @@ class KafkaWriter:
         # Not always from the first: an epoch may have fewer rows than the topic partitions.
         return (number % count for number in itertools.count(writer + self._epoch))
 
-    def _write_plainly(self) -> None:
+    def _write_plainly(self, tries: int) -> None:
         surely = self._options.guarantee == "at-least-once"
         sender = _PLAIN.pop(self._table.options, None)
         if sender is None:
@@ -127,11 +131,16 @@ class KafkaWriter:
                 self._send(sender)
                 sender.drain(WAIT_S if surely else _NONE_WAIT_S)
         except Failed as failed:
-            if surely:
-                name = self._table.name
-                raise failure(name, self._options, failed.error, failed.trouble) from None
-            return  # with the producer and what it could not deliver
-        _PLAIN[self._table.options] = sender
+            if not surely:
+                return  # with the producer and what it could not deliver
+            if tries > 1 and failed.trouble.is_stuck and not is_permanent(failed.error):
+                EVENTS.happened(SINK_RETRY)
+                self._write_plainly(tries - 1)
+                return
+            name = self._table.name
+            raise failure(name, self._options, failed.error, failed.trouble) from None
+        if not sender.trouble.is_stuck:
+            _PLAIN[self._table.options] = sender
 
 
 @cache

@@ -192,6 +192,8 @@ class Transactions:
         return kept if kept is not None and kept.marker and kept.marker.epoch >= known else None
 
     def _keep(self, kept: _Kept) -> None:
+        if kept.sender.trouble.is_stuck:
+            return
         _CACHE[self._key] = kept
         while len(_CACHE) > _KEPT_MAX:
             _CACHE.popitem(last=False)

@@ -170,3 +170,16 @@ def test_errors_as_the_user_sees_them(
     assert "the brokers at here:1" in found.message
     assert detail in found.detail
     assert found.hint
+
+
+def test_a_client_that_missed_a_leader_is_stuck() -> None:
+    trouble = Trouble()
+    log = config(source_options(), trouble, {})["logger"]
+    words = "[thrd:main]: Partition in(zaQP)[5]: new leader%d not found in cache"
+    for line in ("[thrd:main]: 1/1 brokers are down", words % -1):
+        assert not trouble.is_stuck
+        log.log(30, "%s [%s] %s", "METADATAUPDATE", "rdkafka#producer-1", line)
+    assert trouble.is_stuck
+    trouble.clear()
+    assert trouble.is_stuck, "another client must take its place"
+    assert not Trouble().is_stuck

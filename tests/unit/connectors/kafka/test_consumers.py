@@ -197,3 +197,13 @@ def test_a_cursor_of_another_topic_of_the_name_does_not_serve() -> None:
     new = consumers.cursor(key(topic_id="new"), source_options(), 5)
     assert new is not old
     new.close()
+
+
+def test_a_cursor_that_is_stuck_is_not_kept() -> None:
+    consumers, stuck = Consumers(), cursor()
+    stuck.trouble.is_stuck = True
+    consumers.keep(key(), stuck)
+    assert stuck._consumer.closed
+    other = consumers.cursor(key(), source_options(), 3)
+    assert other is not stuck
+    other.close()
