@@ -51,8 +51,11 @@ PATIENCE_S: Final = 120.0
 """How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
 LOOK_S: Final = 1.0
 """How long nothing may come before the reader asks whether the topic is still the same."""
+_SILENT_S: Final = 5.0
+"""How long nothing may come, while brokers answer, before another client takes this one's place:
+it may have missed that they went and came. Each time twice as long: they may be slow, too."""
 _STUCK_S: Final = 1.0
-"""How long nothing may come of a client that may be stuck, before another takes its place."""
+"""The same of a client that has said so."""
 AHEAD_MAX: Final = 4
 """How many splits' clients fetch before their turn: each holds some megabytes."""
 CHUNK_ROWS: Final = 65_536
@@ -162,6 +165,7 @@ class KafkaReader:
         cursor = self._open.pop(key, None) or self._cursor(key, task)
         self._open_ahead()
         heard_s = looked_s = renewed_s = self._clock.monotonic_s()
+        patience_s = _SILENT_S
         unreadable_at = -1
         while cursor.offset < task.end:
             before = cursor.offset
@@ -182,16 +186,17 @@ class KafkaReader:
             now_s = self._clock.monotonic_s()
             if cursor.offset > before:
                 heard_s = looked_s = renewed_s = now_s
+                patience_s = _SILENT_S
                 cursor.trouble.clear()
             elif cursor.trouble.refused is not None:
                 raise self._explained("it cannot read", None, cursor)
-            elif cursor.is_stuck and now_s - renewed_s >= _STUCK_S:
-                cursor.close()
-                cursor = self._cursor(key, task, cursor.offset)
-                renewed_s = now_s
             elif now_s - looked_s >= LOOK_S:
-                self._look(task, cursor, now_s - heard_s)
+                answered = self._look(task, cursor, now_s - heard_s)
                 looked_s = self._clock.monotonic_s()
+                if answered and now_s - renewed_s >= (_STUCK_S if cursor.is_stuck else patience_s):
+                    cursor.close()
+                    cursor = self._cursor(key, task, cursor.offset)
+                    renewed_s, patience_s = looked_s, 2 * patience_s
         self._consumers.keep(key, cursor)
 
     def _key(self, task: _Task) -> CursorKey:
@@ -234,11 +239,15 @@ class KafkaReader:
         else:
             cursor.trouble(error)
 
-    def _look(self, task: _Task, cursor: Cursor, silent_s: float) -> None:
-        """Nothing has come for a while: is it still the same topic, and does it reach so far?"""
-        end = None
+    def _look(self, task: _Task, cursor: Cursor, silent_s: float) -> bool:
+        """Nothing has come for a while: is it still the same topic, and does it reach so far?
+
+        Whether brokers have answered.
+        """
+        end, answered = None, False
         try:
             self._check_once(task)
+            answered = True
             if silent_s >= PATIENCE_S:
                 partition = (task.topic, task.partition)
                 end = self._topics.latest([partition]).get(partition)
@@ -249,6 +258,7 @@ class KafkaReader:
         if silent_s >= PATIENCE_S:
             what = f"nothing of {task} came for {PATIENCE_S:.0f} s, at offset {cursor.offset}"
             raise self._explained(f"{what} of {task.end}", None, cursor)
+        return answered
 
     def _on_out_of_range(self, cursor: Cursor, task: _Task) -> None:
         """The brokers don't have the next offset: stops the job, or goes on behind the gap."""

@@ -37,6 +37,11 @@ class Cluster:
     clock: ManualClock = field(default_factory=ManualClock)
     moves: list[int] = field(default_factory=list)
     on_move: Callable[[int], Sequence[Message]] = lambda _: ()
+    on_made: Callable[[int], Sequence[Message]] = lambda _: ()
+    closed: int = 0
+
+    def close(self) -> None:
+        self.closed += 1
 
     def assign(self, parts: list[Any]) -> None:
         self.moves += [part.offset for part in parts]
@@ -80,6 +85,7 @@ class Workers(Consumers):
         assert (key.table, key.topic, key.topic_id, key.partition) == ("t", "t", "id", 0)
         made = Cursor(self.cluster, Trouble(), key.topic, key.partition)
         made.offset = offset
+        self.cluster.answers += self.cluster.on_made(offset)
         self.made.append(made)
         return made
 
@@ -239,6 +245,38 @@ def test_silence_that_ends_in_time() -> None:
     cluster.described = described  # type: ignore[method-assign]
     assert Reading(cluster).read(2) == [0, 1]
     assert len(waited) > 50
+
+
+@pytest.mark.parametrize(("says_so", "waited_s"), [(False, 5), (True, 1)])
+def test_a_client_that_is_silent_while_brokers_answer_is_replaced(
+    says_so: bool, waited_s: float
+) -> None:
+    """librdkafka's issue 5430: it has missed the leader, and would be silent for ever."""
+    cluster = Cluster(messages(0), on_made=lambda offset: messages(1) if offset == 1 else ())
+    reading = Reading(cluster)
+
+    def described(names: list[str]) -> dict[str, tuple[str, int]]:
+        reading.workers.made[0].trouble.is_stuck = says_so
+        return dict.fromkeys(names, ("id", 1))
+
+    cluster.described = described  # type: ignore[method-assign]
+    assert reading.read(2) == [0, 1]
+    assert (len(reading.workers.made), cluster.closed) == (2, 1)
+    assert waited_s <= cluster.clock.monotonic_s() <= 2 * waited_s + 1
+
+
+def test_clients_that_stay_silent_have_more_time_each() -> None:
+    cluster = Cluster(messages(0))
+    assert isinstance(Reading(cluster).raised(2), RunError)
+    assert cluster.closed == 4, "after 5, 10, 20 and 40 s"
+
+
+def test_nobody_is_replaced_while_no_broker_answers() -> None:
+    cluster = Cluster(messages(0), away=9)
+    cluster.on_made = lambda offset: messages(1) if offset == 1 else ()
+    assert Reading(cluster).read(2) == [0, 1]
+    assert cluster.closed == 1
+    assert cluster.clock.monotonic_s() > 90
 
 
 def test_a_topic_that_does_not_reach_as_far_as_it_did() -> None:
