@@ -53,7 +53,10 @@ LOOK_S: Final = 1.0
 """How long nothing may come before the reader asks whether the topic is still the same."""
 _SILENT_S: Final = 5.0
 """How long nothing may come, while brokers answer, before another client takes this one's place:
-it may have missed that they went and came. Each time twice as long: they may be slow, too."""
+it may have missed that they went and came."""
+_LONGER: Final = 4
+"""How much longer each time: they may be slow, or all that they send be of aborted transactions, of
+which the client says nothing until their end. A new one begins with these anew."""
 _STUCK_S: Final = 1.0
 """The same of a client that has said so."""
 AHEAD_MAX: Final = 4
@@ -196,7 +199,7 @@ class KafkaReader:
                 if answered and now_s - renewed_s >= (_STUCK_S if cursor.is_stuck else patience_s):
                     cursor.close()
                     cursor = self._cursor(key, task, cursor.offset)
-                    renewed_s, patience_s = looked_s, 2 * patience_s
+                    renewed_s, patience_s = looked_s, _LONGER * patience_s
         self._consumers.keep(key, cursor)
 
     def _key(self, task: _Task) -> CursorKey:
