@@ -80,12 +80,14 @@ class Progress:
 
     def watermark(self, entry: Entry) -> str:
         """The lowest merged watermark as text; the highest of all splits once they have ended."""
-        shown = entry.merged_filters.keys() & self._filters.keys()
-        merged = {filter_id: entry.merged_filters[filter_id] for filter_id in shown}
+        finished = is_finished(self._plan, entry)
+        merged: dict[str, int] = {}
         for filter_id in self._filters:
-            splits = entry.filters.get(filter_id, {})
-            if filter_id not in merged and is_finished(self._plan, entry):
-                known = [s["watermark"] for s in splits.values() if s["watermark"] is not None]
+            if filter_id in entry.merged_filters:
+                merged[filter_id] = entry.merged_filters[filter_id]
+            elif finished:
+                splits = entry.filters.get(filter_id, {}).values()
+                known = [s["watermark"] for s in splits if s["watermark"] is not None]
                 merged.update({filter_id: max(known)} if known else {})
         if not merged:
             return "-"

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
-from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from tidegate.plan.fragments import Plan, cut
 from tidegate.progress import JsonProgress, LiveProgress, Progress, progress_for, total
 from tidegate.spark.checkpoint.checkpoint import Entry
 from tidegate.types import Counts, Status
+from unread_output import unread_output
 
 
 def counts(read: int, late: int) -> dict[str, int]:
@@ -88,14 +87,10 @@ def test_json_lines_on_stdout_and_the_log_on_stderr(
     }
 
 
-def test_json_lines_that_nobody_reads(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    reader, writer = os.pipe()
-    os.close(reader)
-    pipe = os.fdopen(writer, "wb", buffering=0)
-    with TextIOWrapper(pipe, write_through=True) as closed, monkeypatch.context() as patched:
-        patched.setattr("sys.stdout", closed)
-        with pytest.raises(RunError, match="cannot write to the standard output: Broken pipe"):
-            JsonProgress(plan, ManualClock()).on_epoch(entry_of(plan, 1, 1))
+def test_json_lines_that_nobody_reads(plan: Plan) -> None:
+    told = "cannot write to the standard output: Broken pipe"
+    with unread_output(), pytest.raises(RunError, match=told):
+        JsonProgress(plan, ManualClock()).on_epoch(entry_of(plan, 1, 1))
 
 
 def test_when_all_has_ended_the_highest_watermark_is_shown(plan: Plan) -> None:

@@ -50,6 +50,7 @@ __all__ = [
 
 
 _WATCHED: Final = "source.monitor-interval"
+_IDLE_TIMEOUT: Final = "scan.watermark.idle-timeout"
 
 
 class FilesystemOptions(Options, CsvOptions):
@@ -68,7 +69,7 @@ class FilesystemSourceOptions(AlignedOptions, FilesystemOptions):
 
     monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(None, alias=_WATCHED)
     split: Literal["directory", "file"] = Field("directory", alias="source.split")
-    idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
+    idle_timeout_us: Duration = Field(0, alias=_IDLE_TIMEOUT)
 
     @model_validator(mode="after")
     def _may_be_idle(self) -> Self:
@@ -194,7 +195,6 @@ _CONNECTOR_ALIASES: Final = {
     "jdbc": "postgres",
     "postgresql": "postgres",
 }
-_KAFKA_ONLY: Final = ("scan.watermark.idle-timeout",)
 
 
 def connector_name(raw: str) -> str:
@@ -322,14 +322,6 @@ def _unknown(option: str, connector: str, role: str, known: set[str]) -> OptionP
     return OptionProblem(option, message, hint=did_you_mean(option.lower(), known))
 
 
-def _unsupported(option: str, connector: str, why: str) -> OptionProblem:
-    return OptionProblem(
-        option,
-        f"option '{option}' is not supported by connector '{connector}'",
-        hint=f"leave it out: {why}",
-    )
-
-
 def _problem(
     error: ValidationError,
     model: type[Options],
@@ -349,9 +341,12 @@ def _problem(
             hint=f"add '{name}' = '…' to WITH (…)",
         )
     option = written.get(name, name)
-    if name in _KAFKA_ONLY and first["type"] != "value_error":
-        why = "only kafka tables and watched files have idle splits"
-        return _unsupported(option, connector, why)
+    if name == _IDLE_TIMEOUT and first["type"] != "value_error":
+        return OptionProblem(
+            option,
+            f"option '{option}' is not supported by connector '{connector}'",
+            hint="leave it out: only kafka tables and watched files have idle splits",
+        )
     reason = str(first["msg"]).removeprefix("Value error, ")
     if not first["loc"]:  # options that do not go together
         named = next((key for key in written if f"'{key}'" in reason), "connector")

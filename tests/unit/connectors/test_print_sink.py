@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from io import TextIOWrapper
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op
 from unit.connectors.files_kit import COLUMNS, ids
+from unread_output import unread_output
 
 TABLE = Table("out", COLUMNS, "print", "json")
 
@@ -77,19 +76,13 @@ def test_changes_have_their_sign(tmp_path: Path) -> None:
     ]
 
 
-def test_nobody_reads_the_standard_output_any_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_reads_the_standard_output_any_more(tmp_path: Path) -> None:
     made = PrintWriter(TABLE, str(tmp_path), 0, "0")
     made.write(pa.Table.from_pylist(ids(0, 1)))
     staged = made.close()
-    reader, writer = os.pipe()
-    os.close(reader)
-    pipe = os.fdopen(writer, "wb", buffering=0)
-    with TextIOWrapper(pipe, write_through=True) as closed, monkeypatch.context() as patched:
-        patched.setattr("sys.stdout", closed)
-        with pytest.raises(SinkError, match="cannot print to 'the standard output': Broken pipe"):
-            PrintCommitter(TABLE, str(tmp_path)).publish(0, staged)
+    told = "cannot print to 'the standard output': Broken pipe"
+    with unread_output(), pytest.raises(SinkError, match=told):
+        PrintCommitter(TABLE, str(tmp_path)).publish(0, staged)
     printed: list[str] = []
     PrintCommitter(TABLE, str(tmp_path), printed.append).publish(0, staged)
     assert printed == ['out> {"id":0,"name":"n0"}\n']

@@ -106,11 +106,6 @@ class Cursor:
             return got
         return self._sorted_out(got, end)
 
-    @property
-    def is_stuck(self) -> bool:
-        """Whether nothing more may come of this one, though there is more."""
-        return self.trouble.is_stuck
-
     def close(self) -> None:
         self._consumer.close()
 
@@ -171,7 +166,7 @@ class Consumers:
 
     def keep(self, key: CursorKey, cursor: Cursor) -> None:
         """Gives ``cursor`` back."""
-        if cursor.is_stuck:
+        if cursor.trouble.is_stuck:
             cursor.close()
             return
         self._cursors[key] = cursor

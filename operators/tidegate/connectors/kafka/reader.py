@@ -165,7 +165,7 @@ class KafkaReader:
     def _batches(self, task: _Task) -> Iterator[Batch]:
         """The messages of ``task``, in pieces."""
         key = self._key(task)
-        cursor = self._open.pop(key, None) or self._cursor(key, task)
+        cursor = self._open.pop(key, None) or self._cursor(key, task.start)
         self._open_ahead()
         heard_s = looked_s = renewed_s = self._clock.monotonic_s()
         patience_s = _SILENT_S
@@ -196,20 +196,19 @@ class KafkaReader:
             elif now_s - looked_s >= LOOK_S:
                 answered = self._look(task, cursor, now_s - heard_s)
                 looked_s = self._clock.monotonic_s()
-                if answered and now_s - renewed_s >= (_STUCK_S if cursor.is_stuck else patience_s):
+                allowed_s = _STUCK_S if cursor.trouble.is_stuck else patience_s
+                if answered and now_s - renewed_s >= allowed_s:
                     cursor.close()
-                    cursor = self._cursor(key, task, cursor.offset)
+                    cursor = self._cursor(key, cursor.offset)
                     renewed_s, patience_s = looked_s, _LONGER * patience_s
         self._consumers.keep(key, cursor)
 
     def _key(self, task: _Task) -> CursorKey:
         return CursorKey(self._properties, self._table, task.topic, task.topic_id, task.partition)
 
-    def _cursor(self, key: CursorKey, task: _Task, offset: int | None = None) -> Cursor:
-        """One that stands at ``offset``, or where the task begins."""
-        at = task.start if offset is None else offset
+    def _cursor(self, key: CursorKey, offset: int) -> Cursor:
         try:
-            return self._consumers.cursor(key, self._options, at)
+            return self._consumers.cursor(key, self._options, offset)
         except KafkaException as error:
             raise self._explained("it cannot read", error.args[0], None) from None
 
@@ -218,7 +217,7 @@ class KafkaReader:
         while self._ahead and len(self._open) < AHEAD_MAX:
             task = self._ahead.popleft()
             key = self._key(task)
-            self._open[key] = self._cursor(key, task)
+            self._open[key] = self._cursor(key, task.start)
 
     def _on_error(self, error: KafkaError, cursor: Cursor, task: _Task) -> None:
         """What the client says of the partition, instead of a message."""

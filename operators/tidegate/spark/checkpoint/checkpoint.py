@@ -251,8 +251,8 @@ class Checkpoint:
         offsets = {number: self._planned(number) for number in logs["offsets"][-2:]}
         for number in logs["commits"][-2:]:
             self._check_commit(number)
-        if logs["offsets"] and not isinstance(self._spark_name().get("id"), str):
-            raise self._corrupt(_NAME_OF_QUERY)
+        if logs["offsets"]:
+            self._check_name()
         # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
         # and all of them before anything of epoch N + 1.
         planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
@@ -306,14 +306,16 @@ class Checkpoint:
         if not _fits(self._json(name, text), _OF_COMMIT):
             raise self._corrupt(name)
 
-    def _spark_name(self) -> dict[str, Any]:
+    def _check_name(self) -> None:
         """By what Spark knows the query."""
         try:
-            return self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
-        except FileNotFoundError:  # Spark makes one
-            return {"id": ""}
+            document = self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
+        except FileNotFoundError:
+            return  # Spark makes one
         except OSError as error:
             raise self._corrupt(_NAME_OF_QUERY) from error
+        if not isinstance(document.get("id"), str):
+            raise self._corrupt(_NAME_OF_QUERY)
 
     def _read_json(self, name: str, what: str) -> dict[str, Any]:
         try:
@@ -324,16 +326,13 @@ class Checkpoint:
             ) from error
 
     def _json(self, name: str, data: bytes) -> dict[str, Any]:
-        document = self._json_of(name, data)
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise self._corrupt(name) from error
         if not isinstance(document, dict):
             raise self._corrupt(name)
         return document
-
-    def _json_of(self, name: str, data: bytes | str) -> Any:
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise self._corrupt(name) from error
 
     def _corrupt(self, name: str) -> TrustError:
         return TrustError(
