@@ -11,6 +11,7 @@ from typing import Any
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from spark.processes import wait_until
 from tidegate.connectors.options import validate_options
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
@@ -68,8 +69,7 @@ class Kit:
         self._producers.clear()  # they know the topic as it was
         for future in self.admin.delete_topics([name]).values():
             future.result(30)
-        while name in self.admin.list_topics(timeout=10).topics:
-            pass
+        wait_until(lambda: name not in self.admin.list_topics(timeout=10).topics, f"{name} is gone")
 
     def grow(self, name: str, partitions: int) -> None:
         """Adds partitions, up to ``partitions``."""
@@ -169,12 +169,14 @@ class Kit:
 
     def _until_listed(self, name: str, partitions: int) -> None:
         """Until every broker knows the topic, so that no first message is sent twice."""
-        while True:
+
+        def is_listed() -> bool:
             known = self.admin.list_topics(name, timeout=10).topics[name]
-            if len(known.partitions) == partitions and all(
+            return len(known.partitions) == partitions and all(
                 part.leader >= 0 and part.error is None for part in known.partitions.values()
-            ):
-                return
+            )
+
+        wait_until(is_listed, f"{name} is listed")
 
     def source(
         self,

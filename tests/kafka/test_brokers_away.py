@@ -38,12 +38,17 @@ def away(broker: Broker) -> Iterator[None]:
 
 def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
     """Who leads the first partition."""
-    while True:
+    found: list[Broker] = []
+
+    def is_elected() -> bool:
         (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
         node = future.result(30).partitions[0].leader
-        broker = None if node is None else cluster.brokers[int(node.id) - 1]
-        if broker is not None and broker.is_running:
-            return broker
+        if node is not None:
+            found.append(cluster.brokers[int(node.id) - 1])
+        return bool(found) and found[-1].is_running
+
+    until(is_elected)
+    return found[-1]
 
 
 def rows_of(run: Run, count: int) -> list[int]:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from kafka.epochs import ENGINE, Run, Transaction, end_of, ended_at, until, values
 from kafka.kit import Kit, Put
 from tidegate.connectors.base import SplitRange
+from tidegate.connectors.kafka import consumers
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.types import OFFSET
@@ -225,3 +231,52 @@ def test_two_tables_over_one_topic_do_not_disturb_each_other(kafka: Kit) -> None
     assert everything.epoch(1).column("a") == [0]
     assert committed_only.epoch().column("a") == [4]
     assert everything.epoch().column("a") == [-1, -1, 4]
+
+
+class LockedOut(Consumer):
+    """A client that does as librdkafka's issue 5476 says, from when it is told to.
+
+    The real one does so when a broker comes back in a bad moment, once in many times.
+    """
+
+    locked = False
+    freed = threading.Event()
+
+    def consume(self, *args: Any, **kwargs: Any) -> Any:
+        if self.locked:
+            self.freed.wait()
+        return super().consume(*args, **kwargs)
+
+    def close(self) -> None:
+        if self.locked:
+            self.freed.wait()
+        super().close()
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[LockedOut]]:
+    """The clients of this test's readers."""
+    found: list[LockedOut] = []
+
+    def make(config: dict[str, Any]) -> LockedOut:
+        found.append(LockedOut(config))
+        return found[-1]
+
+    monkeypatch.setattr(consumers, "Consumer", make)
+    monkeypatch.setattr(consumers, "LOCKED_OUT_S", 1.0)
+    yield found
+    LockedOut.freed.set()
+
+
+def test_a_client_that_locks_itself_out_is_replaced(kafka: Kit, made: list[LockedOut]) -> None:
+    topic = kafka.topic("locked out")
+    kafka.put(topic, 0, values(*range(1_000)))
+    run = Run(kafka.source(topic, COLUMN))
+    assert run.epoch(300).column("a") == list(range(300))
+    time.sleep(1.1)  # in which a broker may go and come
+    made[0].locked = True
+    assert run.epoch().column("a") == list(range(300, 1_000))
+    assert len(made) == 2
+    kafka.put(topic, 0, values(1_000))
+    assert run.epoch().column("a") == [1_000]
+    assert len(made) == 2

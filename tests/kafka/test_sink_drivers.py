@@ -9,6 +9,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicParti
 
 from kafka.attempts import Attempts, Driver, forget_producers, ids_of
 from kafka.kit import Kit
+from spark.processes import wait_until
 from tidegate.connectors.kafka.markers import RENEWAL_S, Marker
 from tidegate.errors import LeaseHeldError, OptionsError, TrustError
 
@@ -33,12 +34,17 @@ def marker(kafka: Kit, driver: Driver, writer: str = "0") -> Marker | None:
     """As the brokers have it when they are done with the last transaction."""
     asked = [TopicPartition(driver.table.option("topic"), 0)]
     group = ConsumerGroupTopicPartitions(driver.id(writer), asked)
-    while True:
+    found: list[TopicPartition] = []
+
+    def is_stable() -> bool:
         (future,) = kafka.admin.list_consumer_group_offsets([group], require_stable=True).values()
-        (offset,) = future.result(30).topic_partitions
-        if offset.error is None:
-            return Marker.of(offset)
-        assert offset.error.code() == KafkaError.UNSTABLE_OFFSET_COMMIT
+        found[:] = future.result(30).topic_partitions
+        error = found[0].error
+        assert error is None or error.code() == KafkaError.UNSTABLE_OFFSET_COMMIT
+        return error is None
+
+    wait_until(is_stable, "the marker's transaction has ended")
+    return Marker.of(found[0])
 
 
 def lose(kafka: Kit, driver: Driver, writer: str = "0") -> None:

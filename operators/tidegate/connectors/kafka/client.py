@@ -8,6 +8,10 @@ Of one kind of trouble a client speaks in its log alone, and does not recover fr
 partition has no leader for now, it never hears of the next one (librdkafka 2.16, its issue 5430).
 Then `Trouble.is_stuck`, and another client must take its place.
 
+Of another kind it does not speak at all. A consumer whose broker goes and comes may lock itself out
+(librdkafka 2.16, its issue 5476): it gives no more messages, and a call that changes or ends it
+never returns. So what might wait for ever is asked `in_time`, and a client is left by `let_go`.
+
     authentication or authorisation refused     OptionsError (2): the file's credentials are wrong
     unknown topic                               OptionsError (2)
     no broker can be reached                    RunError (1): it may be there the next time
@@ -17,9 +21,11 @@ Then `Trouble.is_stuck`, and another client must take its place.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from threading import Thread
+from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 
@@ -29,6 +35,8 @@ from tidegate.errors import OptionsError, RunError, TidegateError
 
 REQUEST_S: Final = 10.0
 """How long one question to the cluster may take."""
+
+_T = TypeVar("_T")
 
 _MISSED: Final = "not found in cache"
 """How a client says that it leaves out the news of a partition's leader."""
@@ -144,6 +152,41 @@ def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
             f"the Kafka client refuses the table's properties: {text}",
             hint="properties.* are librdkafka's: see its CONFIGURATION.md",
         ) from None
+
+
+def in_time(ask: Callable[[], _T], seconds: float) -> _T:
+    """The answer of ``ask``, which is given up when it takes longer.
+
+    Raises KafkaException (timed out) then. The thread that is left behind holds its client, which
+    must not be used any more.
+    """
+    answers: list[_T] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            answers.append(ask())
+        except Exception as error:  # whatever it is: it is raised again in the thread that waits
+            failed.append(error)
+
+    thread = Thread(target=run, name="kafka-call", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    if failed:
+        raise failed[0]
+    return answers[0]
+
+
+def let_go(consumer: Any) -> None:
+    """Ends a consumer without waiting for that: it may take for ever, and nothing depends on it."""
+
+    def end(consumer: Any) -> None:
+        with suppress(KafkaException, RuntimeError):  # it has ended already
+            consumer.close()
+
+    Thread(target=end, args=(consumer,), name="kafka-end", daemon=True).start()
 
 
 def is_unknown_topic(error: KafkaError) -> bool:

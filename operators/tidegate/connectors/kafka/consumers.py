@@ -12,18 +12,25 @@ Not every offset holds a message: control records of transactions, aborted and c
 leave gaps. How far a partition is known to hold no more, the client says once, in an event between
 the messages. Such an event is kept as messages are when it reaches beyond the epoch's end: it will
 not be said again, and the next epoch would wait for messages that do not exist.
+
+A client may lock itself out when its broker goes and comes (`tidegate.connectors.kafka.client`). So
+it is asked in a thread of its own, up to `LOCKED_OUT_S`, wherever that may have happened since its
+last answer; while messages flow, it is asked directly, since a thread for each call costs a tenth
+of what reading does. A cursor that nobody holds any more lets its client go, too.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from weakref import finalize
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.clock import Clock, SystemClock
+from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
 from tidegate.connectors.kafka.options import KafkaOptions
 
 PIECE_BYTES_MAX: Final = 16 << 20
@@ -31,6 +38,11 @@ _PIECE_ROWS_MAX: Final = 500
 """Messages that one call takes: small enough that their memory stays in the CPU's cache."""
 _WAIT_S: Final = 0.01
 """How long a call waits for the last of the messages that it asked for: in gaps there are none."""
+LOCKED_OUT_S: Final = 10.0
+"""What takes longer, where a call takes milliseconds, has not come to an end at all."""
+_FLOWS_S: Final = 1.0
+"""A broker takes longer to go and come: of a client that gave messages so shortly before nothing
+is to be feared."""
 _CURSORS_MAX: Final = 32
 _QUEUE_KIB: Final = 8 << 10
 
@@ -45,6 +57,8 @@ _CONFIG: Final[Mapping[str, Any]] = {
     "queued.max.messages.kbytes": _QUEUE_KIB,
     "queued.min.messages": 100_000,
 }
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +79,27 @@ class Cursor:
     ``offset`` is where it stands: what is below was given, or does not exist.
     """
 
-    def __init__(self, consumer: Any, trouble: Trouble, topic: str, partition: int) -> None:
+    def __init__(
+        self,
+        consumer: Any,
+        trouble: Trouble,
+        topic: str,
+        partition: int,
+        clock: Clock | None = None,
+    ) -> None:
         self.offset = -1
         self.trouble = trouble
         self.message_bytes = 256.0
         """About the size of a message."""
         self._consumer = consumer
         self._topic, self._partition = topic, partition
+        self._clock = clock or SystemClock()
         self._ahead: list[Any] = []
         self._next = -1  # the client's next offset, but for what is in _ahead
+        self._flowed_s: float | None = None  # when it gave messages, if it did at the last call
+        self._is_locked_out = False
+        self._let_go = finalize(self, let_go, consumer)
+        self._let_go.atexit = False  # then nothing is waited for anyway
 
     def stand_at(self, offset: int) -> None:
         """Goes to ``offset``. Raises KafkaException."""
@@ -86,7 +112,9 @@ class Cursor:
     def move(self, offset: int) -> None:
         """Stands at ``offset``; what was fetched is forgotten. Raises KafkaException."""
         self._ahead = []
-        self._consumer.assign([TopicPartition(self._topic, self._partition, offset)])
+        place = TopicPartition(self._topic, self._partition, offset)
+        self._asked(lambda: self._consumer.assign([place]))
+        self._flowed_s = None
         self.offset = self._next = offset
 
     def take(self, end: int) -> list[Any]:
@@ -107,17 +135,38 @@ class Cursor:
         return self._sorted_out(got, end)
 
     def close(self) -> None:
-        self._consumer.close()
+        """Lets the client go. The cursor cannot be used any more."""
+        self._let_go()
 
     def _consume(self, end: int) -> list[Any]:
         # No more than there can be: a call that asks for more waits for what does not come.
         rows = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / self.message_bytes))
-        got: list[Any] = self._consumer.consume(max(1, rows), _WAIT_S)
+
+        def ask() -> list[Any]:
+            got: list[Any] = self._consumer.consume(max(1, rows), _WAIT_S)
+            return got
+
+        flows = self._flowed_s is not None and self._clock.monotonic_s() - self._flowed_s < _FLOWS_S
+        got = ask() if flows else self._asked(ask) or []
+        self._flowed_s = self._clock.monotonic_s() if got else None
         for message in reversed(got):
             if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:
                 self._next = message.offset() + (message.error() is None)
                 break
         return got
+
+    def _asked(self, ask: Callable[[], _T]) -> _T | None:
+        """The client's answer; None when it is locked out: its cursor is stuck from here on."""
+        if self._is_locked_out:
+            self._clock.sleep(_WAIT_S)
+            return None
+        try:
+            return in_time(ask, LOCKED_OUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError._TIMED_OUT:
+                raise
+            self._is_locked_out = self.trouble.is_stuck = True
+            return None
 
     def _sorted_out(self, got: list[Any], end: int) -> list[Any]:
         messages: list[Any] = []

@@ -37,6 +37,8 @@ Partition = tuple[str, int]
 _SLOW_S: Final = 2.0
 _SHORT_S: Final = 3.0
 _PAUSE_S: Final = 0.2
+_GRACE_S: Final = 5.0
+"""How much longer than it was allowed a question is waited for: the client is to end it itself."""
 _NO_SUCH_TIME: Final = -1
 """The offset of a time behind the last message."""
 _NOTHING_THERE: Final = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.TOPIC_ALREADY_EXISTS})
@@ -241,12 +243,13 @@ class Topics:
 
     def _result(self, what: str, future: Future[Any]) -> Any:
         """The answer; None when the topic, partition or group is not there."""
+        until_s = self._asked_s + REQUEST_S + _GRACE_S
         while True:
             try:
                 self._client.poll(0)  # lets background errors speak
                 return future.result(timeout=0.2)
             except TimeoutError:
-                if self._trouble.refused is not None:
+                if self._trouble.refused is not None or self._clock.monotonic_s() > until_s:
                     raise self._explained(what, None) from None
             except KafkaException as error:
                 problem: KafkaError = error.args[0]

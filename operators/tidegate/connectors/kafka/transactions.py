@@ -34,7 +34,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from threading import Thread
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -42,7 +41,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.base import Progress
-from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
 from tidegate.connectors.kafka.delivery import (
     WAIT_S,
     Failed,
@@ -232,7 +231,7 @@ class Transactions:
             try:
                 return reader.consumer_group_metadata(), Marker.of(self._committed(reader))
             finally:
-                reader.close()
+                let_go(reader)
 
     def _committed(self, reader: Any) -> TopicPartition:
         """The group's offset. Its coordinator may be on the move, or not be there yet."""
@@ -263,7 +262,10 @@ class Transactions:
                     send(sender)
                     sender.drain()
                     hit("sink-produced", epoch)
-                _in_time(
+                # Whatever limit it is given, it waits without end for a group's coordinator that it
+                # has known and that the cluster has forgotten (librdkafka 2.16, its issues 5456 and
+                # 5511). The next fence makes the producer that is left behind useless.
+                in_time(
                     lambda: sender.producer.send_offsets_to_transaction(offsets, kept.group),
                     self._offsets_s,
                 )
@@ -279,27 +281,3 @@ class Transactions:
             with suppress(Failed), failing(sender.trouble):
                 sender.producer.abort_transaction(_ABORT_S)
         raise Failed(error, sender.trouble)
-
-
-def _in_time(ask: Callable[[], None], seconds: float) -> None:
-    """Gives ``ask`` up when it takes longer.
-
-    The client waits without end for a group's coordinator that it has known and that the cluster
-    has forgotten, whatever limit it is given (librdkafka 2.16, its issues 5456 and 5511). The
-    thread that is left behind holds its producer, which the next fence makes useless.
-    """
-    failed: list[Exception] = []
-
-    def run() -> None:
-        try:
-            ask()
-        except Exception as error:  # whatever it is: it is raised again in the thread that waits
-            failed.append(error)
-
-    thread = Thread(target=run, name="offsets", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-    if failed:
-        raise failed[0]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
+from spark.processes import wait_until
+from tidegate.clock import ManualClock
+from tidegate.connectors.kafka import consumers as module
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
 from unit.connectors.kafka.kafka_kit import event, message, source_options
@@ -203,7 +210,99 @@ def test_a_cursor_that_is_stuck_is_not_kept() -> None:
     consumers, stuck = Consumers(), cursor()
     stuck.trouble.is_stuck = True
     consumers.keep(key(), stuck)
-    assert stuck._consumer.closed
+    wait_until(lambda: stuck._consumer.closed, "its client has ended")
     other = consumers.cursor(key(), source_options(), 3)
     assert other is not stuck
     other.close()
+
+
+class LockedOut(Script):
+    """librdkafka's issue 5476: of what it is asked, nothing comes to an end."""
+
+    def __init__(self, *answers: Message) -> None:
+        super().__init__(*answers)
+        self.freed = threading.Event()
+        self.locks = False
+        self.asked = 0
+        self.threads: set[int] = set()
+
+    def _ask(self) -> None:
+        self.asked += 1
+        self.threads.add(threading.get_ident())
+        if self.locks:
+            self.freed.wait()
+
+    def assign(self, parts: list[TopicPartition]) -> None:
+        self._ask()
+        super().assign(parts)
+
+    def consume(self, count: int, timeout: float) -> list[Message]:
+        self._ask()
+        return super().consume(count, timeout)
+
+    def close(self) -> None:
+        self._ask()
+        super().close()
+
+
+@pytest.fixture
+def locked_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[LockedOut]:
+    """A client that can be locked; nothing waits for it any more when the test has ended."""
+    monkeypatch.setattr(module, "LOCKED_OUT_S", 0.1)
+    client = LockedOut(*map(message, range(9)))
+    yield client
+    client.freed.set()
+
+
+@pytest.mark.parametrize("call", ["take", "move"])
+def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
+    locked_out: LockedOut, call: str
+) -> None:
+    clock = ManualClock()
+    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+    standing.move(0)
+    assert offsets(standing.take(2)) == [0, 1]
+    clock.sleep(2)
+    locked_out.locks = True
+    asked = locked_out.asked
+    if call == "move":
+        standing.move(5)
+    assert standing.take(9) == []
+    assert standing.trouble.is_stuck
+    assert standing.take(9) == []
+    assert locked_out.asked == asked + 1
+    before = time.monotonic()
+    standing.close()
+    assert time.monotonic() - before < 5, "nobody waits for its end"
+    wait_until(lambda: locked_out.asked == asked + 2, "it is asked to end")
+    assert not locked_out.closed
+
+
+def test_while_messages_flow_a_client_is_asked_directly(locked_out: LockedOut) -> None:
+    clock = ManualClock()
+    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+    standing.move(0)
+    standing.take(1)
+    here = {threading.get_ident()}
+    locked_out.threads.clear()
+    for end in (2, 3, 4):
+        clock.sleep(0.9)
+        standing.take(end)
+    assert locked_out.threads == here
+    clock.sleep(1)
+    assert offsets(standing.take(9)) == [4, 5, 6, 7, 8], "a broker may have gone and come"
+    locked_out.threads -= here
+    assert len(locked_out.threads) == 1
+    assert standing.take(10) == []
+    locked_out.threads.clear()
+    assert standing.take(10) == []
+    assert not locked_out.threads & here, "nothing comes: who knows why"
+
+
+def test_a_cursor_that_nobody_holds_lets_its_client_go() -> None:
+    client = Script()
+    standing = Cursor(client, Trouble(), "t", 0)
+    standing.move(0)
+    del standing
+    gc.collect()
+    wait_until(lambda: client.closed, "its client has ended")
