@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from spark.processes import wait_until
+from tidegate.connectors.kafka.client import let_go
 from tidegate.connectors.options import validate_options
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
@@ -159,7 +160,7 @@ class Kit:
                 found[partition].append(message)
             else:
                 ended += 1
-        consumer.close()
+        let_go(consumer)
         return found
 
     def values(self, topic: str) -> list[bytes]:
