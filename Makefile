@@ -98,7 +98,7 @@ test: $(STAMP) ## Run all tests that need no more than Python and Java
 	if [ -z "$(HELM)" ]; then echo "make: no helm, so tests/charts is left out"; fi; \
 	if [ -z "$(PROMETHEUS)" ]; then echo "make: no Prometheus, so tests/prometheus is left out"; fi; \
 	if [ -z "$(POSTGRES)" ]; then echo "make: no PostgreSQL and no apt-get, so tests/postgres is left out"; fi; \
-	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) $(POSTGRES_TESTS) || { \
+	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile --max-worker-restart 1 $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) $(POSTGRES_TESTS) || { \
 	    code=$$?; \
 	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
 	    exit $$code; \
