@@ -12,6 +12,8 @@ ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
 # Tests that run at a time: most wait for Spark or Kafka to start most of the time.
 AT_A_TIME ?= 2
+# Far above what any of them takes: one that hangs says where, is tried once more, and fails.
+HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
@@ -98,7 +100,7 @@ test: $(STAMP) ## Run all tests that need no more than Python and Java
 	if [ -z "$(HELM)" ]; then echo "make: no helm, so tests/charts is left out"; fi; \
 	if [ -z "$(PROMETHEUS)" ]; then echo "make: no Prometheus, so tests/prometheus is left out"; fi; \
 	if [ -z "$(POSTGRES)" ]; then echo "make: no PostgreSQL and no apt-get, so tests/postgres is left out"; fi; \
-	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile --max-worker-restart 1 $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) $(POSTGRES_TESTS) || { \
+	$(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(HANGS) $(PYTEST_ARGS) $(TESTS) $(S3_TESTS) $(CHART_TESTS) $(PROMETHEUS_TESTS) $(POSTGRES_TESTS) || { \
 	    code=$$?; \
 	    if [ $$code -eq 5 ]; then echo "make: pytest found no test in: $(TESTS)" >&2; fi; \
 	    exit $$code; \
