@@ -13,7 +13,7 @@ SEEDS ?= 5000
 # Tests that run at a time: most wait for Spark or Kafka to start most of the time.
 AT_A_TIME ?= 2
 # Far above what any of them takes: one that hangs says where, is tried once more, and fails.
-HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
+HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
