@@ -8,9 +8,10 @@ Of one kind of trouble a client speaks in its log alone, and does not recover fr
 partition has no leader for now, it never hears of the next one (librdkafka 2.16, its issue 5430).
 Then `Trouble.is_stuck`, and another client must take its place.
 
-Of another kind it does not speak at all. A consumer whose broker goes and comes may lock itself out
-(librdkafka 2.16, its issue 5476): it gives no more messages, and a call that changes or ends it
-never returns. So what might wait for ever is asked `in_time`, and a client is left by `let_go`.
+Of another kind it does not speak at all. A consumer whose broker goes, or is let in again, may lock
+itself out (librdkafka 2.16, its issue 5476): whatever gives out a message, moves or ends it from
+then on never returns. So what might wait for ever is asked `in_time`, and a client is left by
+`let_go`.
 
     authentication or authorisation refused     OptionsError (2): the file's credentials are wrong
     unknown topic                               OptionsError (2)
@@ -24,7 +25,8 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from threading import Thread
+from queue import Empty, SimpleQueue
+from threading import Thread, local
 from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
@@ -154,29 +156,65 @@ def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
         ) from None
 
 
+class _Asker:
+    """A thread that asks questions in the place of the one whose it is."""
+
+    def __init__(self) -> None:
+        self._questions: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+        queues = self._questions, self._answers
+        Thread(target=_ask_all, args=queues, name="kafka-calls", daemon=True).start()
+
+    def ask(self, question: Callable[[], Any], seconds: float) -> tuple[Any, Exception | None]:
+        """The answer, or the error. Raises Empty when there is none in time."""
+        self._questions.put(question)
+        return self._answers.get(timeout=seconds)
+
+    def __del__(self) -> None:
+        self._questions.put(None)
+
+
+def _ask_all(
+    questions: SimpleQueue[Callable[[], Any] | None],
+    answers: SimpleQueue[tuple[Any, Exception | None]],
+) -> None:
+    while (question := questions.get()) is not None:
+        answer: tuple[Any, Exception | None]
+        try:
+            answer = question(), None
+        except Exception as error:  # whatever it is: it is raised again in the thread that waits
+            answer = None, error
+        del question  # it may hold a client, an answer an epoch's messages
+        answers.put(answer)
+        del answer
+
+
+_OF_THREAD: Final = local()
+
+
 def in_time(ask: Callable[[], _T], seconds: float) -> _T:
     """The answer of ``ask``, which is given up when it takes longer.
 
-    Raises KafkaException (timed out) then. The thread that is left behind holds its client, which
-    must not be used any more.
+    Raises KafkaException (timed out) then. The thread that is left behind is in the client, which
+    must not be used any more, nor ended. Each thread keeps one that asks for it: to make one each
+    time takes ten times as long.
+
+    No limit holds for calls in which confluent-kafka lets no other thread run, as ``assign``.
     """
-    answers: list[_T] = []
-    failed: list[Exception] = []
-
-    def run() -> None:
+    asker = getattr(_OF_THREAD, "asker", None) or _Asker()
+    _OF_THREAD.asker = None  # whoever leaves without an answer leaves the asker, too
+    try:
+        answer, error = asker.ask(ask, seconds)
+    except Empty:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+    _OF_THREAD.asker = asker
+    if error is not None:
         try:
-            answers.append(ask())
-        except Exception as error:  # whatever it is: it is raised again in the thread that waits
-            failed.append(error)
-
-    thread = Thread(target=run, name="kafka-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-    if failed:
-        raise failed[0]
-    return answers[0]
+            raise error
+        finally:
+            del error  # else it would hold itself, and what was asked, by its traceback
+    found: _T = answer
+    return found
 
 
 def let_go(consumer: Any) -> None:

@@ -14,22 +14,22 @@ the messages. Such an event is kept as messages are when it reaches beyond the e
 not be said again, and the next epoch would wait for messages that do not exist.
 
 A client may lock itself out when its broker goes and comes (`tidegate.connectors.kafka.client`). So
-it is asked in a thread of its own, up to `LOCKED_OUT_S`, wherever that may have happened since its
-last answer; while messages flow, it is asked directly, since a thread for each call costs a tenth
-of what reading does. A cursor that nobody holds any more lets its client go, too.
+it is asked by another thread, up to `LOCKED_OUT_S`: that costs some microseconds for each piece. A
+cursor that nobody holds any more lets its client go, too.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from weakref import finalize
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from tidegate.clock import Clock, SystemClock
+from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
 from tidegate.connectors.kafka.options import KafkaOptions
 
@@ -38,11 +38,8 @@ _PIECE_ROWS_MAX: Final = 500
 """Messages that one call takes: small enough that their memory stays in the CPU's cache."""
 _WAIT_S: Final = 0.01
 """How long a call waits for the last of the messages that it asked for: in gaps there are none."""
-LOCKED_OUT_S: Final = 10.0
+LOCKED_OUT_S: Final = 5.0
 """What takes longer, where a call takes milliseconds, has not come to an end at all."""
-_FLOWS_S: Final = 1.0
-"""A broker takes longer to go and come: of a client that gave messages so shortly before nothing
-is to be feared."""
 _CURSORS_MAX: Final = 32
 _QUEUE_KIB: Final = 8 << 10
 
@@ -79,27 +76,18 @@ class Cursor:
     ``offset`` is where it stands: what is below was given, or does not exist.
     """
 
-    def __init__(
-        self,
-        consumer: Any,
-        trouble: Trouble,
-        topic: str,
-        partition: int,
-        clock: Clock | None = None,
-    ) -> None:
+    def __init__(self, consumer: Any, trouble: Trouble, topic: str, partition: int) -> None:
         self.offset = -1
         self.trouble = trouble
         self.message_bytes = 256.0
         """About the size of a message."""
         self._consumer = consumer
         self._topic, self._partition = topic, partition
-        self._clock = clock or SystemClock()
         self._ahead: list[Any] = []
         self._next = -1  # the client's next offset, but for what is in _ahead
-        self._flowed_s: float | None = None  # when it gave messages, if it did at the last call
         self._is_locked_out = False
         self._let_go = finalize(self, let_go, consumer)
-        self._let_go.atexit = False  # then nothing is waited for anyway
+        self._let_go.atexit = False  # a worker's process ends without looking back
 
     def stand_at(self, offset: int) -> None:
         """Goes to ``offset``. Raises KafkaException."""
@@ -113,8 +101,8 @@ class Cursor:
         """Stands at ``offset``; what was fetched is forgotten. Raises KafkaException."""
         self._ahead = []
         place = TopicPartition(self._topic, self._partition, offset)
-        self._asked(lambda: self._consumer.assign([place]))
-        self._flowed_s = None
+        if self.offset < 0 or self._lives(place):  # a new one has nothing to be locked out of
+            self._consumer.assign([place])
         self.offset = self._next = offset
 
     def take(self, end: int) -> list[Any]:
@@ -135,7 +123,7 @@ class Cursor:
         return self._sorted_out(got, end)
 
     def close(self) -> None:
-        """Lets the client go. The cursor cannot be used any more."""
+        """Lets the client go, if it is not locked out. The cursor cannot be used any more."""
         self._let_go()
 
     def _consume(self, end: int) -> list[Any]:
@@ -146,19 +134,30 @@ class Cursor:
             got: list[Any] = self._consumer.consume(max(1, rows), _WAIT_S)
             return got
 
-        flows = self._flowed_s is not None and self._clock.monotonic_s() - self._flowed_s < _FLOWS_S
-        got = ask() if flows else self._asked(ask) or []
-        self._flowed_s = self._clock.monotonic_s() if got else None
+        got = self._asked(ask) or []
         for message in reversed(got):
             if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:
                 self._next = message.offset() + (message.error() is None)
                 break
         return got
 
+    def _lives(self, place: TopicPartition) -> bool:
+        """Whether the client is not locked out, asked by a call that needs the same lock.
+
+        While ``assign`` waits, no thread of this process gets on.
+        """
+
+        def seek() -> bool:
+            with suppress(KafkaException):  # it has not begun to fetch
+                self._consumer.seek(place)
+            return True
+
+        return self._asked(seek) is not None
+
     def _asked(self, ask: Callable[[], _T]) -> _T | None:
         """The client's answer; None when it is locked out: its cursor is stuck from here on."""
         if self._is_locked_out:
-            self._clock.sleep(_WAIT_S)
+            SystemClock().sleep(_WAIT_S)
             return None
         try:
             return in_time(ask, LOCKED_OUT_S)
@@ -166,6 +165,7 @@ class Cursor:
             if error.args[0].code() != KafkaError._TIMED_OUT:
                 raise
             self._is_locked_out = self.trouble.is_stuck = True
+            self._let_go.detach()  # to end it would be to ask it
             return None
 
     def _sorted_out(self, got: list[Any], end: int) -> list[Any]:

@@ -37,8 +37,8 @@ Partition = tuple[str, int]
 _SLOW_S: Final = 2.0
 _SHORT_S: Final = 3.0
 _PAUSE_S: Final = 0.2
-_GRACE_S: Final = 5.0
-"""How much longer than it was allowed a question is waited for: the client is to end it itself."""
+_GRACE_S: Final = 2.0
+"""How much longer than it was allowed a question is waited for: the client should end it itself."""
 _NO_SUCH_TIME: Final = -1
 """The offset of a time behind the last message."""
 _NOTHING_THERE: Final = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.TOPIC_ALREADY_EXISTS})
@@ -76,7 +76,7 @@ class Topics:
         self._trouble = Trouble()
         self._clock = SystemClock()
         self._client: Any = None
-        self._asked_s = 0.0
+        self._asked_s = self._until_s = 0.0
         self._silences = 0
         level = options.properties.get("isolation.level", "read_committed")
         self._isolation = (
@@ -103,6 +103,7 @@ class Topics:
     def _described_now(self, names: Sequence[str], seconds: float) -> dict[str, tuple[str, int]]:
         futures = self._call(
             "it cannot describe its topics",
+            seconds,
             lambda admin: admin.describe_topics(
                 TopicCollection(list(names)), request_timeout=seconds
             ),
@@ -127,6 +128,7 @@ class Topics:
         topic = NewTopic(name, partitions)
         futures = self._call(
             what,
+            seconds,
             lambda admin: admin.create_topics([topic], request_timeout=seconds),
         )
         self._result(what, futures[name])
@@ -143,7 +145,7 @@ class Topics:
     def _listed(self) -> list[str]:
         listed = self._patiently(
             lambda seconds: self._call(
-                "it cannot list topics", lambda admin: admin.list_topics(timeout=seconds)
+                "it cannot list topics", seconds, lambda admin: admin.list_topics(timeout=seconds)
             )
         )
         return list(listed.topics)
@@ -172,6 +174,7 @@ class Topics:
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(*p) for p in partitions])
         futures = self._call(
             f"it cannot read the offsets of group '{group}'",
+            seconds,
             lambda admin: admin.list_consumer_group_offsets([asked], request_timeout=seconds),
         )
         answer = self._result(f"it cannot read the offsets of group '{group}'", futures[group])
@@ -214,6 +217,7 @@ class Topics:
     ) -> dict[Partition, int]:
         futures: Mapping[TopicPartition, Future[Any]] = self._call(
             "it cannot ask for offsets",
+            seconds,
             lambda admin: admin.list_offsets(
                 dict(asked), isolation_level=self._isolation, request_timeout=seconds
             ),
@@ -231,11 +235,12 @@ class Topics:
         self._settle()
         return found
 
-    def _call(self, what: str, ask: Callable[[Any], _T]) -> _T:
+    def _call(self, what: str, seconds: float, ask: Callable[[Any], _T]) -> _T:
         if self._client is None:
             self._client = made(AdminClient, config(self._options, self._trouble, {}))
         self._trouble.clear()
         self._asked_s = self._clock.monotonic_s()
+        self._until_s = self._asked_s + seconds + _GRACE_S
         try:
             return ask(self._client)
         except KafkaException as error:
@@ -243,13 +248,12 @@ class Topics:
 
     def _result(self, what: str, future: Future[Any]) -> Any:
         """The answer; None when the topic, partition or group is not there."""
-        until_s = self._asked_s + REQUEST_S + _GRACE_S
         while True:
             try:
                 self._client.poll(0)  # lets background errors speak
                 return future.result(timeout=0.2)
             except TimeoutError:
-                if self._trouble.refused is not None or self._clock.monotonic_s() > until_s:
+                if self._trouble.refused is not None or self._clock.monotonic_s() > self._until_s:
                     raise self._explained(what, None) from None
             except KafkaException as error:
                 problem: KafkaError = error.args[0]

@@ -5,15 +5,14 @@ from __future__ import annotations
 import gc
 import random
 import threading
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from spark.processes import wait_until
-from tidegate.clock import ManualClock
 from tidegate.connectors.kafka import consumers as module
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
@@ -32,6 +31,11 @@ class Script:
 
     def assign(self, parts: list[TopicPartition]) -> None:
         self.at += [part.offset for part in parts]
+
+    def seek(self, part: TopicPartition) -> None:
+        """As a client that has not begun to fetch."""
+        assert part.partition == 0
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
 
     def consume(self, count: int, timeout: float) -> list[Message]:
         assert count > 0 < timeout
@@ -158,7 +162,8 @@ def test_cursors_are_kept_and_the_oldest_goes() -> None:
         consumers.keep(key(number), each)
     assert consumers.cursor(key(2), options, 5) is standing[2]
     assert consumers.cursor(key(1), options, 5) is standing[1]
-    assert [each._consumer.closed for each in standing] == [True, False, False]
+    wait_until(lambda: standing[0]._consumer.closed, "the oldest has ended")
+    assert [each._consumer.closed for each in standing[1:]] == [False, False]
     assert standing[1]._consumer.at == [5]
 
 
@@ -224,17 +229,19 @@ class LockedOut(Script):
         self.freed = threading.Event()
         self.locks = False
         self.asked = 0
-        self.threads: set[int] = set()
 
     def _ask(self) -> None:
         self.asked += 1
-        self.threads.add(threading.get_ident())
         if self.locks:
             self.freed.wait()
 
     def assign(self, parts: list[TopicPartition]) -> None:
-        self._ask()
+        assert not self.locks, "this would stop every thread of the process"
         super().assign(parts)
+
+    def seek(self, part: TopicPartition) -> None:
+        self._ask()
+        super().seek(part)
 
     def consume(self, count: int, timeout: float) -> list[Message]:
         self._ask()
@@ -246,9 +253,8 @@ class LockedOut(Script):
 
 
 @pytest.fixture
-def locked_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[LockedOut]:
+def locked_out() -> Iterator[LockedOut]:
     """A client that can be locked; nothing waits for it any more when the test has ended."""
-    monkeypatch.setattr(module, "LOCKED_OUT_S", 0.1)
     client = LockedOut(*map(message, range(9)))
     yield client
     client.freed.set()
@@ -256,47 +262,40 @@ def locked_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[LockedOut]:
 
 @pytest.mark.parametrize("call", ["take", "move"])
 def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
-    locked_out: LockedOut, call: str
+    locked_out: LockedOut, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = ManualClock()
-    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+    standing = Cursor(locked_out, Trouble(), "t", 0)
     standing.move(0)
     assert offsets(standing.take(2)) == [0, 1]
-    clock.sleep(2)
     locked_out.locks = True
     asked = locked_out.asked
+    monkeypatch.setattr(module, "LOCKED_OUT_S", 0.1)
     if call == "move":
         standing.move(5)
     assert standing.take(9) == []
     assert standing.trouble.is_stuck
-    assert standing.take(9) == []
-    assert locked_out.asked == asked + 1
-    before = time.monotonic()
+    standing.move(7)
+    assert (standing.take(9), standing.offset) == ([], 7)
     standing.close()
-    assert time.monotonic() - before < 5, "nobody waits for its end"
-    wait_until(lambda: locked_out.asked == asked + 2, "it is asked to end")
+    del standing
+    gc.collect()
+    assert locked_out.asked == asked + 1
+    assert offsets(cursor(*map(message, range(3))).take(3)) == [0, 1, 2], "others are not waiting"
     assert not locked_out.closed
 
 
-def test_while_messages_flow_a_client_is_asked_directly(locked_out: LockedOut) -> None:
-    clock = ManualClock()
-    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+def test_an_error_of_the_client_holds_no_cursor() -> None:
+    client = Script(event(0, LOST))
+    standing = Cursor(client, Trouble(), "t", 0)
     standing.move(0)
-    standing.take(1)
-    here = {threading.get_ident()}
-    locked_out.threads.clear()
-    for end in (2, 3, 4):
-        clock.sleep(0.9)
-        standing.take(end)
-    assert locked_out.threads == here
-    clock.sleep(1)
-    assert offsets(standing.take(9)) == [4, 5, 6, 7, 8], "a broker may have gone and come"
-    locked_out.threads -= here
-    assert len(locked_out.threads) == 1
-    assert standing.take(10) == []
-    locked_out.threads.clear()
-    assert standing.take(10) == []
-    assert not locked_out.threads & here, "nothing comes: who knows why"
+    gc.disable()
+    try:
+        with suppress(KafkaException):
+            standing.take(9)
+        del standing
+        wait_until(lambda: client.closed, "its client has ended", 10)
+    finally:
+        gc.enable()
 
 
 def test_a_cursor_that_nobody_holds_lets_its_client_go() -> None:

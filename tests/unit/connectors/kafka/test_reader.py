@@ -49,6 +49,9 @@ class Cluster:
         self.moves += [part.offset for part in parts]
         self.answers += self.on_move(parts[0].offset)
 
+    def seek(self, part: Any) -> None:
+        assert part.topic == "t"
+
     def consume(self, count: int, timeout: float) -> list[Message]:
         given, self.answers = self.answers[:count], self.answers[count:]
         self.clock.sleep(0 if given else 100 * timeout)

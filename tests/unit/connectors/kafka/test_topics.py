@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
@@ -52,3 +55,31 @@ def test_what_is_not_asked_needs_no_answer() -> None:
 def test_wrong_properties_are_told_before_anything_is_asked() -> None:
     with pytest.raises(OptionsError, match="refuses the table's properties"):
         asked(properties_no_such_thing="1").described(["t"])
+
+
+class Silent:
+    """A client that forgets what it was asked."""
+
+    asked = 0
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        del config
+
+    def poll(self, timeout: float) -> int:
+        assert timeout == 0
+        return 0
+
+    def describe_topics(self, *_: object, request_timeout: float) -> dict[str, Future[Any]]:
+        assert request_timeout > 0
+        type(self).asked += 1
+        return {"t": Future()}
+
+
+def test_a_question_that_the_client_forgets_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "AdminClient", Silent)
+    monkeypatch.setattr(topics, "_GRACE_S", 0.1)
+    before = time.monotonic()
+    with pytest.raises(RunError, match="it cannot describe topic 't': no answer"):
+        asked().described(["t"])
+    assert Silent.asked >= 1
+    assert time.monotonic() - before < 30
