@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -272,6 +273,7 @@ def test_a_client_that_locks_itself_out_is_replaced(kafka: Kit, made: list[Locke
     kafka.put(topic, 0, values(*range(1_000)))
     run = Run(kafka.source(topic, COLUMN))
     assert run.epoch(300).column("a") == list(range(300))
+    time.sleep(0.2)
     made[0].locked = True
     assert run.epoch().column("a") == list(range(300, 1_000))
     assert len(made) == 2

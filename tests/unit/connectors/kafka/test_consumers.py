@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from spark.processes import wait_until
+from tidegate.clock import ManualClock
 from tidegate.connectors.kafka import consumers as module
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
@@ -229,9 +230,11 @@ class LockedOut(Script):
         self.freed = threading.Event()
         self.locks = False
         self.asked = 0
+        self.threads: list[int] = []
 
     def _ask(self) -> None:
         self.asked += 1
+        self.threads.append(threading.get_ident())
         if self.locks:
             self.freed.wait()
 
@@ -264,9 +267,11 @@ def locked_out() -> Iterator[LockedOut]:
 def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
     locked_out: LockedOut, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    standing = Cursor(locked_out, Trouble(), "t", 0)
+    clock = ManualClock()
+    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
     standing.move(0)
     assert offsets(standing.take(2)) == [0, 1]
+    clock.sleep(0.2)
     locked_out.locks = True
     asked = locked_out.asked
     monkeypatch.setattr(module, "LOCKED_OUT_S", 0.1)
@@ -282,6 +287,19 @@ def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
     assert locked_out.asked == asked + 1
     assert offsets(cursor(*map(message, range(3))).take(3)) == [0, 1, 2], "others are not waiting"
     assert not locked_out.closed
+
+
+def test_a_client_that_just_gave_all_is_asked_directly(locked_out: LockedOut) -> None:
+    clock = ManualClock()
+    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+    standing.move(0)
+    for end, pause_s in ((1, 0.0), (2, 0.09), (3, 0.09), (4, 0.1), (11, 0.0), (11, 0.0)):
+        clock.sleep(pause_s)
+        standing.take(end)
+    here = threading.get_ident()
+    direct = [thread == here for thread in locked_out.threads]
+    # The fourth comes later, the fifth gives less than it could.
+    assert direct == [False, True, True, False, True, False]
 
 
 def test_an_error_of_the_client_holds_no_cursor() -> None:
