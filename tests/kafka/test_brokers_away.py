@@ -43,12 +43,11 @@ def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
     def is_elected() -> bool:
         (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
         node = future.result(30).partitions[0].leader
-        if node is not None:
-            found.append(cluster.brokers[int(node.id) - 1])
-        return bool(found) and found[-1].is_running
+        found[:] = [] if node is None else [cluster.brokers[int(node.id) - 1]]
+        return bool(found) and found[0].is_running
 
     until(is_elected)
-    return found[-1]
+    return found[0]
 
 
 def rows_of(run: Run, count: int) -> list[int]:

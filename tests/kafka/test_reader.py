@@ -273,7 +273,7 @@ def test_a_client_that_locks_itself_out_is_replaced(kafka: Kit, made: list[Locke
     kafka.put(topic, 0, values(*range(1_000)))
     run = Run(kafka.source(topic, COLUMN))
     assert run.epoch(300).column("a") == list(range(300))
-    time.sleep(0.2)
+    time.sleep(0.2)  # longer than behind an answer it is asked directly
     made[0].locked = True
     assert run.epoch().column("a") == list(range(300, 1_000))
     assert len(made) == 2

@@ -157,7 +157,11 @@ def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
 
 
 class _Asker:
-    """A thread that asks questions in the place of the one whose it is."""
+    """A thread that asks questions in the place of the one whose it is.
+
+    No pool of the standard library: at the end of the process it would wait for its threads, one
+    that hangs in a client among them.
+    """
 
     def __init__(self) -> None:
         self._questions: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()

@@ -142,10 +142,11 @@ class Cursor:
 
     def _consume(self, end: int) -> list[Any]:
         # No more than there can be: a call that asks for more waits for what does not come.
-        rows = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / self.message_bytes))
+        most = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / self.message_bytes))
+        rows = max(1, most)
 
         def ask() -> list[Any]:
-            got: list[Any] = self._consumer.consume(max(1, rows), _WAIT_S)
+            got: list[Any] = self._consumer.consume(rows, _WAIT_S)
             return got
 
         flows = self._clock.monotonic_s() - self._gave_all_s < _FLOWS_S

@@ -302,6 +302,17 @@ def test_a_client_that_just_gave_all_is_asked_directly(locked_out: LockedOut) ->
     assert direct == [False, True, True, False, True, False]
 
 
+def test_silence_is_never_all_that_was_asked_for() -> None:
+    """Also where messages are so large that a piece has no room for one."""
+    client = LockedOut()
+    standing = Cursor(client, Trouble(), "t", 0)
+    standing.move(0)
+    standing.message_bytes = 32 << 20
+    for _ in range(3):
+        assert standing.take(9) == []
+    assert threading.get_ident() not in client.threads
+
+
 def test_an_error_of_the_client_holds_no_cursor() -> None:
     client = Script(event(0, LOST))
     standing = Cursor(client, Trouble(), "t", 0)

@@ -271,9 +271,11 @@ def test_a_client_that_is_silent_while_brokers_answer_is_replaced(
 
 
 def test_clients_that_stay_silent_have_more_time_each() -> None:
-    reading = Reading(Cluster(messages(0)))
+    cluster = Cluster(messages(0))
+    reading = Reading(cluster)
     assert isinstance(reading.raised(2), RunError)
     assert len(reading.workers.made) == 1 + 3, "after 5, 20 and 80 s"
+    wait_until(lambda: cluster.closed == 3, "all but the last have ended")
 
 
 def test_nobody_is_replaced_while_no_broker_answers() -> None:
@@ -282,6 +284,7 @@ def test_nobody_is_replaced_while_no_broker_answers() -> None:
     reading = Reading(cluster)
     assert reading.read(2) == [0, 1]
     assert len(reading.workers.made) == 2
+    wait_until(lambda: cluster.closed == 1, "the first one has ended")
     assert cluster.clock.monotonic_s() > 90
 
 
