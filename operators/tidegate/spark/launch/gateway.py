@@ -59,9 +59,9 @@ DEFAULTS = {
     "spark.executor.maxNumFailures": "10000",
     "spark.executor.failuresValidityInterval": "10m",
     "spark.sql.streaming.minBatchesToRetain": "20",
-    # Spark's own choice starts a `readlink` or `chmod` process for each file of a local checkpoint:
-    # a third of a small epoch. That this one's rename does not refuse an existing file matters to
-    # two drivers only, and the lease lets in one.
+    # Spark's own choice starts a process more for each file of a local checkpoint, a `readlink`: a
+    # third of a small epoch. (Hadoop's `chmod` of each file stays.) That this one's rename does not
+    # refuse an existing file matters to two drivers only, and the lease lets in one.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing"
         ".FileSystemBasedCheckpointFileManager"
