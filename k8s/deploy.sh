@@ -74,7 +74,10 @@ image() {
         return
     fi
     case $BUILDER in
-    kit) "$KIT" image "$name" "$context" "$dockerfile" ;;
+    kit)
+        "$KIT" image "$name" "$context" "$dockerfile"
+        rm -f "$KIT_HOME"/build/*.tar # what the nodes have by now: else each version leaves a gigabyte
+        ;;
     kind) docker build --quiet -t "$name" -f "$dockerfile" "$context" && kind load docker-image --name "$CLUSTER" "$name" ;;
     minikube) minikube image build -t "$name" -f "${dockerfile#"$context"/}" "$context" ;;
     esac
