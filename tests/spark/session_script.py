@@ -98,7 +98,8 @@ def main(directory: str) -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     spark = builder.config("spark.sql.session.timeZone", "Europe/Berlin").getOrCreate()
     found: dict[str, Any] = {}
-    with tidegate.Session(spark, f"{directory}/checkpoints", SETTINGS) as session:
+    said: list[str] = []
+    with tidegate.Session(spark, f"{directory}/checkpoints", SETTINGS, log=said.append) as session:
         found["attribution"] = attribution(session, directory)
         found["live"] = live(session, directory)
         found["missing"] = refusal(
@@ -108,6 +109,7 @@ def main(directory: str) -> None:
         )
         found["static"] = refusal(session, "SET spark.executor.memory = '9g'; SELECT id FROM views")
         jobs = session.jobs
+    found["said"] = said
     found["closed"] = [job.is_active for job in jobs]
     found["zone"] = spark.conf.get("spark.sql.session.timeZone")
     found["spark"] = spark.range(5).count()

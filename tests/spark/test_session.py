@@ -76,6 +76,9 @@ def test_a_job_is_stopped_and_goes_on(found: dict[str, Any]) -> None:
     assert Path(live["checkpoint"]).name == "counted"
     tasks = {str(number) for number in range(live["parallelism"])}
     assert {each for each in live["tasks"] if each.isdigit()} == tasks, "whatever SET says"
+    parallelism = live["parallelism"]
+    told = f"spark.sql.shuffle.partitions is {parallelism}, not 5: tidegate.parallelism says it"
+    assert told in found["said"]
 
 
 def test_what_keeps_a_job_from_starting_is_raised_by_the_call(found: dict[str, Any]) -> None:

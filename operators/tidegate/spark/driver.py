@@ -31,6 +31,7 @@ from tidegate.spark.checkpoint.lease import EXPIRY_S, RENEWAL_S, Lease
 from tidegate.spark.checkpoint.parallelism import parallelism_of
 from tidegate.spark.kubernetes.reaper import reaper_in
 from tidegate.spark.kubernetes.settings import is_kubernetes
+from tidegate.spark.launch.gateway import overruled
 from tidegate.spark.launch.given import Given
 from tidegate.spark.launch.own_spark import spark_for
 from tidegate.spark.ledger.losses import Losses
@@ -109,11 +110,7 @@ def _run(
         return last
     if not fresh:
         _list_sources(plan, options, begun=last.epoch > 0)
-    if manifest["parallelism"] != options.parallelism:
-        log(
-            f"running {manifest['parallelism']} parallel tasks, as the checkpoint has it, though"
-            f" tidegate.parallelism is {options.parallelism} (tidegate rescale changes it)"
-        )
+    _say_overruled(options, manifest["parallelism"], log)
     fenced = committer.fence(manifest["parallelism"])
     job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
     starts = [] if given is None else [given.started]
@@ -154,6 +151,17 @@ def _run(
             hint="run it again: it goes on from the checkpoint",
         )
     return state.last
+
+
+def _say_overruled(options: RunOptions, parallelism: int, log: Log) -> None:
+    """What was asked for and is not done: ``parallelism`` is the checkpoint's."""
+    if parallelism != options.parallelism:
+        log(
+            f"running {parallelism} parallel tasks, as the checkpoint has it, though"
+            f" tidegate.parallelism is {options.parallelism} (tidegate rescale changes it)"
+        )
+    for line in overruled(options.spark, parallelism):
+        log(line)
 
 
 def _wire_job(

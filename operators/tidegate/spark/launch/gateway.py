@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,17 @@ REQUIRED = {
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 """As many as the job's parallel tasks: state lies in them."""
+
+
+def overruled(asked: Iterable[tuple[str, str]], parallelism: int) -> list[str]:
+    """What a user asked of Spark that no job gets, a line for each setting."""
+    kept = {**REQUIRED, PARTITIONS: str(parallelism)}
+    why = {PARTITIONS: "tidegate.parallelism says it"}
+    return [
+        f"{name} is {kept[name]}, not {value}: {why.get(name, 'Tidegate depends on it')}"
+        for name, value in asked
+        if name in kept and value.lower() != kept[name].lower()
+    ]
 
 
 _SOCKET_PATH_MAX = 107

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.spark.checkpoint.checkpoint import Checkpoint
 from tidegate.spark.kubernetes.settings import kubernetes_settings
-from tidegate.spark.launch.gateway import PARTITIONS, REQUIRED, socket_settings, start_spark
+from tidegate.spark.launch.gateway import socket_settings, start_spark
 from tidegate.spark.launch.s3a import joined, settings_for
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.runtime import stopped_after
@@ -39,7 +39,7 @@ def spark_for(
         **socket_settings(options.master, str(scratch)),
         **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
     }
-    for line in overruled(options, parallelism):
+    for line in _other_masters(options):
         log(line)
     with _spark_log(checkpoint, log) as written:
         spark = start_spark(
@@ -53,15 +53,10 @@ def spark_for(
             yield spark
 
 
-def overruled(options: RunOptions, parallelism: int) -> list[str]:
-    """What the user asked of Spark that it does not get, a line for each setting."""
-    kept = {**REQUIRED, PARTITIONS: str(parallelism), _MASTER: options.master}
-    why = {PARTITIONS: "tidegate.parallelism says it", _MASTER: "--master says it"}
-    return [
-        f"{name} is {kept[name]}, not {value}: {why.get(name, 'Tidegate depends on it')}"
-        for name, value in options.spark
-        if name in kept and value.lower() != kept[name].lower()
-    ]
+def _other_masters(options: RunOptions) -> list[str]:
+    """What the user asked of Spark in place of its master."""
+    asked = [value for name, value in options.spark if name == _MASTER and value != options.master]
+    return [f"{_MASTER} is {options.master}, not {value}: --master says it" for value in asked]
 
 
 @contextmanager

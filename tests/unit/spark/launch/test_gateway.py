@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tidegate.spark.launch.gateway import WORKER_PYTHON, socket_settings
+from tidegate.spark.launch.gateway import WORKER_PYTHON, overruled, socket_settings
 
 _SHOW = "import json, os, sys; print(json.dumps([os.environ['PYTHONPATH'], sys.argv[1:]]))"
 
@@ -40,3 +40,16 @@ def test_a_path_that_is_too_long_for_a_socket() -> None:
     assert socket_settings("local", "/tmp/" + "x" * 60) == {
         "spark.python.unix.domain.socket.enabled": "false"
     }
+
+
+def test_what_the_user_does_not_get_is_said() -> None:
+    asked = {
+        "spark.speculation": "true",
+        "spark.sql.adaptive.enabled": "FALSE",
+        "spark.sql.shuffle.partitions": "200",
+        "spark.executor.memory": "1g",
+    }
+    assert overruled(asked.items(), 3) == [
+        "spark.speculation is false, not true: Tidegate depends on it",
+        "spark.sql.shuffle.partitions is 3, not 200: tidegate.parallelism says it",
+    ]

@@ -7,7 +7,7 @@ import pytest
 
 from tidegate.spark.checkpoint.checkpoint import Checkpoint
 from tidegate.spark.launch import own_spark
-from tidegate.spark.launch.own_spark import overruled, spark_for
+from tidegate.spark.launch.own_spark import spark_for
 from tidegate.spark.run_options import RunOptions
 
 
@@ -55,16 +55,14 @@ def test_with_debug_they_are_shown(tmp_path: Path, asked: list[tuple[object, ...
     assert asked[0][3] is None
 
 
-def test_what_the_user_does_not_get_is_said() -> None:
-    asked = {
-        "spark.speculation": "true",
-        "spark.sql.adaptive.enabled": "FALSE",
-        "spark.master": "local[7]",
-        "spark.sql.shuffle.partitions": "200",
-        "spark.executor.memory": "1g",
-    }
-    assert overruled(RunOptions(spark=tuple(asked.items())), 3) == [
-        "spark.speculation is false, not true: Tidegate depends on it",
-        "spark.master is local[2], not local[7]: --master says it",
-        "spark.sql.shuffle.partitions is 3, not 200: tidegate.parallelism says it",
-    ]
+def test_another_master_is_said(tmp_path: Path, asked: list[tuple[object, ...]]) -> None:
+    said: list[str] = []
+    given = RunOptions(spark=(("spark.master", "local[7]"), ("spark.executor.memory", "1g")))
+    checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
+    with (
+        pytest.raises(SparkStarts),
+        spark_for("job", given, checkpoint, 3, tmp_path, said.append),
+    ):
+        pass
+    assert said == ["spark.master is local[2], not local[7]: --master says it"]
+    assert asked[0][0] == "local[2]"
