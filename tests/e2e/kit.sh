@@ -14,7 +14,7 @@ IMAGES_GB=25
 "$KIT/prepare.sh"
 if [ "${1:-}" = prepare ]; then exit; fi
 home=${KF_HOME:-$HOME/.cache/kf}
-# What images take on three nodes, and while they are built. Without it, this is what failed.
+# Where they find no room, it is some later command that fails.
 free_gb=$(($(df --output=avail "$home" | tail -n 1) >> 20))
 if ((free_gb < IMAGES_GB)); then
     echo "kit: only $free_gb GB are free below $home; images take some $IMAGES_GB on three nodes" >&2

@@ -110,7 +110,8 @@ def _run(
         return last
     if not fresh:
         _list_sources(plan, options, begun=last.epoch > 0)
-    _say_overruled(options, manifest["parallelism"], log)
+    master = options.master if given is None else None
+    _say_overruled(options, manifest["parallelism"], master, log)
     fenced = committer.fence(manifest["parallelism"])
     job = _wire_job(plan, options, checkpoint, manifest, fenced, scratch)
     starts = [] if given is None else [given.started]
@@ -153,14 +154,14 @@ def _run(
     return state.last
 
 
-def _say_overruled(options: RunOptions, parallelism: int, log: Log) -> None:
-    """What was asked for and is not done: ``parallelism`` is the checkpoint's."""
+def _say_overruled(options: RunOptions, parallelism: int, master: str | None, log: Log) -> None:
+    """What was asked for and is not done. ``parallelism`` is the checkpoint's."""
     if parallelism != options.parallelism:
         log(
             f"running {parallelism} parallel tasks, as the checkpoint has it, though"
             f" tidegate.parallelism is {options.parallelism} (tidegate rescale changes it)"
         )
-    for line in overruled(options.spark, parallelism):
+    for line in overruled(options.spark, parallelism, master):
         log(line)
 
 

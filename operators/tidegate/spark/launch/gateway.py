@@ -102,10 +102,20 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 """As many as the job's parallel tasks: state lies in them."""
 
 
-def overruled(asked: Iterable[tuple[str, str]], parallelism: int) -> list[str]:
-    """What a user asked of Spark that no job gets, a line for each setting."""
+_MASTER = "spark.master"
+
+
+def overruled(
+    asked: Iterable[tuple[str, str]], parallelism: int, master: str | None = None
+) -> list[str]:
+    """What a user asked of Spark that a job does not get, a line for each setting.
+
+    ``master``: that of a Spark of the run's own.
+    """
     kept = {**REQUIRED, PARTITIONS: str(parallelism)}
-    why = {PARTITIONS: "tidegate.parallelism says it"}
+    if master is not None:
+        kept[_MASTER] = master
+    why = {PARTITIONS: "tidegate.parallelism says it", _MASTER: "--master says it"}
     return [
         f"{name} is {kept[name]}, not {value}: {why.get(name, 'Tidegate depends on it')}"
         for name, value in asked

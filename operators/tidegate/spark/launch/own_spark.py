@@ -21,7 +21,6 @@ from tidegate.spark.runtime import stopped_after
 from tidegate.store.local import LocalStore
 
 Log = Callable[[str], None]
-_MASTER = "spark.master"
 
 
 @contextmanager
@@ -39,8 +38,6 @@ def spark_for(
         **socket_settings(options.master, str(scratch)),
         **kubernetes_settings(options.master, os.environ, uuid4().hex[:6]),
     }
-    for line in _other_masters(options):
-        log(line)
     with _spark_log(checkpoint, log) as written:
         spark = start_spark(
             name,
@@ -51,12 +48,6 @@ def spark_for(
         )
         with stopped_after(spark):
             yield spark
-
-
-def _other_masters(options: RunOptions) -> list[str]:
-    """What the user asked of Spark in place of its master."""
-    asked = [value for name, value in options.spark if name == _MASTER and value != options.master]
-    return [f"{_MASTER} is {options.master}, not {value}: --master says it" for value in asked]
 
 
 @contextmanager

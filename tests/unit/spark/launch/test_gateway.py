@@ -46,10 +46,16 @@ def test_what_the_user_does_not_get_is_said() -> None:
     asked = {
         "spark.speculation": "true",
         "spark.sql.adaptive.enabled": "FALSE",
+        "spark.master": "local[7]",
         "spark.sql.shuffle.partitions": "200",
         "spark.executor.memory": "1g",
     }
-    assert overruled(asked.items(), 3) == [
+    assert overruled(asked.items(), 3, "local[2]") == [
         "spark.speculation is false, not true: Tidegate depends on it",
+        "spark.master is local[2], not local[7]: --master says it",
         "spark.sql.shuffle.partitions is 3, not 200: tidegate.parallelism says it",
     ]
+
+
+def test_a_given_spark_has_the_master_that_it_has() -> None:
+    assert overruled([("spark.master", "local[7]")], 3) == []

@@ -53,16 +53,3 @@ def test_its_words_lie_with_a_local_checkpoint(
 def test_with_debug_they_are_shown(tmp_path: Path, asked: list[tuple[object, ...]]) -> None:
     begin(tmp_path, debug=True)
     assert asked[0][3] is None
-
-
-def test_another_master_is_said(tmp_path: Path, asked: list[tuple[object, ...]]) -> None:
-    said: list[str] = []
-    given = RunOptions(spark=(("spark.master", "local[7]"), ("spark.executor.memory", "1g")))
-    checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
-    with (
-        pytest.raises(SparkStarts),
-        spark_for("job", given, checkpoint, 3, tmp_path, said.append),
-    ):
-        pass
-    assert said == ["spark.master is local[2], not local[7]: --master says it"]
-    assert asked[0][0] == "local[2]"
