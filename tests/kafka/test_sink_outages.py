@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from kafka.attempts import Attempts, Driver, forget_producers, ids_of
 from kafka.broker import Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.kit import Kit
 from spark.processes import wait_until
+from tidegate.connectors.kafka import transactions
 
 ID = ("id", "BIGINT")
 
@@ -87,6 +90,42 @@ def test_the_broker_is_killed(lone_cluster: Cluster, attempts: Attempts) -> None
 
     written = write_while(drivers[0], kill, first=5)
     assert found(kafka, drivers[0]) == [1, 2, 3, 4, *written]
+
+
+class Unaware(Consumer):
+    """A client that never hears who coordinates its group."""
+
+    def committed(self, *_args: Any, **_kwargs: Any) -> Any:
+        raise KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))
+
+
+@pytest.mark.parametrize("kind", ["deaf", "unaware"])
+def test_a_look_that_gets_no_answer(kafka: Kit, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """Of clients that hear nothing, though the brokers answer others: the third one does."""
+    driver = begun(kafka, kind)
+    clients: list[Consumer] = []
+
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        nobody = {"bootstrap.servers": f"127.0.0.1:{mute.getsockname()[1]}"}
+
+        def make(config: dict[str, Any]) -> Consumer:
+            if len(clients) >= 2:
+                client = Consumer(config)
+            else:
+                client = Consumer(config | nobody) if kind == "deaf" else Unaware(config)
+            clients.append(client)
+            return client
+
+        monkeypatch.setattr(transactions, "Consumer", make)
+        monkeypatch.setattr(transactions, "_COORDINATOR_S", 1.0)
+        forget_producers()
+        driver.epoch(2)
+        assert len(clients) == 3
+        clients.clear()
+        successor = driver.successor().start()
+        assert len(clients) == 3
+        successor.epoch(3)
+    assert found(kafka, driver) == [1, 2, 3]
 
 
 @pytest.fixture(scope="module")

@@ -59,8 +59,9 @@ _KEPT_MAX: Final = 16
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.02
 _ABORT_S: Final = 10
-_OFFSETS_S: Final = 5.0
-"""How long a group's coordinator may take at first: a new producer asks anew who it is."""
+_COORDINATOR_S = 5.0
+"""How long a client may get no answer from its group's coordinator, at first: a new client asks
+anew who that is, and each has twice as long as the one before."""
 _SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
 """What the client takes in the name of a group, but the sign of what it does not take."""
 _PASSING: Final = frozenset(
@@ -122,7 +123,7 @@ class Transactions:
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
         self._usual = {"batch.size": given["batch"]}
-        self._offsets_s = _OFFSETS_S
+        self._coordinator_s = _COORDINATOR_S
         self._clock: Clock = clock or SystemClock()
 
     def write(self, epoch: int, known: int, send: Send) -> None:
@@ -175,7 +176,7 @@ class Transactions:
                 break
             except Failed as failed:
                 if failed.error.code() in _SILENCE:
-                    self._offsets_s *= 2
+                    self._coordinator_s *= 2
                 else:
                     tries += 1
                 late = self._clock.monotonic_s() > until_s
@@ -234,19 +235,24 @@ class Transactions:
                 let_go(reader)
 
     def _committed(self, reader: Any) -> TopicPartition:
-        """The group's offset. Its coordinator may be on the move, or not be there yet."""
-        until_s = self._clock.monotonic_s() + WAIT_S
+        """The group's offset. Its coordinator may be on the move, or not be there yet; but one that
+        no longer answers this client may answer another."""
+        asked = [TopicPartition(self._options.topic, 0)]
+        until_s = self._clock.monotonic_s() + self._coordinator_s
         while True:
+            left_s = until_s - self._clock.monotonic_s()
             try:
-                (found,) = reader.committed([TopicPartition(self._options.topic, 0)], WAIT_S)
+                (found,) = reader.committed(asked, max(left_s, _PAUSE_S))
                 if found.error is None:
                     assert isinstance(found, TopicPartition)
                     return found
                 error = found.error
             except KafkaException as failed:
                 error = failed.args[0]
-            if error.code() not in _PASSING or self._clock.monotonic_s() > until_s:
+            if error.code() not in _PASSING:
                 raise KafkaException(error)
+            if self._clock.monotonic_s() > until_s:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, error.str()))
             self._clock.sleep(_PAUSE_S)
 
     def _commit(self, kept: _Kept, epoch: int, send: Send | None = None) -> None:
@@ -267,7 +273,7 @@ class Transactions:
                 # 5511). The next fence makes the producer that is left behind useless.
                 in_time(
                     lambda: sender.producer.send_offsets_to_transaction(offsets, kept.group),
-                    self._offsets_s,
+                    self._coordinator_s,
                 )
                 if send is not None:
                     hit("sink-before-commit", epoch)
