@@ -7,20 +7,24 @@ import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from bench.data import PARTITIONS
 from bench.processes import Usage
 from tidegate.clock import SystemClock
+from tidegate.connectors.kafka.client import let_go
 
 SILENCE_S: Final = 20.0
 """A process that would go on forever has done its work when nothing has come for so long."""
 _LOOK_S: Final = 0.1
+_ANSWER_S: Final = 3.0
+_CLIENTS: Final = 3
+"""How many ask, one after the other, before an answer is given up for now."""
 _START_S: Final = 300.0
 _POINTS_MIN: Final = 3
 """Of a run with fewer epochs only the whole tells."""
@@ -120,24 +124,40 @@ class Ends:
     """How many offsets a topic has."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
-        self._consumer = Consumer(
-            {"bootstrap.servers": bootstrap, "group.id": "bench", "log_level": 2}
-        )
-        self._known = 0
+        self._bootstrap = bootstrap
         self._parts = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+        self._known = 0
+        self._consumer = self._new()
 
     def __enter__(self) -> Ends:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._consumer.close()
+        let_go(self._consumer)
 
     def total(self) -> int:
-        """As of now; as of before, if the broker does not say."""
-        with suppress(KafkaException):
-            marks = [self._consumer.get_watermark_offsets(part, timeout=10) for part in self._parts]
-            self._known = sum(mark[1] for mark in marks if mark)
+        """As of now; as of before, if the broker does not say.
+
+        A client may hear nothing for as long as it lives, while the broker answers others.
+        """
+        for _ in range(_CLIENTS):
+            try:
+                self._known = sum(map(self._end, self._parts))
+                break
+            except KafkaException as error:
+                print(f"the topic's end is not known for now: {error}", flush=True)
+                let_go(self._consumer)
+                self._consumer = self._new()
         return self._known
+
+    def _end(self, part: TopicPartition) -> int:
+        marks = self._consumer.get_watermark_offsets(part, timeout=_ANSWER_S)
+        if marks is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return marks[1]
+
+    def _new(self) -> Consumer:
+        return Consumer({"bootstrap.servers": self._bootstrap, "group.id": "bench", "log_level": 2})
 
 
 def save_output(bootstrap: str, topic: str, target: Path) -> int:
