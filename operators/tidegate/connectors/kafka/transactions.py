@@ -59,7 +59,7 @@ _KEPT_MAX: Final = 16
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.02
 _ABORT_S: Final = 10
-_COORDINATOR_S = 5.0
+_COORDINATOR_S: Final = 5.0
 """How long a client may get no answer from its group's coordinator, at first: a new client asks
 anew who that is, and each has twice as long as the one before."""
 _SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
