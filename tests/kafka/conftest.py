@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,13 @@ def three_brokers(tmp_path: Path) -> Iterator[Cluster]:
     """Brokers of which any one may go."""
     with Cluster(tmp_path / "kafka", brokers=3, settings=RETURNS_SOON) as running:
         yield running
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """An address at which clients are let in, and hear nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        yield f"127.0.0.1:{mute.getsockname()[1]}"
 
 
 @pytest.fixture
