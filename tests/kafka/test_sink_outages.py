@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any
+from weakref import ref
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from kafka.attempts import Attempts, Driver, forget_producers, ids_of
 from kafka.broker import Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.kit import Kit
 from spark.processes import wait_until
-from tidegate.connectors.kafka import transactions
+from tidegate.connectors.kafka import delivery, transactions
 
 ID = ("id", "BIGINT")
 
@@ -120,7 +122,47 @@ def test_a_look_that_gets_no_answer(
         return client
 
     monkeypatch.setattr(transactions, "Consumer", make)
-    monkeypatch.setattr(transactions, "_COORDINATOR_S", 1.0)  # only how long the test takes
+    monkeypatch.setattr(transactions, "_PATIENCE_S", 1.0)  # only how long the test takes
+    forget_producers()
+    driver.epoch(2)
+    assert len(clients) == 3
+    clients.clear()
+    successor = driver.successor().start()
+    assert len(clients) == 3
+    successor.epoch(3)
+    assert found(kafka, driver) == [1, 2, 3]
+
+
+class Unheard(Producer):
+    """A client whose fence gets no answer."""
+
+    def init_transactions(self, timeout: float = -1) -> None:
+        time.sleep(timeout)
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+
+@pytest.mark.parametrize("kind", ["deaf", "unheard"])
+def test_a_fence_that_gets_no_answer(
+    kafka: Kit, nobody: str, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """As a look: the third client's does, and none is left that could fence it later."""
+    driver = begun(kafka, kind)
+    clients: list[ref[Producer]] = []
+
+    class Plain(Producer):
+        """One that a test may refer to weakly."""
+
+    def make(config: dict[str, Any]) -> Producer:
+        assert [client() for client in clients] == [None] * len(clients)
+        kinds = Plain if kind == "deaf" or len(clients) >= 2 else Unheard
+        if kind == "deaf" and len(clients) < 2:
+            config = config | {"bootstrap.servers": nobody}
+        client = kinds(config)
+        clients.append(ref(client))
+        return client
+
+    monkeypatch.setattr(delivery, "Producer", make)
+    monkeypatch.setattr(transactions, "_PATIENCE_S", 1.0)  # only how long the test takes
     forget_producers()
     driver.epoch(2)
     assert len(clients) == 3

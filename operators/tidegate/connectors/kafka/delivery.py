@@ -205,14 +205,22 @@ class Sender:
         values = config(options, trouble, {**defaults, **extra, **forced})
         return cls(made(Producer, values), trouble, undelivered)
 
-    def connect(self, topic: str) -> int:
+    def connect(self, topic: str, timeout_s: float = WAIT_S) -> int:
         """Waits for a connection; gives the topic's number of partitions, 0 if it is unknown.
 
         It asks twice: the answer to the first question may come from an address of the table's
         options, and where nothing better is connected yet `init_transactions` sleeps half a second.
+        Raises KafkaException, timed out if the brokers cannot be reached in time.
         """
-        self.producer.list_topics(topic, timeout=WAIT_S)
-        return len(self.producer.list_topics(topic, timeout=WAIT_S).topics[topic].partitions)
+        try:
+            self.producer.list_topics(topic, timeout=timeout_s)
+            found = self.producer.list_topics(topic, timeout=timeout_s).topics[topic]
+        except KafkaException as raised:
+            error = raised.args[0]
+            if error.code() != KafkaError._TRANSPORT:
+                raise
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, error.str())) from None
+        return len(found.partitions)
 
     def begin(self) -> None:
         """Forgets what was said of earlier messages."""

@@ -59,9 +59,9 @@ _KEPT_MAX: Final = 16
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.02
 _ABORT_S: Final = 10
-_COORDINATOR_S: Final = 5.0
-"""How long a client may get no answer from its group's coordinator, at first: a new client asks
-anew who that is, and each has twice as long as the one before."""
+_PATIENCE_S: Final = 5.0
+"""How long a client may get no answer, at first, of a fence, a look or a coordinator: a new client
+connects and asks anew, and each has twice as long as the one before."""
 _SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
 """What the client takes in the name of a group, but the sign of what it does not take."""
 _PASSING: Final = frozenset(
@@ -123,7 +123,7 @@ class Transactions:
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
         self._usual = {"batch.size": given["batch"]}
-        self._coordinator_s = _COORDINATOR_S
+        self._patience_s = _PATIENCE_S
         self._clock: Clock = clock or SystemClock()
 
     def write(self, epoch: int, known: int, send: Send) -> None:
@@ -176,7 +176,7 @@ class Transactions:
                 break
             except Failed as failed:
                 if failed.error.code() in _SILENCE:
-                    self._coordinator_s *= 2
+                    self._patience_s *= 2
                 else:
                     tries += 1
                 late = self._clock.monotonic_s() > until_s
@@ -212,8 +212,9 @@ class Transactions:
         }
         sender = Sender.of(options, self._usual, extra)
         with failing(sender.trouble):
-            sender.connect(options.topic)
-            sender.producer.init_transactions(WAIT_S)
+            sender.connect(options.topic, self._patience_s)
+            # A client that is given up here must end: one that hears at last would fence the next.
+            sender.producer.init_transactions(self._patience_s)
             hit("sink-fenced", epoch)
             return _Kept(sender, *self._look())
 
@@ -238,7 +239,7 @@ class Transactions:
         """The group's offset. Its coordinator may be on the move, or not be there yet; but one that
         no longer answers this client may answer another."""
         asked = [TopicPartition(self._options.topic, 0)]
-        until_s = self._clock.monotonic_s() + self._coordinator_s
+        until_s = self._clock.monotonic_s() + self._patience_s
         while True:
             left_s = until_s - self._clock.monotonic_s()
             try:
@@ -273,7 +274,7 @@ class Transactions:
                 # 5511). The next fence makes the producer that is left behind useless.
                 in_time(
                     lambda: sender.producer.send_offsets_to_transaction(offsets, kept.group),
-                    self._coordinator_s,
+                    self._patience_s,
                 )
                 if send is not None:
                     hit("sink-before-commit", epoch)
