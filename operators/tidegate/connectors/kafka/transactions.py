@@ -31,8 +31,8 @@ that was cut off, and not told yet that another took over, may answer with an ol
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
@@ -175,12 +175,12 @@ class Transactions:
                 attempt()
                 break
             except Failed as failed:
+                left_s = until_s - self._clock.monotonic_s()
                 if failed.error.code() in _SILENCE:
-                    self._patience_s *= 2
+                    self._patience_s = min(2 * self._patience_s, max(left_s, _PATIENCE_S))
                 else:
                     tries += 1
-                late = self._clock.monotonic_s() > until_s
-                if is_permanent(failed.error) or late or tries == _TRIES:
+                if is_permanent(failed.error) or left_s < 0 or tries == _TRIES:
                     raise failure(
                         self._table, self._options, failed.error, failed.trouble
                     ) from None
@@ -212,11 +212,27 @@ class Transactions:
         }
         sender = Sender.of(options, self._usual, extra)
         with failing(sender.trouble):
-            sender.connect(options.topic, self._patience_s)
-            # A client that is given up here must end: one that hears at last would fence the next.
-            sender.producer.init_transactions(self._patience_s)
+            with self._patiently():
+                sender.connect(options.topic, self._patience_s)
+                # One that is given up here must end: if it heard at last, it would fence the next.
+                sender.producer.init_transactions(self._patience_s)
             hit("sink-fenced", epoch)
             return _Kept(sender, *self._look())
+
+    @contextmanager
+    def _patiently(self) -> Iterator[None]:
+        """Turns what a client says when its time is up into a silence, which is no try.
+
+        It says then what it heard last, such as that a transaction is still being completed.
+        """
+        until_s = self._clock.monotonic_s() + self._patience_s / 2  # it may count a little faster
+        try:
+            yield
+        except KafkaException as raised:
+            error = raised.args[0]
+            if is_permanent(error) or self._clock.monotonic_s() < until_s:
+                raise
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, error.str())) from None
 
     def _look(self) -> tuple[Any, Marker | None]:
         """The group's name for the producer, and its marker."""
