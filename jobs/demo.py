@@ -24,13 +24,13 @@ from oracle.decode import Column, Table
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.clock import SystemClock
 from tidegate.connectors.generators.datagen import write_orders
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.ledger import read_ledger, show_time
 from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.progress import total
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.reports.progress import total
 from tidegate.spark.driver import run_job
-from tidegate.spark.ledger.ledger import read_ledger, show_time
 from tidegate.spark.run_options import RunOptions
 
 SQL = Path("jobs/orders.sql")

@@ -20,11 +20,11 @@ from tidegate.errors import OptionsError, TidegateError
 from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
-from tidegate.progress import Progress, progress_for
+from tidegate.reports.progress import Progress, progress_for
+from tidegate.reports.show import console, print_ledger, print_status, print_watermarks, printable
+from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import Settings, check_master, resolve
-from tidegate.show import console, print_ledger, print_status, print_watermarks, printable
 from tidegate.types import Reason
-from tidegate.why import reason_of, reasons
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -124,8 +124,8 @@ def ledger(
 ) -> None:
     """Show a job's late and quarantined rows, and its account."""
     with _reported(debug):
-        from tidegate.spark.checkpoint.checkpoint import Checkpoint
-        from tidegate.spark.ledger.ledger import read_ledger
+        from tidegate.epochs.checkpoint import Checkpoint
+        from tidegate.epochs.ledger import read_ledger
 
         checkpoint = Checkpoint(directory)
         checkpoint.read_job()
@@ -151,9 +151,9 @@ def status(place: Place, json_: Json = False, debug: Debug = False) -> None:
 def watermarks(place: Place, json_: Json = False, debug: Debug = False) -> None:
     """Show every split's offset, end, watermark and status, and what holds the minimum."""
     with _reported(debug):
-        from tidegate.spark.checkpoint.checkpoint import Checkpoint
-        from tidegate.spark.reports.scraped import address_of, scrape
-        from tidegate.spark.reports.watermarks import read_watermarks
+        from tidegate.epochs.checkpoint import Checkpoint
+        from tidegate.reports.scraped import address_of, scrape
+        from tidegate.reports.watermarks import read_watermarks
 
         url = address_of(place)
         document = read_watermarks(Checkpoint(place)) if url is None else scrape(url)
@@ -197,9 +197,9 @@ def replay(
 ) -> None:
     """Write a job's late and quarantined rows, corrected or not, into a table; each once."""
     with _reported(debug):
-        from tidegate.spark.checkpoint.checkpoint import Checkpoint
-        from tidegate.spark.ledger.replay import Choice
-        from tidegate.spark.ledger.replay import replay as replay_rows
+        from tidegate.epochs.checkpoint import Checkpoint
+        from tidegate.reports.replay import Choice
+        from tidegate.reports.replay import replay as replay_rows
 
         if query and as_is:
             raise OptionsError("--query and --as-is exclude each other")
@@ -232,7 +232,7 @@ def rescale(
 ) -> None:
     """Let a stopped job go on with more or fewer parallel tasks."""
     with _reported(debug):
-        from tidegate.spark.checkpoint.checkpoint import Checkpoint
+        from tidegate.epochs.checkpoint import Checkpoint
         from tidegate.spark.rescale import rescale as rescale_job
         from tidegate.spark.run_options import RunOptions
 
@@ -258,9 +258,9 @@ def main() -> None:
 
 
 def _status_of(place: str) -> dict[str, Any]:
-    from tidegate.spark.checkpoint.checkpoint import Checkpoint
-    from tidegate.spark.reports.scraped import address_of, scrape
-    from tidegate.spark.reports.status import read_status
+    from tidegate.epochs.checkpoint import Checkpoint
+    from tidegate.reports.scraped import address_of, scrape
+    from tidegate.reports.status import read_status
 
     url = address_of(place)
     return read_status(Checkpoint(place), SystemClock()) if url is None else scrape(url)
@@ -268,8 +268,8 @@ def _status_of(place: str) -> dict[str, Any]:
 
 def _row_of(place: str, row: str) -> list[str]:
     """Why a row is in the ledger, for each time that it is."""
-    from tidegate.spark.checkpoint.checkpoint import Checkpoint
-    from tidegate.spark.ledger.ledger import read_ledger
+    from tidegate.epochs.checkpoint import Checkpoint
+    from tidegate.epochs.ledger import read_ledger
 
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():

@@ -25,23 +25,23 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from tidegate.clock import SystemClock
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.directories import directory_of
+from tidegate.epochs.ledger import counts_document, read_ledger
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.frontend import Script
 from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
-from tidegate.progress import Progress
+from tidegate.reports.progress import Progress
+from tidegate.reports.status import read_status
+from tidegate.reports.watermarks import read_watermarks
+from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import resolve
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
-from tidegate.spark.checkpoint.directories import directory_of
 from tidegate.spark.driver import run_job
 from tidegate.spark.launch.given import Given, Spark, builder_settings
-from tidegate.spark.ledger.ledger import counts_document, read_ledger
-from tidegate.spark.reports.status import read_status
-from tidegate.spark.reports.watermarks import read_watermarks
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.stop import Stop
-from tidegate.why import reason_of, reasons
 
 __all__ = ["Answers", "Job", "Session", "builder_settings"]
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 from confluent_kafka import Producer
 
 from bench.data import PARTITIONS
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 
 TICK_S: Final = 0.05
 DISORDER_S: Final = 1.0

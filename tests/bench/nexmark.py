@@ -24,7 +24,7 @@ from tidegate.connectors.formats.json_encode import encode_lines
 from tidegate.connectors.generators.generated import CHUNK_ROWS, rows_of_split
 from tidegate.connectors.generators.nexmark import PER_ROUND
 from tidegate.connectors.generators.nexmark import Nexmark as Generator
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
 QUERIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {

@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.filesystem.staging import writer_of
 from tidegate.connectors.kafka import sink, transactions
 from tidegate.connectors.kafka.options import KafkaSinkOptions
@@ -32,6 +31,7 @@ from tidegate.connectors.kafka.transactions import transactional_id
 from tidegate.connectors.options import parsed
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Progress, StagedFile
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from confluent_kafka.admin import OffsetSpec
 
 from kafka.kit import Kit
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Position, SplitPlan, SplitRange
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import Position, SplitPlan, SplitRange
 from tidegate.types import OFFSET
 
 _NUMBERS: Final = itertools.count(1)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from executor_kit import ENGINE
 from kafka.kit import Kit
+from kits.executor import ENGINE
 from oracle.compare import diff_output
 from oracle.decode import Column
 from oracle.query import Output

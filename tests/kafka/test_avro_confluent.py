@@ -22,13 +22,13 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from kafka import registry as real
 from kafka.kit import Kit, Put
 from kafka.registry_door import certificate, proxy
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.formats.avro_format import decode, encode
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError, SinkError
-from tidegate.executor.engine import Engine
+from tidegate.ports import SplitRange
 from tidegate.types import Column, Schema
 
 ENGINE = Engine()

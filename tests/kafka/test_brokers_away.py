@@ -15,11 +15,11 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, until, values
 from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka import planner, topics
 from tidegate.connectors.kafka.planner import START_PATIENCE_S, KafkaPlanner
 from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
 from tidegate.errors import RunError, TrustError
+from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")
 

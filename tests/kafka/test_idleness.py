@@ -9,12 +9,12 @@ import pytest
 from kafka.kit import Kit
 from kafka.orders import job_text
 from tidegate.clock import ManualClock
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.job import WireJob
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.planner import Planner
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
-from tidegate.spark.source.offsets import Offset
-from tidegate.spark.source.planner import Planner
-from tidegate.spark.wirejob import WireJob
 from tidegate.types import Status
 
 TIMEOUT_S = 5

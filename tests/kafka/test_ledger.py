@@ -12,7 +12,7 @@ from spark.orders import ledger_of
 from spark.processes import Warm
 from tidegate.frontend import declared_sink
 from tidegate.plan.nodes import Table
-from unit.spark.ledger.test_replay import LATE, World
+from unit.reports.test_replay import LATE, World
 
 ROWS = [
     {"id": 1, "at": 100_000},

@@ -8,10 +8,10 @@ import pytest
 
 from kafka.epochs import ENGINE, Run, Transaction, ended_at, values
 from kafka.kit import Kit
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import TrustError
+from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")
 GO_ON: dict[str, Any] = {"scan_fail__on__data__loss": "false"}

@@ -16,9 +16,9 @@ from kafka.epochs import ENGINE, Epoch, Run, values
 from kafka.headers import put_header
 from kafka.kit import Kit, Put
 from tidegate.clock import SystemClock
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import OptionsError
+from tidegate.ports import SplitRange
 from tidegate.types import BROKER_TIME, OFFSET, RECORD
 
 COLUMN = ("a", "BIGINT")

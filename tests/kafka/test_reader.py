@@ -13,10 +13,10 @@ from confluent_kafka import Consumer
 
 from kafka.epochs import ENGINE, Run, Transaction, end_of, ended_at, until, values
 from kafka.kit import Kit, Put
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka import consumers
 from tidegate.connectors.kafka.consumers import Consumers
 from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.ports import SplitRange
 from tidegate.types import OFFSET
 
 COLUMN = ("a", "BIGINT")

@@ -22,12 +22,12 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, values
 from kafka.kit import Kit
 from tidegate.clock import SystemClock
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka import topics
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.options import OptionProblem
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.plan.nodes import Table
+from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")
 USERS = {"reader": "open-sesame", "describer": "let-me-see", "nobody": "let-me-in"}

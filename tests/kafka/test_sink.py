@@ -13,10 +13,10 @@ import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 
 from kafka.kit import Kit, Put
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.errors import OptionsError, RunError, SinkError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Progress, StagedFile
 
 ID = ("id", "BIGINT")
 JAVA: Mapping[str, int] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 from kafka.kit import Kit
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
+from tidegate.ports import SplitRange
 
 
 def test_rows_go_in_and_come_out(kafka: Kit) -> None:

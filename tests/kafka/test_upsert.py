@@ -14,7 +14,7 @@ from oracle.changes import ends_in
 from spark.processes import Commands
 from tidegate.connectors.generators.datagen import ORDERS, Orders
 from tidegate.connectors.generators.generated import rows_of_split
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Op
 
 _ROWS, _SPLITS, _EPOCH = 4_000, 3, 500

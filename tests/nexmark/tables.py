@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from nexmark import reference
 from tidegate.connectors.generators.generated import rows_of_split
 from tidegate.connectors.generators.nexmark import nexmark_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from nexmark import reference
 from nexmark.tables import EVENTS, TABLES
 from oracle.compare import diff_output

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from postgres.server import PASSWORD, Server
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.option_types import list_of
 from tidegate.connectors.options import validate_options
 from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.connectors.staged_parquet import ParquetStager
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table, quoted
+from tidegate.ports import Progress, StagedFile
 from tidegate.types import OP, Column, Op
 
 _NUMBERS = itertools.count(1)

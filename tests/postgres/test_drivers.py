@@ -15,9 +15,9 @@ import pytest
 
 from postgres.kit import Sink
 from postgres.server import Server
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.postgres import guard
 from tidegate.errors import LeaseHeldError
+from tidegate.ports import Progress, StagedFile
 from tidegate.types import Op
 
 _EPOCHS = 25

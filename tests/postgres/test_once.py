@@ -16,11 +16,11 @@ import pytest
 from postgres.kit import Sink, unique
 from postgres.server import Server
 from spark.processes import wait_until
-from tidegate.connectors.base import Progress
 from tidegate.connectors.postgres import client, guard, sink
 from tidegate.connectors.postgres.client import Session
 from tidegate.errors import LeaseHeldError, RunError, TrustError
 from tidegate.plan.nodes import quoted
+from tidegate.ports import Progress
 from tidegate.types import Op
 
 POINTS = ("sink-produced", "sink-before-commit", "sink-after-commit")

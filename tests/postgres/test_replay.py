@@ -11,7 +11,7 @@ from postgres.server import Server
 from tidegate.errors import TrustError
 from tidegate.frontend import declared_sink
 from tidegate.plan.nodes import Table
-from unit.spark.ledger.test_replay import LATE, World
+from unit.reports.test_replay import LATE, World
 
 _PASSWORD = f"password = '${{env:{VARIABLE}}}'"
 

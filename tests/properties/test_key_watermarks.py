@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE, expr, leaf, schema
-from filter_kit import Outcome
+from kits.executor import ENGINE, expr, leaf, schema
+from kits.filter import Outcome
 from oracle import Column, PerKey, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter

@@ -12,7 +12,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE, expr, leaf
+from kits.executor import ENGINE, expr, leaf
 from tidegate.executor.watermarks.judge import NONE, judge
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import WatermarkFilter as FilterNode

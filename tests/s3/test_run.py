@@ -14,7 +14,7 @@ from s3.minio import Minio, Request
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
 from spark.processes import Commands
 from tidegate.clock import SystemClock
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.spark.launch.s3a_jars import fetch, home
 
 SPLITS = {"a": [order_lines(21, 900)], "b": [order_lines(22, 1700)]}

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
+from kits.store import StoreContract
 from s3.minio import Minio
-from store_kit import StoreContract
 from tidegate.clock import ManualClock, SystemClock
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.lease import EXPIRY_S, Lease
 from tidegate.errors import LeaseHeldError, OptionsError, StoreError
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
-from tidegate.spark.checkpoint.lease import EXPIRY_S, Lease
 from tidegate.store.place import open_store
 from tidegate.store.s3 import S3Store
 

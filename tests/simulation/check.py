@@ -21,7 +21,7 @@ from oracle.compare import diff_output, diff_steps
 from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
 from oracle.pair_jobs import random_pair_job
 from oracle.pair_spec import PairSpec
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job

@@ -8,7 +8,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.connectors.generators.datagen import orders_of
 from tidegate.connectors.generators.generated import rows_of_split
 from tidegate.plan.nodes import Job, Scan, Table

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from oracle.compare import diff_output
 from oracle.decode import Column
 from oracle.query import Output

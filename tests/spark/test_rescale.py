@@ -16,7 +16,7 @@ from oracle.jobs import JobSpec, expected, write
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of, read_parts
 from spark.processes import Commands, Warm, wait_until
 from spark.test_views import table_of
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import Checkpoint
 
 MINUTE_US = 60 * SECOND_US
 MONITORED = "'source.monitor-interval' = '1 s'"

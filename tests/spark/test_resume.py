@@ -17,7 +17,7 @@ import pytest
 from oracle.jobs import Expected, JobSpec, expected, write
 from spark.orders import order_lines, orders_job, problems_of, reasons
 from spark.processes import Commands, Warm
-from tidegate.spark.ledger.share import TRAVEL_BYTES_MAX
+from tidegate.epochs.ledger_share import TRAVEL_BYTES_MAX
 
 
 def with_huge(lines: bytes) -> bytes:

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from spark.processes import Commands
 from tidegate.connectors.generators.datagen import ORDERS, Orders
 from tidegate.connectors.generators.generated import rows_of_split
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 
 _ROWS, _SPLITS = 3_000, 2
 _JOB = f"""

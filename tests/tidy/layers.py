@@ -11,6 +11,18 @@ from tidy.tree import Module, imports_of, modules_of
 _VALUES: Final = ("types", "errors")
 _GROUND: Final = (*_VALUES, "clock", "metrics", "phases", "events", "state", "failpoints")
 
+_BELOW_RUNTIMES: Final = (
+    *_GROUND,
+    "plan",
+    "engine",
+    "ports",
+    "store",
+    "executor",
+    "connectors",
+    "epochs",
+    "settings",
+)
+
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": (),
     "errors": (),
@@ -22,38 +34,38 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
     "store": (*_VALUES, "store"),
-    # The engine and the ports of connectors lie below both executor and connectors.
-    "executor.engine": (*_VALUES, "executor.user_functions", "plan.user_functions"),
-    "executor.user_functions": (*_VALUES, "plan.user_functions"),
-    "connectors.base": _VALUES,
-    "executor": (*_GROUND, "plan", "connectors.base", "executor"),
-    "connectors": (*_GROUND, "plan.nodes", "executor.engine", "store", "connectors"),
+    "ports": _VALUES,
+    "engine": (*_VALUES, "plan.user_functions", "engine"),
+    # Side by side: neither knows the other.
+    "executor": (*_GROUND, "plan", "engine", "ports", "executor"),
+    "connectors": (*_GROUND, "plan.nodes", "engine", "ports", "store", "connectors"),
+    "epochs": (*_GROUND, "plan", "engine", "ports", "store", "executor", "connectors", "epochs"),
     "settings": (*_VALUES, "connectors.durations"),
     "frontend": (
         *_VALUES,
         "plan",
-        "executor.engine",
+        "engine",
         "connectors.options",
         "connectors.durations",
         "connectors.registry",  # which connectors there are, what their options may be
         "settings",
         "frontend",
     ),
-    "spark": (*_GROUND, "plan", "executor", "connectors", "store", "settings", "spark"),
-    "simulator": (
+    "reports": (
         *_GROUND,
         "plan",
-        "executor",
+        "store",
         "connectors",
-        "frontend",
+        "ports",
+        "engine",
+        "epochs",
         "settings",
-        "simulator",
+        "reports",
     ),
+    "spark": (*_BELOW_RUNTIMES, "reports", "spark"),
+    "simulator": (*_BELOW_RUNTIMES, "frontend", "simulator"),
     "session": ("",),
     "dataframes": ("",),
-    "progress": ("",),
-    "show": (),
-    "why": (),
     "cli": ("",),
     "pod": ("",),
     "__main__": ("",),
@@ -68,9 +80,9 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "confluent_kafka": ("connectors",),
     "psycopg": ("connectors",),
     "obstore": ("store",),
-    "prometheus_client": ("spark",),
+    "prometheus_client": ("reports",),
     "typer": ("cli",),
-    "rich": ("cli", "progress", "show"),
+    "rich": ("cli", "reports"),
 }
 """Packages from outside that have a sole importer."""
 

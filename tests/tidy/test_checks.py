@@ -30,7 +30,7 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 def module(root: Path, name: str, text: str) -> Path:
     """A tree with the modules that the cases import, and one more."""
     known = ["types", "clock", "frontend/binder", "spark/source", "executor/sort", "plan/nodes"]
-    known += ["connectors/base", "connectors/kafka", "executor/engine"]
+    known += ["ports", "connectors/kafka", "engine/engine", "epochs/commit"]
     files = {f"{PACKAGE}/{other}.py": "" for other in known}
     return plant(root, {**files, f"{PACKAGE}/{name}.py": text})
 
@@ -43,6 +43,9 @@ def module(root: Path, name: str, text: str) -> Path:
         ("executor/sort", "import confluent_kafka", "only connectors may import"),
         ("executor/sort", "from tidegate.connectors import kafka", "must not import"),
         ("executor/sort", "from tidegate.spark.source import x", "must not import"),
+        ("executor/sort", "from tidegate.epochs import commit", "must not import"),
+        ("epochs/commit", "import pyspark", "only spark may import pyspark"),
+        ("epochs/commit", "import tidegate.spark.source", "epochs must not import"),
         ("executor/sort", "def f():\n    from tidegate.frontend import binder", "must not import"),
         ("executor/sort", "from ..frontend import binder", "must not import"),
         ("types", "import tidegate.clock", "types must not import tidegate.clock"),
@@ -64,9 +67,9 @@ def test_layers_finds(tmp_path: Path, name: str, text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("executor/sort", "from tidegate.connectors.base import SourceChunk\nimport pyarrow"),
+        ("executor/sort", "from tidegate.ports import SourceChunk\nimport pyarrow"),
         ("executor/sort", "from tidegate.plan.nodes import Sort\nimport tidegate.types"),
-        ("connectors/kafka", "import confluent_kafka\nfrom tidegate.executor import engine"),
+        ("connectors/kafka", "import confluent_kafka\nfrom tidegate.engine import engine"),
         ("frontend/binder", "import sqlglot\nfrom tidegate.plan import nodes"),
         ("spark/source", "import pyspark\nfrom tidegate.executor import sort"),
         ("cli", "import tidegate.spark.source\nimport tidegate.frontend.binder\nimport typer"),

@@ -1,9 +1,9 @@
 """Transcripts: an operator, what comes in, what must come out, and nothing more.
 
 A file holds ``operator``, its ``config``, the ``columns`` of its input, and ``steps``; each step is
-one input message and *all* messages that it must lead to, as text (see executor_kit). An operator
-with several inputs has them in ``inputs``, and its messages begin with ``input|``. Every other
-operator runs inside `Checked`.
+one input message and *all* messages that it must lead to, as text (see `kits.executor`). An
+operator with several inputs has them in ``inputs``, and its messages begin with ``input|``. Every
+other operator runs inside `Checked`.
 
 ``must_fail: <text>`` says that `Checked` (or the operator) refuses the last step with an error that
 holds the text, and stays silent from then on; operator ``recorded`` gives the step's ``out`` as it
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from executor_kit import ENGINE, Text, expr, leaf, schema
+from kits.executor import ENGINE, Text, expr, leaf, schema
 from tidegate.errors import InvariantError
 from tidegate.executor.aggregation.final_aggregate import FinalAggregate
 from tidegate.executor.aggregation.partial_aggregate import PartialAggregate

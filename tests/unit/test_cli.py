@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tidegate
-from spark_kit import SQL, add_rows, new_checkpoint
+from kits.spark import SQL, add_rows, new_checkpoint
 from tidegate.cli import app
-from tidegate.spark.checkpoint.checkpoint import Entry
+from tidegate.epochs.checkpoint import Entry
 from tidegate.types import LEDGER_SCHEMA
 
 COUNTS = {"read": 2, "used": 1, "filtered": 1, "late": 0, "quarantined": 0}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import tidegate
-from session_kit import INSERT, TABLES, FakeRuns, FakeSpark, faked, opened, started
+from kits.session import INSERT, TABLES, FakeRuns, FakeSpark, faked, opened, started
 from tidegate.errors import BindError, OptionsError, RunError, SqlSyntaxError
 from tidegate.session import Answers, Job, Session
 

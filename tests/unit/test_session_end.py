@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from session_kit import INSERT, TABLES, FakeRuns, faked, opened, started
+from kits.session import INSERT, TABLES, FakeRuns, faked, opened, started
 from tidegate import session as module
 from tidegate.errors import OptionsError
 from tidegate.frontend import Script

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from tidegate.connectors.base import StagedFile
+from tidegate.ports import StagedFile
 
 
 class BlackholeWriter:
-    """Implements `tidegate.connectors.base.SinkWriter`."""
+    """Implements `tidegate.ports.SinkWriter`."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -28,7 +28,7 @@ class BlackholeWriter:
 
 
 class BlackholeCommitter:
-    """Implements `tidegate.connectors.base.SinkCommitter`."""
+    """Implements `tidegate.ports.SinkCommitter`."""
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         del fresh

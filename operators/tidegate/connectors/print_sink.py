@@ -16,7 +16,6 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem.files import open_location
 from tidegate.connectors.filesystem.staging import (
     delete_staged,
@@ -28,13 +27,14 @@ from tidegate.connectors.filesystem.staging import (
     write_order,
 )
 from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import StagedFile
 from tidegate.types import OP, Op
 
 
 class PrintWriter:
-    """Implements `tidegate.connectors.base.SinkWriter`."""
+    """Implements `tidegate.ports.SinkWriter`."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class PrintWriter:
 
 
 class PrintCommitter:
-    """Implements `tidegate.connectors.base.SinkCommitter`."""
+    """Implements `tidegate.ports.SinkCommitter`."""
 
     def __init__(
         self,

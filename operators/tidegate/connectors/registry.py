@@ -6,13 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeVar
 
-from tidegate.connectors.base import (
-    Position,
-    SinkCommitter,
-    SinkWriter,
-    SourcePlanner,
-    SourceReader,
-)
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
 from tidegate.connectors.delta.sink import DeltaCommitter
 from tidegate.connectors.delta.types import check_delta
@@ -48,9 +41,16 @@ from tidegate.connectors.postgres import options as postgres
 from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.connectors.staged_parquet import ParquetStager
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import (
+    Position,
+    SinkCommitter,
+    SinkWriter,
+    SourcePlanner,
+    SourceReader,
+)
 
 _T = TypeVar("_T")
 
@@ -61,7 +61,7 @@ class Stage:
 
     ``writer`` tells the tasks of an epoch apart (its number orders their files); ``staging`` is a
     directory for sinks that have no place of their own; ``remembered`` is what the sink's committer
-    gave to the checkpoint (`tidegate.connectors.base.SinkCommitter.prepare`) and to writers
+    gave to the checkpoint (`tidegate.ports.SinkCommitter.prepare`) and to writers
     (`FencingCommitter.fence`); ``known`` is the last epoch that the epoch log says this writer has
     written, 0 where it says nothing.
     """

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem.files import open_location
 from tidegate.connectors.filesystem.staging import (
     is_file,
@@ -26,11 +25,12 @@ from tidegate.connectors.filesystem.staging import (
 from tidegate.connectors.formats import parquet_format
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import StagedFile
 from tidegate.types import OP
 
 
 class ParquetStager:
-    """Implements `tidegate.connectors.base.SinkWriter`: columns of the table, and `OP` if any."""
+    """Implements `tidegate.ports.SinkWriter`: columns of the table, and `OP` if any."""
 
     def __init__(
         self,

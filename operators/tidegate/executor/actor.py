@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tidegate.connectors.base import SourceChunk
+from tidegate.engine.engine import Engine
 from tidegate.executor.build import Context, build
-from tidegate.executor.engine import Engine
 from tidegate.executor.exchange.dispatch import Dispatch, Mode
 from tidegate.executor.exchange.merge import Merge
 from tidegate.executor.pipeline import Pipeline
@@ -26,6 +25,7 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.physical import Tally as TallyNode
+from tidegate.ports import SourceChunk
 from tidegate.state import StateTable
 from tidegate.types import (
     Barrier,

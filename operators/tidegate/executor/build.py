@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
 from tidegate.executor.aggregation.final_aggregate import FinalAggregate
 from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
@@ -13,7 +14,6 @@ from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregate
 from tidegate.executor.aggregation.window_partials import WindowPartials
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
-from tidegate.executor.engine import Engine
 from tidegate.executor.filter import Filter
 from tidegate.executor.joins.interval_join import IntervalJoin
 from tidegate.executor.joins.lookup_join import LookupJoin

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times, is_hidden
-from tidegate.executor.engine import Engine
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow as pa
 
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Expr
 
 

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import single_array
-from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import evaluate
 from tidegate.plan.nodes import Filter as FilterNode
 from tidegate.types import OP, Chunk, Message, Op

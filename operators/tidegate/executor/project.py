@@ -17,9 +17,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
-from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import evaluate, try_sql
 from tidegate.plan.nodes import Expr, quoted
 from tidegate.plan.nodes import Project as ProjectNode

@@ -22,11 +22,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.base import SourceChunk
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, ledger_rows, single_array
-from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, plain_sql
 from tidegate.plan.nodes import Expr, Table
+from tidegate.ports import SourceChunk
 from tidegate.types import (
     BROKER_TIME,
     OFFSET,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tidegate.connectors.base import SourceChunk
 from tidegate.executor.base import Executor
 from tidegate.executor.build import Context, build, build_filter, build_recent
 from tidegate.executor.over.recent_rows import RecentRows as RecentRowsExecutor
@@ -16,6 +15,7 @@ from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.over import RecentRows
 from tidegate.plan.physical import Input
+from tidegate.ports import SourceChunk
 from tidegate.types import Counts, Message, SplitReport, Status
 
 

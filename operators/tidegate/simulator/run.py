@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import time_zone
 from tidegate.simulator.world import Choices, World

@@ -13,10 +13,10 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.registry import source_planner, source_reader
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import SourceChunk, SplitRange
 from tidegate.types import OFFSET
 
 

@@ -17,12 +17,12 @@ from random import Random
 
 import pyarrow as pa
 
-from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.registry import is_bounded
+from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
-from tidegate.executor.engine import Engine
 from tidegate.plan.fragments import Fragment, Plan
+from tidegate.ports import SourceChunk
 from tidegate.simulator.splits import Split, cut, load
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import Barrier, Chunk, Counts, Message, Rejected, Status

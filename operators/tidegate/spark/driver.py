@@ -18,34 +18,34 @@ from typing import Any
 
 import tidegate
 from tidegate.clock import Clock
-from tidegate.connectors.base import SinkCommitter
 from tidegate.connectors.registry import same_table, sink_committer, source_planner
+from tidegate.engine.engine import Engine
+from tidegate.epochs.about import about
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.commit import Committer, is_finished
+from tidegate.epochs.job import WireJob
+from tidegate.epochs.lease import EXPIRY_S, RENEWAL_S, Lease
+from tidegate.epochs.losses import Losses
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.outputs import targets
+from tidegate.epochs.parallelism import parallelism_of
 from tidegate.errors import BindError, OptionsError, RunError, TrustError
-from tidegate.executor.engine import Engine
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
-from tidegate.spark.checkpoint.about import about
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
-from tidegate.spark.checkpoint.lease import EXPIRY_S, RENEWAL_S, Lease
-from tidegate.spark.checkpoint.parallelism import parallelism_of
+from tidegate.ports import SinkCommitter
+from tidegate.reports.metrics.exporter import exporting
+from tidegate.reports.metrics.health import Health
+from tidegate.reports.metrics.job_metrics import JobMetrics
+from tidegate.reports.metrics.metrics_file import MetricsFile
 from tidegate.spark.kubernetes.reaper import reaper_in
 from tidegate.spark.kubernetes.settings import is_kubernetes
 from tidegate.spark.launch.gateway import overruled
 from tidegate.spark.launch.given import Given
 from tidegate.spark.launch.own_spark import spark_for
-from tidegate.spark.ledger.losses import Losses
-from tidegate.spark.metrics.exporter import exporting
-from tidegate.spark.metrics.health import Health
-from tidegate.spark.metrics.job_metrics import JobMetrics
-from tidegate.spark.metrics.metrics_file import MetricsFile
 from tidegate.spark.run_options import RunOptions
-from tidegate.spark.runtime import RunState, all_bounded, run_query
-from tidegate.spark.sinks.commit import Committer, is_finished
-from tidegate.spark.sinks.writer import targets
-from tidegate.spark.source.offsets import Offset
+from tidegate.spark.runtime import RunState, all_bounded, executors_of, run_query
 from tidegate.spark.stop import Stop
-from tidegate.spark.wirejob import WireJob
 
 Log = Callable[[str], None]
 Listener = Callable[[Entry], None]
@@ -135,7 +135,7 @@ def _run(
             stop.reinstall()  # PySpark has taken SIGINT
             log(f"Spark {spark.version} is up: {options.master}, {tasks} parallel tasks")
             if options.metrics is not None:
-                state.ticks.append(lambda: metrics.count_executors(spark))
+                state.ticks.append(lambda: metrics.set_executors(executors_of(spark)))
             if given is None and is_kubernetes(options.master):
                 places = os.environ["POD_NAMESPACE"], os.environ["POD_NAME"]
                 reaper = reaper_in(*places, spark.sparkContext.applicationId, clock, log)

@@ -35,9 +35,9 @@ from pyspark.sql.types import (
     VariantType,
 )
 
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError
 from tidegate.executor.columns import event_times
-from tidegate.executor.engine import Engine
 from tidegate.executor.watermarks.marks import mark
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.exchange.ipc import packed, unpacked

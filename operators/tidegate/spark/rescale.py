@@ -59,6 +59,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.lease import Holder, Lease
+from tidegate.epochs.parallelism import FOLDER, Rescale, Rescales
 from tidegate.errors import (
     LeaseHeldError,
     OptionsError,
@@ -68,9 +71,6 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.failpoints import hit
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
-from tidegate.spark.checkpoint.lease import Holder, Lease
-from tidegate.spark.checkpoint.parallelism import FOLDER, Rescale, Rescales
 from tidegate.spark.errors import explained
 from tidegate.spark.launch.gateway import PARTITIONS
 from tidegate.spark.launch.own_spark import spark_for

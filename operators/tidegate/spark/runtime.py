@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import StreamingQueryException
@@ -17,19 +18,19 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.clock import SystemClock
 from tidegate.connectors.registry import is_bounded
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.commit import Committer
+from tidegate.epochs.job import WireJob
 from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
+from tidegate.reports.metrics.health import Health
+from tidegate.reports.metrics.profile import COMMIT, DRIVER, RUN, Profile
 from tidegate.spark.errors import explained
 from tidegate.spark.exchange.columns import SPARK_SCHEMA
-from tidegate.spark.metrics.health import Health
-from tidegate.spark.metrics.profile import COMMIT, DRIVER, RUN, Profile
-from tidegate.spark.sinks.commit import Committer
 from tidegate.spark.sinks.writer import WRITER_SCHEMA, writer
 from tidegate.spark.source.data_source import FORMAT, TidegateSource
 from tidegate.spark.stages.processor import StageProcessor
 from tidegate.spark.stop import Stop
-from tidegate.spark.wirejob import WireJob
 
 _POLL_S = 1
 """How often the driver looks for signals, and at its lease, while the query runs."""
@@ -140,6 +141,14 @@ def _start(
     else:
         stream = stream.trigger(processingTime=f"{max(interval_s, 0.01)} seconds")
     return stream.start()
+
+
+def executors_of(spark: SparkSession) -> int:
+    """Asks Spark; it counts its driver, which runs tasks where there are no others."""
+    context: Any = spark.sparkContext
+    known: int = context._jsc.sc().getExecutorMemoryStatus().size()
+    local = context.master == "local" or context.master.startswith("local[")
+    return known if local else known - 1
 
 
 def _explained(error: Exception, state: RunState) -> TidegateError:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.connectors.base import Position, SplitRange
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.options import validate_options
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import Position, SplitRange
 from tidegate.types import OFFSET, RECORD, Column, Schema
 
 ENGINE = Engine()

@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kits.unread_output import unread_output
 from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
 from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op
 from unit.connectors.files_kit import COLUMNS, ids
-from unread_output import unread_output
 
 TABLE = Table("out", COLUMNS, "print", "json")
 

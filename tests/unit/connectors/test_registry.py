@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import (
     Liveness,
     Stage,
@@ -25,6 +24,7 @@ from tidegate.connectors.registry import (
 )
 from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
+from tidegate.ports import SplitRange
 from unit.connectors.files_kit import COLUMNS, ENGINE, ids, monitored, sink, source
 
 BLACKHOLE = Table("b", COLUMNS, "blackhole", "json")

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.staged_parquet import (
     ParquetStager,
     delete_files,
@@ -17,6 +16,7 @@ from tidegate.connectors.staged_parquet import (
 )
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import StagedFile
 from tidegate.types import OP, Column
 
 TABLE = Table("t", (Column("k", "BIGINT"),), "postgres", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actor_kit import States, actor, barrier, plan, rows, shown
+from kits.actor import States, actor, barrier, plan, rows, shown
 from tidegate.executor.actor import NO_SPLIT, Actor
 from tidegate.types import Chunk, Message, SplitStatus, Status, Watermark
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actor_kit import States, plan
-from executor_kit import ENGINE
+from kits.actor import States, plan
+from kits.executor import ENGINE
 from tidegate.executor.build import Context, build, build_filter
 from tidegate.executor.checked import Checked
 from tidegate.plan.nodes import Node, WatermarkFilter

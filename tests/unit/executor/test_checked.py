@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from executor_kit import Text, schema
+from kits.executor import Text, schema
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.executor.columns import (
     INT64_MAX,
     INT64_MIN,

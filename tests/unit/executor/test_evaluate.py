@@ -4,7 +4,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, expr
+from kits.executor import ENGINE, expr
 from tidegate.executor.evaluate import evaluate, plain_sql, try_sql
 
 DATA = pa.table({"s": ["1", "x", None], "n": [1, 2, 3]})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, expr, leaf
+from kits.executor import ENGINE, Text, expr, leaf
 from tidegate.executor.filter import Filter
 from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import Filter as FilterNode

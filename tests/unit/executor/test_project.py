@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, expr, leaf
+from kits.executor import ENGINE, Text, expr, leaf
 from tidegate.executor.project import Project
 from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import Project as ProjectNode

@@ -4,10 +4,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from executor_kit import ENGINE, Text, expr, schema
-from tidegate.connectors.base import SourceChunk
+from kits.executor import ENGINE, Text, expr, schema
 from tidegate.executor.scan import Scan
 from tidegate.plan.nodes import Expr, Table
+from tidegate.ports import SourceChunk
 from tidegate.types import Barrier, Chunk, Counts, Rejected, SplitStatus, Status
 
 TEXT = Text("id BIGINT, s VARCHAR, __offset BIGINT, __record BLOB")

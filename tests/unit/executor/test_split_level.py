@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from actor_kit import actor, barrier, plan, records, rows, shown
+from kits.actor import actor, barrier, plan, records, rows, shown
 from tidegate.executor.actor import Emission
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.types import BROKER_TIME, Chunk, Status

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text
+from kits.executor import Text
 from tidegate.errors import InvariantError
 from tidegate.executor.tally import Tally, used_by_split
 

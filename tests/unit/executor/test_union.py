@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text, schema
-from join_kit import Said
+from kits.executor import Text, schema
+from kits.join import Said
 from tidegate.errors import InvariantError
 from tidegate.executor.base import least
 from tidegate.executor.union import Union

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from frontend_kit import KAFKA_TABLES, TABLES, job, kafka_job, listings
+from kits.frontend import KAFKA_TABLES, TABLES, job, kafka_job, listings
 from tidegate.errors import OptionsError, SqlError, TidegateError
 from tidegate.frontend import compile, compile_file
 from tidegate.plan.nodes import Job

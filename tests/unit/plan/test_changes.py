@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.changes import changing_key, is_changing
 
 _BY_ID = "SELECT id, count(*) AS n FROM orders GROUP BY id"

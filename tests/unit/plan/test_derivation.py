@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.types import Column

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.plan.early import Early
 from tidegate.types import END, Column
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actor_kit import plan
+from kits.actor import plan
 from tidegate.plan.explain import explain
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Node, Sink, Unary, WatermarkFilter, column_expr

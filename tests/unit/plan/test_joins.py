@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from executor_kit import leaf
-from frontend_kit import job
-from join_kit import KINDS, a_join
+from kits.executor import leaf
+from kits.frontend import job
+from kits.join import KINDS, a_join
 from tidegate.plan.derivation import derive, following
 from tidegate.plan.joins import Join, Union, branches, united
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.plan.ledger import NAMES, ledger_sql
 from tidegate.types import LEDGER_SCHEMA
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actor_kit import plan
+from kits.actor import plan
 from tidegate.plan.lower import lower
 from tidegate.plan.nodes import Node
 from tidegate.plan.physical import Exchange, FinalAggregate, Tally

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from executor_kit import expr
-from match_kit import LOOKS, UP, a_node, look
+from kits.executor import expr
+from kits.match import LOOKS, UP, a_node, look
 from tidegate.plan.match import Condition, MatchRecognize
 from tidegate.plan.pattern import Variable
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actor_kit import plan
+from kits.actor import plan
 from tidegate.plan.nodes import Expr, Filter, Project, Scan, Table, column_expr, quoted
 from tidegate.types import Column
 

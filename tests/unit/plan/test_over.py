@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from over_kit import SO_FAR, call, lag, lead, rows, span
+from kits.over import SO_FAR, call, lag, lead, rows, span
 from tidegate.plan.over import OverCall, Reach
 
 

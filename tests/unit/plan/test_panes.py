@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.nodes import Aggregate, Tumble
 from tidegate.plan.panes import Paned, paned
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from actor_kit import plan
+from kits.actor import plan
 from tidegate.plan.derivation import derive, watermark_columns
 from tidegate.plan.nodes import Node
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job, lines
+from kits.frontend import job, lines
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Node, Scan, Session, Sink, Sort, WatermarkFilter
 from tidegate.plan.pruning import pruned

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from executor_kit import expr, leaf, schema
-from join_kit import a_join
+from kits.executor import expr, leaf, schema
+from kits.join import a_join
 from tidegate.plan import nodes
 from tidegate.plan.joins import Join, JoinKind, Union
 from tidegate.plan.physical import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.simulator.run import simulate

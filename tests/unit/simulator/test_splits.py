@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.plan.nodes import Table
 from tidegate.simulator.splits import cut, load
 from tidegate.types import OFFSET, Column

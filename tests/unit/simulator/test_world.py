@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.errors import InvariantError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from spark_kit import add_rows, new_checkpoint, plan_in
+from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
+from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.lease import Lease
+from tidegate.epochs.parallelism import Rescale, Rescales
 from tidegate.errors import (
     BindError,
     LeaseHeldError,
@@ -19,9 +22,6 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.plan.fragments import Plan
-from tidegate.spark.checkpoint.checkpoint import Entry
-from tidegate.spark.checkpoint.lease import Lease
-from tidegate.spark.checkpoint.parallelism import Rescale, Rescales
 from tidegate.spark.driver import fingerprint, run_job
 from tidegate.spark.launch import own_spark
 from tidegate.spark.run_options import RunOptions

@@ -12,8 +12,11 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark import SparkStageInfo
 
-from rescale_kit import NOW_US, OFFSET, World, process
+from kits.rescale import NOW_US, OFFSET, World, process
 from tidegate.clock import ManualClock, SystemClock
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.lease import Lease
+from tidegate.epochs.parallelism import Rescales
 from tidegate.errors import (
     LeaseHeldError,
     OptionsError,
@@ -22,9 +25,6 @@ from tidegate.errors import (
     TrustError,
 )
 from tidegate.spark import rescale as module
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
-from tidegate.spark.checkpoint.lease import Lease
-from tidegate.spark.checkpoint.parallelism import Rescales
 from tidegate.spark.rescale import rescale
 from tidegate.spark.run_options import RunOptions
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from store_kit import StoreContract
+from kits.store import StoreContract
 from tidegate.clock import SystemClock
 from tidegate.store.local import LocalStore
 

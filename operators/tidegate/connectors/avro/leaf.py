@@ -20,7 +20,7 @@ from tidegate.connectors.avro.target import Target, fits, form_of
 from tidegate.connectors.filesystem import lines
 from tidegate.connectors.formats.json_shape import Kind
 from tidegate.connectors.formats.text_rules import text_fits
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 
 MOMENT_MIN: Final = -9_223_372_022_400_000_000
 MOMENT_MAX: Final = 2**63 - 2

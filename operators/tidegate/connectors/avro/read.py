@@ -25,7 +25,7 @@ from tidegate.connectors.avro.skip import (
     skip,
 )
 from tidegate.connectors.avro.target import Target
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 
 FEW_ROWS: Final = 64
 LOCKSTEP_ITEMS: Final = 64

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tidegate.connectors.avro.schema import Entries, Items, Leaf, Node, Record, Union
 from tidegate.connectors.formats.json_shape import Branch, Kind, shape_of
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
 

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem.files import S3_SCHEMES, open_location
 from tidegate.connectors.filesystem.staging import (
     delete_staged,
@@ -30,9 +29,10 @@ from tidegate.connectors.filesystem.staging import (
 )
 from tidegate.connectors.options import DeltaOptions, parsed
 from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.engine.engine import Engine
 from tidegate.errors import SinkError, TrustError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table, quoted
+from tidegate.ports import StagedFile
 from tidegate.types import OP, Op
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ TIDY_EVERY: Final = 50
 
 
 class DeltaCommitter:
-    """Implements `tidegate.connectors.base.SinkCommitter`. ``staging`` lies in the checkpoint."""
+    """Implements `tidegate.ports.SinkCommitter`. ``staging`` lies in the checkpoint."""
 
     def __init__(self, table: Table, staging: str, token: Callable[[], str] = unique_token) -> None:
         options: DeltaOptions = parsed(DeltaOptions, table.connector, table.options)

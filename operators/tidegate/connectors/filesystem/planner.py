@@ -16,7 +16,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from tidegate.connectors.base import Position, SplitPlan
 from tidegate.connectors.filesystem.continuity import Continuity, intruder, shown
 from tidegate.connectors.filesystem.files import (
     DataFile,
@@ -36,6 +35,7 @@ from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Position, SplitPlan
 
 _COMPRESSED: Final = (
     *(".gz", ".gzip", ".bz2", ".xz", ".lzma", ".zst", ".zstd", ".lz4", ".br"),
@@ -45,7 +45,7 @@ _COMPRESSED: Final = (
 
 
 class FilesystemPlanner:
-    """Implements `tidegate.connectors.base.SourcePlanner`."""
+    """Implements `tidegate.ports.SourcePlanner`."""
 
     def __init__(self, table: Table, available_now: bool) -> None:
         options: FilesystemSourceOptions = parsed(

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tidegate.connectors.base import Position
 from tidegate.errors import TrustError
+from tidegate.ports import Position
 
 NAMES_MAX: Final = 256
 _HASH_BYTES: Final = 3  # two of 256 names and a stranger agree once in 65,536 times

@@ -13,15 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.filesystem import lines
 from tidegate.connectors.filesystem.files import DataFile, file_path, open_location, split_files
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
 from tidegate.connectors.formats import csv_format, json_format, parquet_format
 from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import SourceChunk, SplitRange
 from tidegate.types import OFFSET, RECORD
 
 CHUNK_ROWS: Final = 65_536
@@ -51,7 +51,7 @@ def source_chunk(
 
 
 class FilesystemReader:
-    """Implements `tidegate.connectors.base.SourceReader`."""
+    """Implements `tidegate.ports.SourceReader`."""
 
     def __init__(self, table: Table, engine: Engine) -> None:
         options: FilesystemSourceOptions = parsed(

@@ -19,7 +19,6 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem.files import open_location
 from tidegate.connectors.filesystem.staging import (
     create_new,
@@ -35,9 +34,10 @@ from tidegate.connectors.filesystem.staging import (
 )
 from tidegate.connectors.formats import csv_format, json_encode, parquet_format
 from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import StagedFile
 
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
@@ -46,7 +46,7 @@ _CLAIM: Final = re.compile(r"claim-(\d+)")
 
 
 class FilesystemWriter:
-    """Implements `tidegate.connectors.base.SinkWriter`."""
+    """Implements `tidegate.ports.SinkWriter`."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class FilesystemWriter:
 
 
 class FilesystemCommitter:
-    """Implements `tidegate.connectors.base.SinkCommitter`."""
+    """Implements `tidegate.ports.SinkCommitter`."""
 
     def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
         options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)

@@ -37,7 +37,7 @@ from tidegate.connectors.avro.target import Target, misfits, target_of
 from tidegate.connectors.avro.write import write
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.schema_registry import Registry
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Schema
 
 PIECE_ROWS: Final = 16_384

@@ -23,7 +23,7 @@ from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
 from tidegate.connectors.formats.text_rules import literal, text_fits
 from tidegate.connectors.options import CsvOptions
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 

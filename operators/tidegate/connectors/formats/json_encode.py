@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.formats.text_rules import literal
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 

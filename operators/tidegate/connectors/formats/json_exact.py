@@ -31,7 +31,7 @@ from tidegate.connectors.formats.json_shape import (
     structure,
 )
 from tidegate.connectors.formats.text_rules import literal, text_fits
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Schema
 
 _CANDIDATE: Final = r"(?i)[-:,\[\s](nan|inf)|,\s*[}\]]"

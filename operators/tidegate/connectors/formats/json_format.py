@@ -42,7 +42,7 @@ from tidegate.connectors.formats.json_shape import (
     shape_of,
     structure,
 )
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Schema
 
 PIECE_ROWS: Final = 8192

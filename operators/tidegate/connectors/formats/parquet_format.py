@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
 from tidegate.connectors.formats.text_rules import text_fits
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 

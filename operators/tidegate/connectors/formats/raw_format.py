@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from tidegate.connectors.filesystem import lines
 from tidegate.connectors.formats.json_format import Decoded
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.executor.engine import Engine
 from tidegate.types import Column, Schema
 
 _NUMBERS: Final[Mapping[str, str]] = {

@@ -28,8 +28,8 @@ from tidegate.connectors.generators.generated import (
     rows_of_split,
 )
 from tidegate.connectors.options import DatagenOptions, parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema
 

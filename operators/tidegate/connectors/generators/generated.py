@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidegate.connectors.base import Position, SourceChunk, SplitPlan, SplitRange
 from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.formats.json_encode import encode_lines
+from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
+from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange
 from tidegate.types import OFFSET, RECORD, Schema
 
 CHUNK_ROWS: Final = 65_536
@@ -104,7 +104,7 @@ def made(
 
 
 class GeneratedPlanner:
-    """Implements `tidegate.connectors.base.SourcePlanner`."""
+    """Implements `tidegate.ports.SourcePlanner`."""
 
     def __init__(self, generator: Generator, available_now: bool) -> None:
         self._generator = generator
@@ -154,7 +154,7 @@ class GeneratedPlanner:
 
 
 class GeneratedReader:
-    """Implements `tidegate.connectors.base.SourceReader`."""
+    """Implements `tidegate.ports.SourceReader`."""
 
     def __init__(self, generator: Generator, engine: Engine) -> None:
         self._generator = generator

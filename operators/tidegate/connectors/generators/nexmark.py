@@ -30,7 +30,7 @@ from tidegate.connectors.generators.generated import (
     random_words,
 )
 from tidegate.connectors.options import NexmarkOptions, OptionProblem, parsed
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema, decimal_digits
 

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors.base import SourceChunk
 from tidegate.connectors.filesystem import lines
 from tidegate.connectors.formats import avro_format, csv_format, json_format, raw_format
 from tidegate.connectors.formats.json_format import Decoded
@@ -30,8 +29,9 @@ from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, jo
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import csv_options
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import SourceChunk
 from tidegate.types import BROKER_TIME, OFFSET, RECORD, Schema
 
 _BOM: Final = b"\xef\xbb\xbf"

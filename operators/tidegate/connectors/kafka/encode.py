@@ -15,7 +15,7 @@ from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import csv_options
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op, Schema
 

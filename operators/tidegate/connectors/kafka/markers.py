@@ -21,8 +21,8 @@ from typing import Final
 
 from confluent_kafka import TopicPartition
 
-from tidegate.connectors.base import Progress
 from tidegate.errors import LeaseHeldError, OptionsError, TrustError
+from tidegate.ports import Progress
 
 RENEWAL_S: Final = 6 * 3600.0
 """Far below any sensible ``offsets.retention.minutes``."""

@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Position, SplitPlan
 from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.kafka.fits import check_source
 from tidegate.connectors.kafka.options import KafkaSourceOptions
@@ -33,6 +32,7 @@ from tidegate.connectors.kafka.topics import Partition, Topics, patiently
 from tidegate.connectors.options import parsed
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Position, SplitPlan
 
 PATIENCE_S: Final = 120.0
 """How long a job that runs waits for brokers that don't answer."""
@@ -41,7 +41,7 @@ START_PATIENCE_S: Final = 30.0
 
 
 class KafkaPlanner:
-    """Implements `tidegate.connectors.base.SourcePlanner`."""
+    """Implements `tidegate.ports.SourcePlanner`."""
 
     def __init__(self, table: Table, available_now: bool, clock: Clock | None = None) -> None:
         self._options: KafkaSourceOptions = parsed(

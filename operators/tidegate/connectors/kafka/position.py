@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tidegate.connectors.base import Position
 from tidegate.errors import TrustError
+from tidegate.ports import Position
 
 
 @dataclass(frozen=True, slots=True)

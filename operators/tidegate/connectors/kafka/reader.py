@@ -23,7 +23,6 @@ from typing import Final, NoReturn, TypeVar
 from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import SourceChunk, SplitRange
 from tidegate.connectors.kafka.batch import Batch, batch_of, joined
 from tidegate.connectors.kafka.client import explained, is_refused, is_unknown_topic
 from tidegate.connectors.kafka.consumers import (
@@ -42,10 +41,11 @@ from tidegate.connectors.kafka.position import (
 )
 from tidegate.connectors.kafka.topics import Topics, patiently
 from tidegate.connectors.options import parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import RunError, TrustError
-from tidegate.executor.engine import Engine
 from tidegate.phases import PHASES
 from tidegate.plan.nodes import Table
+from tidegate.ports import SourceChunk, SplitRange
 
 PATIENCE_S: Final = 120.0
 """How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
@@ -106,7 +106,7 @@ def _task(wanted: SplitRange) -> _Task:
 
 
 class KafkaReader:
-    """Implements `tidegate.connectors.base.SourceReader`."""
+    """Implements `tidegate.ports.SourceReader`."""
 
     def __init__(
         self,

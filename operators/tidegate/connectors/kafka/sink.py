@@ -22,7 +22,6 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.filesystem.staging import write_order, writer_of
 from tidegate.connectors.kafka.delivery import (
     WAIT_S,
@@ -41,10 +40,11 @@ from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.options import parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
+from tidegate.ports import Progress, StagedFile
 
 _NONE_WAIT_S: Final = 10
 _CLAIMS_AT_ONCE: Final = 8
@@ -56,7 +56,7 @@ _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 
 
 class KafkaWriter:
-    """Implements `tidegate.connectors.base.SinkWriter`.
+    """Implements `tidegate.ports.SinkWriter`.
 
     ``remembered``: what `KafkaCommitter` gives to writers. ``known``: the last epoch that this
     writer has written, by the epoch log.
@@ -151,7 +151,7 @@ def _engine() -> Engine:
 
 
 class KafkaCommitter:
-    """Implements `tidegate.connectors.base.FencingCommitter`.
+    """Implements `tidegate.ports.FencingCommitter`.
 
     Nothing is left to publish when an epoch commits. What is remembered is the ``identity`` of the
     checkpoint, by which a marker is told from one of another job that wrote under the same ids.

@@ -40,7 +40,6 @@ from urllib.parse import quote
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Progress
 from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
 from tidegate.connectors.kafka.delivery import (
     WAIT_S,
@@ -54,6 +53,7 @@ from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.failpoints import hit
+from tidegate.ports import Progress
 
 _KEPT_MAX: Final = 16
 _TRIES: Final = 4

@@ -22,10 +22,10 @@ from typing import Final, TypeVar
 import psycopg
 
 from tidegate.clock import Clock
-from tidegate.connectors.base import Progress
 from tidegate.connectors.postgres.client import Server, Session
 from tidegate.errors import LeaseHeldError, SinkError, TrustError
 from tidegate.plan.nodes import quoted
+from tidegate.ports import Progress
 
 _T = TypeVar("_T")
 

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.base import Progress, StagedFile
 from tidegate.connectors.filesystem.files import open_location
 from tidegate.connectors.filesystem.staging import (
     delete_staged,
@@ -32,17 +31,18 @@ from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
 from tidegate.connectors.postgres.text import Text
 from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.executor.engine import Engine
 from tidegate.failpoints import hit
 from tidegate.plan.nodes import Table
+from tidegate.ports import Progress, StagedFile
 from tidegate.types import OP, Op
 
 _NAME_LENGTH: Final = 16
 
 
 class PostgresCommitter:
-    """Implements `tidegate.connectors.base.LeasedCommitter`. ``staging`` lies in the checkpoint.
+    """Implements `tidegate.ports.LeasedCommitter`. ``staging`` lies in the checkpoint.
 
     What is remembered is the ``identity`` of the sink, by which its guard row is found.
     """

@@ -18,7 +18,7 @@ import pyarrow.csv as pc
 
 from tidegate.connectors.formats.json_encode import value_text
 from tidegate.connectors.postgres.types import NESTED
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import OP, Schema
 

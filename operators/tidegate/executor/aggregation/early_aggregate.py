@@ -27,13 +27,13 @@ from typing import Final
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import merge_sql
 from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.columns import INT64_MIN
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.state import StateTable, get_int, put_int, scan_until
 from tidegate.types import TICK, Barrier, Chunk, Message, Watermark

@@ -19,11 +19,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState, with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import Int64s
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.state import StateTable, scan_until
 from tidegate.types import Barrier, Chunk, Message, Watermark

@@ -19,10 +19,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState
 from tidegate.executor.columns import INT64_MIN
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate, quoted
 from tidegate.state import StateTable
 from tidegate.types import HIDDEN_PREFIX, OP, Chunk, Op

@@ -24,6 +24,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import (
     merge_sql,
     partial_input,
@@ -31,7 +32,6 @@ from tidegate.executor.aggregation.aggregates import (
     partial_sql,
 )
 from tidegate.executor.base import Executor
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Aggregate
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.columns import single_array
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Barrier, Chunk, Message, Rejected, SplitStatus, Watermark
 

@@ -22,10 +22,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import least
 from tidegate.executor.buffers.time_store import TimeStore, spanned
 from tidegate.executor.columns import INT64_MAX, INT64_MIN
-from tidegate.executor.engine import Engine
 from tidegate.executor.joins.joining import Joining
 from tidegate.executor.joins.pairing import among, chunks, held_back
 from tidegate.plan.joins import Join, JoinKind

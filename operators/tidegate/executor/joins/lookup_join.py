@@ -18,8 +18,8 @@ from typing import Final
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Junction
-from tidegate.executor.engine import Engine
 from tidegate.executor.joins.pairing import Pairing, among, beside, chunks, with_keys
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import LookupJoin as LookupJoinNode

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
-from tidegate.executor.engine import Engine
 from tidegate.plan.joins import Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import quoted
 from tidegate.types import END, Chunk

@@ -23,10 +23,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import least
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
 from tidegate.executor.columns import INT64_MIN, event_times
-from tidegate.executor.engine import Engine
 from tidegate.executor.joins.joining import Joining
 from tidegate.executor.joins.pairing import beside, chunks, held_back, with_keys
 from tidegate.plan.joins import JoinKind

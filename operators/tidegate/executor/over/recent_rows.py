@@ -18,9 +18,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
-from tidegate.executor.engine import Engine
 from tidegate.executor.over.over_sql import frame_sql, offset_sql, read_by
 from tidegate.plan.over import OverCall, Reach
 from tidegate.plan.over import RecentRows as RecentRowsNode

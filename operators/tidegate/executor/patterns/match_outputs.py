@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
-from tidegate.executor.engine import Engine
 from tidegate.executor.patterns.match_threads import NO_ROW, Found, Rows, Taken
 from tidegate.plan.match import AGGREGATES, Look, MatchRecognize
 

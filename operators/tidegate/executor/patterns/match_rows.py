@@ -33,9 +33,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.buffers.known_rows import LOG, KnownRows, keep
 from tidegate.executor.columns import Int64s, event_times, single_array
-from tidegate.executor.engine import Engine
 from tidegate.executor.joins.pairing import chunks
 from tidegate.executor.patterns.match_outputs import outputs
 from tidegate.executor.patterns.match_threads import MATCHED, NOTHING, OPEN, Found, Matcher, Rows

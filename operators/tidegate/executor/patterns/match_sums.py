@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Int64s, single_array
-from tidegate.executor.engine import Engine
 from tidegate.plan.aggregate_types import sum_type
 from tidegate.plan.match import Look
 

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import INT64_MAX, Bools, Int64s, single_array
-from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import evaluate
 from tidegate.executor.patterns.match_sums import Sums
 from tidegate.plan.match import AGGREGATES, Condition, Look, MatchRecognize

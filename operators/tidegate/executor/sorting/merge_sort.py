@@ -17,10 +17,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times
-from tidegate.executor.engine import Engine
 from tidegate.executor.sorting.order import sorted_slices
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.types import END, Barrier, Chunk, Message, Watermark

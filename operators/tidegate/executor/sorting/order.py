@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import single_array
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import SortKey
 
 

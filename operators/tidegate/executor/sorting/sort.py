@@ -18,9 +18,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
-from tidegate.executor.engine import Engine
 from tidegate.executor.sorting.order import sorted_slices
 from tidegate.plan.nodes import Sort as SortNode
 from tidegate.state import StateTable

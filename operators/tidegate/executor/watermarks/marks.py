@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import INT64_MAX, event_times, times_column
-from tidegate.executor.engine import Engine
 from tidegate.executor.watermarks.judge import NONE
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import WatermarkFilter as FilterNode

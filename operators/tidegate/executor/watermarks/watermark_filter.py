@@ -49,6 +49,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import (
     INT64_MAX,
@@ -61,7 +62,6 @@ from tidegate.executor.columns import (
     saturating_difference,
     times_column,
 )
-from tidegate.executor.engine import Engine
 from tidegate.executor.evaluate import needed, try_sql
 from tidegate.executor.watermarks.adaptive import Disorder
 from tidegate.executor.watermarks.judge import NONE, judge

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
-from tidegate.executor.engine import Engine
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
 from tidegate.plan.nodes import Cumulate as CumulateNode
 

@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import (
     INT64_MIN,
@@ -32,7 +33,6 @@ from tidegate.executor.columns import (
     is_hidden,
     times_column,
 )
-from tidegate.executor.engine import Engine
 from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import Window
 from tidegate.types import END, Chunk, Message, Schema, Watermark

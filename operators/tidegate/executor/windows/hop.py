@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
-from tidegate.executor.engine import Engine
 from tidegate.executor.windows.fixed_windows import LOWEST, Assigned, WindowExecutor, floors, raised
 from tidegate.plan.nodes import Hop as HopNode
 

@@ -25,10 +25,10 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor, held_status
 from tidegate.executor.buffers.time_runs import NULL_BUCKET, append_by_time
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
-from tidegate.executor.engine import Engine
 from tidegate.executor.windows.fixed_windows import Assigned, last_of, raised, with_windows
 from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import quoted

@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Expr, quoted
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema

@@ -6,20 +6,13 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER, TO_SINK
 from tidegate.executor.actor import Emission
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment, Plan
 from tidegate.spark.exchange.routes import routes
-from tidegate.spark.exchange.wire import (
-    TO_DRIVER,
-    TO_LEDGER,
-    TO_SINK,
-    Kind,
-    Row,
-    encode,
-    upstream_of,
-)
-from tidegate.spark.metrics.memory import resident_bytes
+from tidegate.spark.exchange.wire import Kind, Row, encode, upstream_of
+from tidegate.spark.memory import resident_bytes
 from tidegate.types import Barrier, Chunk, Message, Rejected, Watermark
 
 

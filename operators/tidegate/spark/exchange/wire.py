@@ -40,10 +40,6 @@ ARROW_SCHEMA: Final = pa.schema(
 BODY_BYTES_MAX: Final = 8 << 20
 BATCH_BYTES_MAX: Final = 16 << 20
 
-TO_LEDGER: Final = -1
-TO_DRIVER: Final = -2
-TO_SINK: Final = -3  # and below: sink i is TO_SINK - i
-
 _PORT_SHIFT: Final = 20
 _SPLIT_KEY: Final = b"tidegate.split"
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.spark.kubernetes.settings import kubernetes_settings
 from tidegate.spark.launch.gateway import socket_settings, start_spark
 from tidegate.spark.launch.s3a import joined, settings_for

@@ -10,7 +10,7 @@ never writes a file over a directory.
 
 Nothing keeps a driver that has lost its lease from writing over a file of Spark's. So it asks for
 the lease before each epoch's tasks, and an offset that was planned in vain is found out on the next
-start (`tidegate.spark.checkpoint.checkpoint.Checkpoint.check_spark_log`).
+start (`tidegate.epochs.checkpoint.Checkpoint.check_spark_log`).
 """
 
 from __future__ import annotations

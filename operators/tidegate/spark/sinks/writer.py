@@ -13,19 +13,18 @@ from dataclasses import astuple
 import pyarrow as pa
 from pyspark import TaskContext
 
-from tidegate.connectors.base import SinkWriter
-from tidegate.connectors.registry import Stage, sink_writer
+from tidegate.epochs.job import decode_job, worker_engine
+from tidegate.epochs.outputs import staging_writer
+from tidegate.epochs.rejections import Rejections, count_rejected
+from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER, TO_SINK
 from tidegate.events import EVENTS
 from tidegate.phases import PHASES
-from tidegate.plan.nodes import Job, Table, quoted
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.plan.nodes import quoted
+from tidegate.ports import SinkWriter
 from tidegate.spark.errors import carried
-from tidegate.spark.exchange.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, decode_chunk
+from tidegate.spark.exchange.wire import Kind, decode_chunk
 from tidegate.spark.launch.heap import HEAP
-from tidegate.spark.ledger.ledger import ledger_table
-from tidegate.spark.ledger.rejections import Rejections, count_rejected
-from tidegate.spark.metrics.memory import resident_bytes
-from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
+from tidegate.spark.memory import resident_bytes
 
 WRITER_SCHEMA = "kind string, body binary"
 _ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
@@ -41,30 +40,6 @@ def writer(
             yield from _write(job_text, epoch, batches, written or {})
 
     return write
-
-
-def sink_tables(job: Job) -> dict[int, Table]:
-    """The tables that a job writes, by the number that stands for them on the wire.
-
-    The ledger's copy, if there is one, comes behind the sinks.
-    """
-    tables = [sink.table for sink in job.sinks] + ([job.ledger.table] if job.ledger else [])
-    return {TO_SINK - index: table for index, table in enumerate(tables)}
-
-
-def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
-    """All that a job writes: its tables, and the ledger."""
-    return {**sink_tables(job), TO_LEDGER: ledger_table(checkpoint)}
-
-
-def staging_writer(
-    job: WireJob, target: int, epoch: int, writer: str, known: int = 0
-) -> SinkWriter:
-    """What stages rows of ``epoch`` for a target, as the task ``writer`` (see `Stage`)."""
-    checkpoint = Checkpoint(job.checkpoint)
-    table = targets(job.plan.job, checkpoint)[target]
-    remembered = dict(job.remembered).get(target, ())
-    return sink_writer(table, Stage(checkpoint.staging(target), epoch, writer, remembered, known))
 
 
 def _write(

@@ -24,7 +24,7 @@ from tidegate.spark.exchange.columns import SPARK_SCHEMA
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tidegate.spark.source.planner import Planner, ReaderTask
+    from tidegate.epochs.planner import Planner, ReaderTask
 
 FORMAT = "tidegate"
 
@@ -65,7 +65,7 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Nothing to do: connectors fix what is there now at their first listing of a run."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        from tidegate.spark.source.offsets import INITIAL
+        from tidegate.epochs.offsets import INITIAL
 
         return dict(INITIAL)
 
@@ -77,30 +77,30 @@ class TidegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         start: dict[str, Any],
         limit: ReadLimit,  # noqa: ARG002
     ) -> dict[str, Any]:
-        from tidegate.spark.source.offsets import Offset
+        from tidegate.epochs.offsets import Offset
 
         with carried():
             return self._plan().next_offset(Offset.from_json(start)).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        from tidegate.spark.source.offsets import Offset
+        from tidegate.epochs.offsets import Offset
 
         with carried():
             tasks = self._plan().tasks(Offset.from_json(start), Offset.from_json(end))
             return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        from tidegate.epochs.job import decode_job
         from tidegate.spark.exchange.wire import to_batches
         from tidegate.spark.source.reader import run_reader_task
-        from tidegate.spark.wirejob import decode_job
 
         assert isinstance(partition, TaskPartition)
         with carried():
             yield from to_batches(run_reader_task(decode_job(self._job), partition.task))
 
     def _plan(self) -> Planner:
-        from tidegate.spark.source.planner import Planner
-        from tidegate.spark.wirejob import decode_job
+        from tidegate.epochs.job import decode_job
+        from tidegate.epochs.planner import Planner
 
         if self._planner is None:
             self._planner = Planner(decode_job(self._job), SystemClock())

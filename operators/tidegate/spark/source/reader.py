@@ -6,18 +6,19 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.registry import offset_at, source_reader
+from tidegate.engine.engine import Engine
+from tidegate.epochs.job import WireJob, worker_engine
+from tidegate.epochs.ledger_share import LedgerShare
+from tidegate.epochs.outputs import staging_writer
+from tidegate.epochs.planner import FragmentTask, ReaderTask
+from tidegate.epochs.targets import TO_LEDGER
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
-from tidegate.executor.engine import Engine
 from tidegate.phases import PHASES
+from tidegate.ports import SplitRange
 from tidegate.spark.exchange.outbox import Outbox
-from tidegate.spark.exchange.wire import TO_LEDGER, Row
+from tidegate.spark.exchange.wire import Row
 from tidegate.spark.launch.heap import HEAP
-from tidegate.spark.ledger.share import LedgerShare
-from tidegate.spark.sinks.writer import staging_writer
-from tidegate.spark.source.planner import FragmentTask, ReaderTask
-from tidegate.spark.wirejob import WireJob, worker_engine
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 

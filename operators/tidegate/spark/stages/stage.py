@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from pyspark.sql import Row as SparkRow
 
+from tidegate.epochs.job import WireJob, decode_job, worker_engine
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
@@ -19,7 +20,6 @@ from tidegate.plan.fragments import Fragment
 from tidegate.spark.exchange.outbox import Outbox
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
 from tidegate.spark.stages.state import Map, Size, Value, VnodeState
-from tidegate.spark.wirejob import WireJob, decode_job, worker_engine
 from tidegate.types import Barrier
 
 BUCKETS_TOLD: Final = 256

@@ -13,7 +13,7 @@ from tidegate.connectors.avro.cursor import PADDING, Datums
 from tidegate.connectors.avro.read import read
 from tidegate.connectors.avro.schema import parse
 from tidegate.connectors.avro.target import target_of
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 from unit.connectors.avro.avro_kit import reference, same
 

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.delta import sink as delta_sink
 from tidegate.connectors.delta.sink import DeltaCommitter, view_path
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import StagedFile
 from tidegate.types import OP, Column, Op
 
 COLUMNS = (Column("k 1", "BIGINT"), Column("n", "DECIMAL(38,2)"), Column("at", "TIMESTAMP"))

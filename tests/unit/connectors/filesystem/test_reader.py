@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.errors import TrustError
+from tidegate.ports import SplitRange
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE, Run, id_of, ids, monitored, source, write
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
 from tidegate.errors import SinkError, TrustError
+from tidegate.ports import StagedFile
 from unit.connectors.files_kit import Run, ids, sink, source
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from tidegate.connectors.formats import avro_format
 from tidegate.connectors.formats.avro_format import PIECE_ROWS, check, decode, encode
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.executor.engine import Engine
 from tidegate.types import Column, Schema
 
 ENGINE = Engine()

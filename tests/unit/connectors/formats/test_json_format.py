@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tidegate.connectors.formats.json_exact import decode_exact
 from tidegate.connectors.formats.json_format import PIECE_ROWS, decode
 from tidegate.connectors.formats.json_shape import shape_of
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
 ENGINE = Engine()

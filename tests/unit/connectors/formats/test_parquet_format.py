@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidegate.connectors.formats import parquet_format
+from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.executor.engine import Engine
 from tidegate.types import Column
 from unit.connectors.files_kit import Run, id_of, source
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.connectors.formats.raw_format import check, decode, encode
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.executor.engine import Engine
 from tidegate.types import Column
 
 ENGINE = Engine()

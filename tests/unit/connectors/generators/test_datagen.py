@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.generators.datagen import (
     ORDERS,
     DatagenPlanner,
@@ -20,6 +19,7 @@ from tidegate.connectors.generators.datagen import (
 from tidegate.connectors.options import validate_options
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import SplitRange
 from tidegate.types import OFFSET, Column, Schema
 from unit.connectors.files_kit import ENGINE, Run, source
 

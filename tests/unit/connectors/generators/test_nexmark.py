@@ -6,7 +6,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tidegate.connectors.base import SplitRange
 from tidegate.connectors.generators.nexmark import (
     AUCTION_EVENTS_MAX,
     FIRST_ID,
@@ -18,6 +17,7 @@ from tidegate.connectors.generators.nexmark import (
 from tidegate.connectors.options import OptionProblem, validate_options
 from tidegate.connectors.registry import is_bounded
 from tidegate.plan.nodes import Table
+from tidegate.ports import SplitRange
 from tidegate.types import Column, Schema
 from unit.connectors.files_kit import ENGINE
 

@@ -15,8 +15,8 @@ from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
 from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.options import parsed
+from tidegate.engine.engine import Engine
 from tidegate.errors import RunError
-from tidegate.executor.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import BROKER_TIME, OFFSET, RECORD
 from unit.connectors.kafka.kafka_kit import NOWHERE, table

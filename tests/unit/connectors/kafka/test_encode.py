@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.options import parsed

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.clock import ManualClock
-from tidegate.connectors.base import Position, SplitPlan
 from tidegate.connectors.kafka import topics
 from tidegate.connectors.kafka.planner import PATIENCE_S, KafkaPlanner
 from tidegate.connectors.kafka.topics import Partition
 from tidegate.errors import OptionsError, RunError, TrustError
+from tidegate.ports import Position, SplitPlan
 from unit.connectors.kafka.kafka_kit import table
 
 A = ("a", "BIGINT")

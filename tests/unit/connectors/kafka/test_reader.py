@@ -11,14 +11,14 @@ from confluent_kafka import KafkaError, Message
 
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
-from tidegate.connectors.base import Position, SplitRange
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
 from tidegate.connectors.kafka.options import KafkaOptions
 from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
 from tidegate.connectors.kafka.topics import Partition
+from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError, TidegateError, TrustError
-from tidegate.executor.engine import Engine
+from tidegate.ports import Position, SplitRange
 from tidegate.types import OFFSET
 from unit.connectors.kafka.kafka_kit import event, message, table
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.connectors.postgres.text import Text
-from tidegate.executor.engine import Engine
+from tidegate.engine.engine import Engine
 from tidegate.types import OP, Column, Op
 
 

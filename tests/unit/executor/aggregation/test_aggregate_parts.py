@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from aggregate_kit import ROWS, aggregate, call, check, results
-from executor_kit import Text
+from kits.aggregate import ROWS, aggregate, call, check, results
+from kits.executor import Text
 from tidegate.plan.aggregate_types import result_type
 from tidegate.plan.nodes import AggregateCall, SortKey
 

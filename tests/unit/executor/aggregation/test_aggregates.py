@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from aggregate_kit import ROWS, aggregate, call, check
-from executor_kit import ENGINE, Text, schema
+from kits.aggregate import ROWS, aggregate, call, check
+from kits.executor import ENGINE, Text, schema
 from tidegate.executor.aggregation.aggregates import (
     final_sql,
     merge_sql,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executor_kit import ENGINE, Text, leaf
+from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
 from tidegate.plan.early import Early
 from tidegate.plan.nodes import Aggregate, AggregateCall

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, leaf
+from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import final_aggregate
 from tidegate.executor.aggregation.final_aggregate import FinalAggregate
 from tidegate.plan.nodes import Aggregate, AggregateCall

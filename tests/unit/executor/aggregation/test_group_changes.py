@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, leaf
+from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import group_changes
 from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.plan.nodes import Aggregate, AggregateCall

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text, leaf
+from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import partial_aggregate
 from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
 from tidegate.plan.nodes import Aggregate, AggregateCall

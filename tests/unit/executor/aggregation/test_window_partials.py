@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executor_kit import Text, leaf, schema
+from kits.executor import Text, leaf, schema
 from tidegate.executor.aggregation.window_partials import WindowPartials
 from tidegate.executor.windows.hop import Hop
 from tidegate.plan.nodes import Aggregate, AggregateCall

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from executor_kit import Text, schema
+from kits.executor import Text, schema
 from tidegate.executor.buffers import known_rows
 from tidegate.executor.buffers.known_rows import LOG, KnownRows, is_worn, keep
 from tidegate.state import MemoryStateTable

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text
+from kits.executor import ENGINE, Text
+from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
-from tidegate.executor.engine import Engine
 from tidegate.executor.exchange.dispatch import SLICE_ROWS_MIN, Dispatch, Mode, hash_probe
 from tidegate.types import LEDGER_SCHEMA, Chunk, Rejected
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text
+from kits.executor import Text
 from tidegate.errors import InvariantError
 from tidegate.executor.exchange.merge import Merge
 from tidegate.state import MemoryStateTable

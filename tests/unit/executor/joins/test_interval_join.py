@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from executor_kit import ENGINE, expr
-from join_kit import KINDS, Said, States, a_join
+from kits.executor import ENGINE, expr
+from kits.join import KINDS, Said, States, a_join
 from tidegate.executor.joins.interval_join import IntervalJoin
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.types import END

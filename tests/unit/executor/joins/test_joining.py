@@ -3,8 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
-from join_kit import Said, a_join
+from kits.executor import ENGINE
+from kits.join import Said, a_join
 from tidegate.executor.joins.joining import Joining
 from tidegate.plan.joins import JoinKind
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE, Text, expr, leaf
-from join_kit import LEFT, Said, States
+from kits.executor import ENGINE, Text, expr, leaf
+from kits.join import LEFT, Said, States
 from tidegate.executor.joins.lookup_join import LookupJoin
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.joins import LookupJoin as Node

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text, expr, leaf
-from join_kit import SIDES, a_join
+from kits.executor import ENGINE, Text, expr, leaf
+from kits.join import SIDES, a_join
 from tidegate.executor.joins import pairing
 from tidegate.executor.joins.pairing import Pairing, among, chunks, held_back, moved
 from tidegate.plan.joins import Join, JoinKind

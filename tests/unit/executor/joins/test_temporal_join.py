@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE, expr, leaf
-from join_kit import LEFT, RIGHT, Said, States
+from kits.executor import ENGINE, expr, leaf
+from kits.join import LEFT, RIGHT, Said, States
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.joins import temporal_join
 from tidegate.executor.joins.temporal_join import TemporalJoin

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, expr
-from join_kit import KINDS, Said, States, a_join
+from kits.executor import ENGINE, expr
+from kits.join import KINDS, Said, States, a_join
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.joins.window_join import WindowJoin
 from tidegate.plan.joins import Join, JoinKind

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE
-from over_kit import ENDED, Said, a_node, call, lag, lead, rows, to
+from kits.executor import ENGINE
+from kits.over import ENDED, Said, a_node, call, lag, lead, rows, to
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.over.over_partitions import OverPartitions
 from tidegate.plan.nodes import SortKey

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
+from kits.over import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
-from over_kit import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
 from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.over.over_rows import OverRows
 from tidegate.plan.nodes import SortKey

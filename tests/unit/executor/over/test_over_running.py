@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
-from over_kit import SO_FAR, a_node, call, rows
+from kits.executor import ENGINE
+from kits.over import SO_FAR, a_node, call, rows
 from tidegate.executor.over.over_running import Running, running
 from tidegate.executor.over.over_sql import Clauses
 from tidegate.plan.over import CARRIED, OverCall

@@ -5,8 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
-from over_kit import SO_FAR, a_node, call, lag, lead, rows, span
+from kits.executor import ENGINE
+from kits.over import SO_FAR, a_node, call, lag, lead, rows, span
 from tidegate.executor.over.over_sql import Clauses, call_sql, framed, narrow
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE, Text, leaf
+from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.over.recent_rows import RecentRows
 from tidegate.plan.over import Frame, OverCall
 from tidegate.plan.over import RecentRows as Node

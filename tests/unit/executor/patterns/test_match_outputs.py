@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from executor_kit import ENGINE
-from match_kit import a_node, planned
+from kits.executor import ENGINE
+from kits.match import a_node, planned
 from tidegate.executor.patterns.match_outputs import outputs
 from tidegate.executor.patterns.match_threads import Matcher, Rows
 from tidegate.types import END

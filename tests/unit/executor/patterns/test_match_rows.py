@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor_kit import ENGINE
-from match_kit import (
+from kits.executor import ENGINE
+from kits.match import (
     LOOKS,
     NAMES,
     RULES,
@@ -21,8 +21,8 @@ from match_kit import (
     now,
     planned,
 )
+from kits.over import ENDED, Said, Tables, to
 from oracle.match import less, matches, names_of, random_pattern
-from over_kit import ENDED, Said, Tables, to
 from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.patterns import match_rows
 from tidegate.executor.patterns.match_rows import MatchRows

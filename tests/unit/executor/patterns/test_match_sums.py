@@ -5,8 +5,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from executor_kit import ENGINE
-from match_kit import look
+from kits.executor import ENGINE
+from kits.match import look
 from tidegate.executor.patterns.match_sums import Sums
 
 LOOKS = [look("count", "", None), look("sum", "A"), look("avg", "B"), look("min"), look("max", "A")]

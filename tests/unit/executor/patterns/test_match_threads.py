@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from executor_kit import ENGINE
-from match_kit import RULES, Rule, a_node, planned
+from kits.executor import ENGINE
+from kits.match import RULES, Rule, a_node, planned
 from tidegate.executor.patterns.match_threads import MATCHED, NOTHING, OPEN, Found, Matcher, Rows
 from tidegate.types import END
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text, chunks, leaf
+from kits.executor import ENGINE, Text, chunks, leaf
 from tidegate.errors import InvariantError
 from tidegate.executor.sorting.merge_sort import CHUNK_ROWS_MAX, MergeSort
 from tidegate.plan.nodes import Sort as SortNode

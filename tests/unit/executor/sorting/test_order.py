@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.executor.sorting.order import sorted_by, sorted_slices
 from tidegate.plan.nodes import SortKey
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text, chunks, leaf, values
+from kits.executor import ENGINE, Text, chunks, leaf, values
 from tidegate.executor.buffers import time_queue, time_runs
 from tidegate.executor.buffers.time_runs import BUCKETS_MAX
 from tidegate.executor.sorting.sort import Sort

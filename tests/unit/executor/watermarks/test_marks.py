@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE
+from kits.executor import ENGINE
 from tidegate.dataframes import filter_of
 from tidegate.errors import OptionsError
 from tidegate.executor.watermarks.marks import mark, marking

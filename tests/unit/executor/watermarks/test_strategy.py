@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, expr
+from kits.executor import ENGINE, expr
 from tidegate.executor.watermarks.strategy import candidate_sql
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from executor_kit import ENGINE, Text, chunks, expr, leaf, micros
+from kits.executor import ENGINE, Text, chunks, expr, leaf, micros
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter, judge
 from tidegate.plan.nodes import Expr
 from tidegate.plan.nodes import WatermarkFilter as FilterNode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, chunks, expr, leaf, schema
+from kits.executor import ENGINE, Text, chunks, expr, leaf, schema
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.plan.nodes import Expr

@@ -5,7 +5,7 @@ import dataclasses
 import pyarrow as pa
 import pytest
 
-from executor_kit import expr
+from kits.executor import expr
 from tidegate.types import OFFSET, RECORD, Chunk, Rejected
 from unit.executor.watermarks.test_watermark_filter import a_filter
 

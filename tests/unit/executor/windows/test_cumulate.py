@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text, leaf, schema
+from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.cumulate import Cumulate
 from tidegate.plan.nodes import Cumulate as CumulateNode
 from tidegate.types import END

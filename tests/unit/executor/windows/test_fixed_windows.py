@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from executor_kit import Text, leaf, schema
+from kits.executor import Text, leaf, schema
 from tidegate.executor.windows import fixed_windows as windows
 from tidegate.executor.windows.fixed_windows import LOWEST, floors, last_of, raised
 from tidegate.executor.windows.hop import Hop

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text, leaf, schema
+from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.hop import Hop
 from tidegate.plan.nodes import Hop as HopNode
 from tidegate.types import END

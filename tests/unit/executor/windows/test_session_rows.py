@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import ENGINE, Text, leaf, schema
+from kits.executor import ENGINE, Text, leaf, schema
 from tidegate.executor.windows.session_rows import SessionRows
 from tidegate.plan.nodes import Session
 from tidegate.plan.physical import SessionRows as Node

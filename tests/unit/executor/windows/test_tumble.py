@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from executor_kit import Text, leaf, schema
+from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.tumble import Tumble
 from tidegate.plan.nodes import Tumble as TumbleNode
 from tidegate.types import END

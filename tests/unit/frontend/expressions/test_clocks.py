@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, filters_of
+from kits.frontend import BROKER, filters_of
 from tidegate.frontend import compile
 from tidegate.plan.joins import LookupJoin, TemporalJoin
 from tidegate.plan.nodes import Job, WatermarkFilter

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import filters_of, job, kafka_plan, plan
+from kits.frontend import filters_of, job, kafka_plan, plan
 from tidegate.plan.nodes import Aggregate, Project, Scan
 
 _HOURS = "TUMBLE(orders, order_time, INTERVAL '1' HOUR)"

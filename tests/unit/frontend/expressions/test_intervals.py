@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import plan
+from kits.frontend import plan
 from tidegate.errors import BindError
 
 SECOND = 1_000_000

@@ -3,7 +3,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.errors import SqlError
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import Project

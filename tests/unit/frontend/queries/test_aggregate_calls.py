@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.nodes import Aggregate, AggregateCall, Project, SortKey
 
 _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR) GROUP BY window_end"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import plan
+from kits.frontend import plan
 
 _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
 

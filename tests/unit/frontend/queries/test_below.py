@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executor_kit import expr, leaf
+from kits.executor import expr, leaf
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.plan.nodes import Project
 from tidegate.types import Column

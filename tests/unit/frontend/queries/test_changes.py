@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job, plan
+from kits.frontend import job, plan
 from tidegate.errors import BindError, SqlError, UnsupportedError
 from tidegate.plan.changes import is_changing
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import plan
+from kits.frontend import plan
 from tidegate.errors import SqlError, UnsupportedError
 
 _CLOCK = "CREATE TABLE x (ts BIGINT, pt AS PROCTIME()) WITH (connector = 'datagen'); "

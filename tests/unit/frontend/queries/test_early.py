@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.errors import BindError
 from tidegate.plan.early import Early
 from tidegate.plan.nodes import Aggregate

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.scope import Relation, Scope
 from tidegate.frontend.expressions.typecheck import TypeChecker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.errors import SqlError
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Join, JoinKind, TemporalJoin

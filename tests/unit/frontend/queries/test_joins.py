@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from frontend_kit import job, lines
+from kits.frontend import job, lines
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Join

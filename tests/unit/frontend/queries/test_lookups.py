@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, job, kafka_job
+from kits.frontend import BROKER, job, kafka_job
 from tidegate.errors import UnsupportedError
 from tidegate.frontend import compile
 from tidegate.plan.joins import JoinKind, LookupJoin

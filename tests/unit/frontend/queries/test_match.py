@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Look, MatchRecognize
 from tidegate.plan.nodes import Project, Sink

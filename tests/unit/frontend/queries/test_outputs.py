@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from executor_kit import expr, leaf
+from kits.executor import expr, leaf
 from tidegate.frontend.queries.outputs import Output, extra, projected, with_unique_columns
 from tidegate.plan.nodes import Expr, Project, Tumble, column_expr
 from tidegate.types import Column

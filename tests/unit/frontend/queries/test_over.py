@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job, lines, plan
+from kits.frontend import job, lines, plan
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.derivation import derive
 from tidegate.plan.over import Frame, OverWindow, RecentRows

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
-from over_kit import rows, span
+from kits.frontend import job
+from kits.over import rows, span
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.over import Frame, OverWindow
 

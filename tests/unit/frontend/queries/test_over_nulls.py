@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.plan.over import Frame, OverCall, OverWindow
 
 _IN_TIME = "SELECT {} OVER (PARTITION BY customer_id ORDER BY order_time{}) AS c FROM orders"

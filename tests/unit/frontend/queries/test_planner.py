@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import plan
+from kits.frontend import plan
 
 _ORDERS = """\
 WatermarkFilter orders.order_time (orders): "order_time" - INTERVAL '5' SECOND

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from frontend_kit import TABLES, job, lines, plan
+from kits.frontend import TABLES, job, lines, plan
 from tidegate.errors import BindError
 from tidegate.frontend import compile
 

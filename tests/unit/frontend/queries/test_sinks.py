@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from frontend_kit import job, lines, plan
+from kits.frontend import job, lines, plan
 from tidegate.errors import BindError
 
 _JSON = "FORMAT PLAIN ENCODE JSON"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job, plan
+from kits.frontend import job, plan
 from tidegate.errors import BindError
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Union

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import plan
+from kits.frontend import plan
 
 _FORM = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
 _TIMED = "Tumble order_time size 3600000000 offset 0 with window_time"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from frontend_kit import BROKER
+from kits.frontend import BROKER
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import compile, compile_file
 from tidegate.frontend.statements.compiled_plans import CompiledPlan

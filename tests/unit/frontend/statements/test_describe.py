@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, KAFKA_TABLES, TABLES, listings
+from kits.frontend import BROKER, KAFKA_TABLES, TABLES, listings
 from tidegate.frontend.statements.answers import Listing
 
 _SEED_004 = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job, listings
+from kits.frontend import job, listings
 from tidegate.errors import BindError
 from tidegate.frontend import compile_file
 from tidegate.frontend.script import Script

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, job, tables_of
+from kits.frontend import BROKER, job, tables_of
 from tidegate.errors import SqlError, UnsupportedError
 from tidegate.frontend import compile
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frontend_kit import BROKER
+from kits.frontend import BROKER
 from tidegate.frontend import compile
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.syntax.source import Source

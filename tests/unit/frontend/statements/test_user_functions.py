@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from frontend_kit import TABLES, job
+from kits.frontend import TABLES, job
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend import compile
 from tidegate.plan.nodes import WatermarkFilter

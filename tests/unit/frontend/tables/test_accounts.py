@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frontend_kit import job, lines
+from kits.frontend import job, lines
 
 
 def _filters(sql: str) -> list[list[str]]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import filters_of, kafka_job
+from kits.frontend import filters_of, kafka_job
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import AlterTable, CreateTable

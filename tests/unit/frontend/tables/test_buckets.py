@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, kafka_job
+from kits.frontend import BROKER, kafka_job
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.syntax.source import Source

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import job
+from kits.frontend import job
 from tidegate.errors import BindError
 from tidegate.frontend import compile
 from tidegate.frontend.statements.reading import parse_file

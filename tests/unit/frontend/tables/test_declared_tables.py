@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from frontend_kit import BROKER, filters_of, kafka_job, tables_of
+from kits.frontend import BROKER, filters_of, kafka_job, tables_of
 from tidegate.frontend import compile
 
 _WINDOWS = "GROUP BY window_start EMIT ON WINDOW CLOSE"

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, tables_of
+from kits.frontend import BROKER, tables_of
+from tidegate.engine.engine import Engine
 from tidegate.errors import BindError
-from tidegate.executor.engine import Engine
 from tidegate.frontend import compile
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.syntax.source import Source

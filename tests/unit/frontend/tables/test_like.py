@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import TABLES, listings
+from kits.frontend import TABLES, listings
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend import compile_file
 from tidegate.frontend.statements.reading import parse_file

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import filters_of
+from kits.frontend import filters_of
 from tidegate.errors import BindError, SqlSyntaxError
 from tidegate.frontend import compile
 from tidegate.plan.nodes import WatermarkFilter

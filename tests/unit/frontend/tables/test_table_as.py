@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, TABLES, job, kafka_job, listings
+from kits.frontend import BROKER, TABLES, job, kafka_job, listings
 from tidegate.errors import BindError, OptionsError
 from tidegate.frontend import declared_sink
 

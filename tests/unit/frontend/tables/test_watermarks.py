@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontend_kit import BROKER, filters_of, kafka_job
+from kits.frontend import BROKER, filters_of, kafka_job
 from tidegate.frontend import compile
 from tidegate.frontend.tables.watermarks import is_default
 from tidegate.plan.nodes import WatermarkFilter

@@ -6,12 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from spark_kit import plan_in
+from kits.spark import plan_in
+from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER, TO_SINK
 from tidegate.executor.actor import Emission
 from tidegate.plan.fragments import Plan
 from tidegate.spark.exchange.outbox import Outbox
 from tidegate.spark.exchange.routes import routes
-from tidegate.spark.exchange.wire import TO_DRIVER, TO_LEDGER, TO_SINK, Kind, Row, decode
+from tidegate.spark.exchange.wire import Kind, Row, decode
 from tidegate.types import LEDGER_SCHEMA, Barrier, Chunk, Message, Rejected, Status, Watermark
 
 ROWS = Chunk(pa.table({"v": [1, 2]}))

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.clock import ManualClock
 from tidegate.spark.launch.heap import TRIM_S, WARM_TASKS, Heap
-from tidegate.spark.metrics.memory import resident_bytes
+from tidegate.spark.memory import resident_bytes
 
 
 @pytest.fixture(autouse=True)

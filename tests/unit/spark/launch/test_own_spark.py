@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.spark.checkpoint.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.spark.launch import own_spark
 from tidegate.spark.launch.own_spark import spark_for
 from tidegate.spark.run_options import RunOptions

@@ -7,12 +7,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from spark_kit import committer_of, job_in, new_checkpoint
-from tidegate.connectors.base import StagedFile
+from kits.spark import committer_of, job_in, new_checkpoint
+from tidegate.epochs.job import WireJob
+from tidegate.epochs.targets import TO_DRIVER, TO_SINK
+from tidegate.ports import StagedFile
 from tidegate.spark.errors import CarriedError
-from tidegate.spark.exchange.wire import TO_DRIVER, TO_SINK, Kind, Row, encode, to_batches
+from tidegate.spark.exchange.wire import Kind, Row, encode, to_batches
 from tidegate.spark.sinks.writer import writer
-from tidegate.spark.wirejob import WireJob
 from tidegate.types import Chunk
 
 

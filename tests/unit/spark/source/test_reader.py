@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from spark_kit import add_rows, job_in
+from kits.spark import add_rows, job_in
 from tidegate.clock import ManualClock
-from tidegate.connectors.base import StagedFile
 from tidegate.connectors.registry import sink_committer
-from tidegate.spark.checkpoint.checkpoint import Checkpoint, Entry
-from tidegate.spark.exchange.wire import TO_DRIVER, TO_LEDGER, AlignedBarrier, Kind, Row, decode
-from tidegate.spark.ledger.ledger import ledger_table, read_ledger
-from tidegate.spark.source.offsets import Offset
-from tidegate.spark.source.planner import Planner
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.job import WireJob
+from tidegate.epochs.ledger import ledger_table, read_ledger
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.planner import Planner
+from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER
+from tidegate.ports import StagedFile
+from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode
 from tidegate.spark.source.reader import run_reader_task
-from tidegate.spark.wirejob import WireJob
 from tidegate.types import Chunk, Status, Watermark
 
 

@@ -1,0 +1,92 @@
+"""The vectorised engine: DuckDB SQL over Arrow tables, in memory, one thread (design §2).
+
+One `Engine` serves all executors of a worker. It can't see files, network or extensions: the SQL
+that it runs has expressions of users in it. The session time zone is UTC unless set (S12).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import duckdb
+import pyarrow as pa
+
+from tidegate.engine.user_functions import declare, install
+from tidegate.plan.user_functions import UserFunction
+from tidegate.types import Schema
+
+_LOCKED_DOWN = (
+    "SET enable_external_access = false",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET allow_community_extensions = false",
+    "SET preserve_insertion_order = true",
+    # It hoists what two expressions share out of TRY(…), where a failing row then fails the query.
+    "SET disabled_optimizers = 'common_subexpressions'",
+)
+
+
+class Engine:
+    """A private DuckDB. Not thread-safe; results are Arrow tables that own their memory."""
+
+    def __init__(self, time_zone: str = "UTC", functions: Iterable[UserFunction] = ()) -> None:
+        self.time_zone = time_zone
+        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        for setting in _LOCKED_DOWN:
+            self._connection.execute(setting)
+        self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
+        self._epoch_us: int | None = None
+        self.set_epoch_time(0)
+        install(self._connection, functions)
+        self._connection.execute("SET lock_configuration = true")
+
+    def declare(self, function: UserFunction) -> None:
+        """Makes the types of a user's function known; this engine cannot call it."""
+        declare(self._connection, function)
+
+    def forget(self, name: str) -> None:
+        """Takes a user's function away."""
+        self._connection.remove_function(name)
+
+    def set_epoch_time(self, time_us: int) -> None:
+        """What ``getvariable('epoch_time')`` gives from now on: the epoch's recorded time (S6)."""
+        if time_us != self._epoch_us:  # the actors of a task all say it
+            sql = f"SET VARIABLE epoch_time = make_timestamptz({time_us}::BIGINT)"
+            self._connection.execute(sql)
+            self._epoch_us = time_us
+
+    def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        """Runs ``sql``; ``tables`` are visible under their names. Row order is kept.
+
+        Raises duckdb.Error when an expression fails on a row: use ``TRY(…)`` where rows decide.
+        """
+        names = tables or {}
+        for name, table in names.items():
+            self._connection.register(name, table)
+        try:
+            result: pa.Table = self._connection.sql(sql).to_arrow_table()
+        except UnicodeDecodeError:  # a message that quotes the row, cut within a character
+            raise duckdb.Error("the statement failed; DuckDB's message is not UTF-8") from None
+        finally:
+            for name in names:
+                self._connection.unregister(name)
+        return result
+
+    def arrow_schema(self, schema: Schema) -> pa.Schema:
+        """The Arrow schema of ``schema``'s DuckDB types."""
+        if not schema:
+            return pa.schema([])
+        nulls = ", ".join(
+            f"CAST(NULL AS {column.type}) AS c{index}" for index, column in enumerate(schema)
+        )
+        fields = self.query(f"SELECT {nulls} LIMIT 0").schema
+        return pa.schema(
+            [
+                pa.field(column.name, field.type)
+                for column, field in zip(schema, fields, strict=True)
+            ]
+        )
+
+    def empty(self, schema: Schema) -> pa.Table:
+        """A table of ``schema`` without rows."""
+        return self.arrow_schema(schema).empty_table()

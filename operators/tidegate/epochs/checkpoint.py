@@ -1,0 +1,356 @@
+"""A job's checkpoint directory, without Spark's part of it.
+
+    job.json          what the job is: refuses another job's checkpoint
+    lease/            which driver holds it (see `lease`)
+    epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
+    ledger/           late and quarantined rows, Parquet
+    staging/          rows on their way to sinks that have no place of their own
+    views/            materialized views, Delta tables (see `connectors.delta.sink`)
+    replays/          what was written where by ``tidegate replay`` (see `replay`)
+    rescales/         into how many tasks its epochs are divided since when (see `parallelism`)
+    metrics.prom      the metrics of the newest epoch (see `metrics_file`)
+    log/              what the JVM prints (of a checkpoint on S3: in a temporary directory)
+    spark/            Spark's own: offset log, commit log, state store
+
+It is a local directory, or a place in a bucket (`tidegate.store`).
+
+An epoch's entry is immutable: written once, by the driver, after the epoch's rows are staged and
+before Spark commits the epoch. It is the epoch's commit record too: what it lists as staged is
+published after it is written, and published again when the driver died in between (S6, S7).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from typing import Any
+
+from tidegate.epochs.rejections import Rejections
+from tidegate.errors import OptionsError, StoreError, TrustError
+from tidegate.store.base import Store
+from tidegate.store.place import open_store
+
+_JOB = "job.json"
+_NAME_OF_QUERY = "spark/metadata"
+_OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
+_OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
+_OF_COMMIT = {"nextBatchWatermarkMs": int}
+_FOLDERS = ("epochs", "lease", "ledger", "staging")
+
+
+@dataclass(slots=True)
+class Entry:
+    """The epoch log's entry of one epoch."""
+
+    epoch: int
+    time_us: int
+    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
+    filters: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # filter, split
+    merged_filters: dict[str, int] = field(default_factory=dict)  # filter: over its splits
+    counts: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)  # account, split
+    statuses: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
+    merged: dict[str, dict[str, int | None]] = field(default_factory=dict)  # fragment, column
+    staged: dict[str, list[list[Any]]] = field(default_factory=dict)  # sink, StagedFile fields
+    ledger_rows: int = 0
+    ended_us: int = 0  # when the driver wrote the entry: with time_us, what the epoch took
+    bytes: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: of records
+    ends: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: as last told
+    lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
+    written: dict[str, dict[str, int]] = field(default_factory=dict)  # sink, writer: last epoch
+    phases: dict[str, dict[str, float]] = field(default_factory=dict)  # kind of task, phase
+    memory: dict[str, int] = field(default_factory=dict)  # kind of task: of its largest worker
+    state: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # see `accounts`
+    sent: dict[str, list[int]] = field(default_factory=dict)  # fragment: messages and bytes, ever
+    sunk: dict[str, list[int]] = field(default_factory=dict)  # sink: commits, rows, bytes, ever
+    rejected: Rejections = field(default_factory=dict)
+    events: dict[str, int] = field(default_factory=dict)  # what happened: how often, ever
+
+    def effective(self, filter_id: str, split: str) -> int | None:
+        """What a split's rows are judged by: its watermark, or a floor above it (S6)."""
+        state = self.filters.get(filter_id, {}).get(split, {})
+        known = (state.get(name) for name in ("watermark", "floor"))
+        return max((value for value in known if value is not None), default=None)
+
+    def lags(self) -> dict[str, dict[str, int]]:
+        """The rows that were there and not read, when the epoch was planned, by table and split.
+
+        Only of tables whose source tells where its splits end before they are read.
+        """
+        return {
+            table: {
+                split: max(0, end - self.next_offsets.get(table, {}).get(split, 0))
+                for split, end in splits.items()
+            }
+            for table, splits in self.ends.items()
+            if splits
+        }
+
+
+_ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
+    "ended_us",
+    "bytes",
+    "ends",
+    "lost",
+    "written",
+    "phases",
+    "memory",
+    "state",
+    "sent",
+    "sunk",
+    "rejected",
+    "events",
+}
+"""The fields that every release's entries have."""
+
+
+class Checkpoint:
+    """The directory at ``uri``. Raises OptionsError when that means no place."""
+
+    def __init__(self, uri: str) -> None:
+        self.store: Store = open_store(uri)
+
+    def create(self) -> None:
+        """Makes the directory. Raises OptionsError when that can't be done."""
+        try:
+            if self.store.is_local:
+                for name in _FOLDERS:
+                    self.store.below(name).prepare()
+            else:
+                self.store.prepare()
+        except (OSError, StoreError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error.detail
+            raise OptionsError(
+                f"checkpoint {self.uri} cannot be written: {reason}",
+                hint="give another directory with --checkpoint"
+                if isinstance(error, OSError)
+                else error.hint,
+            ) from error
+
+    @property
+    def uri(self) -> str:
+        """Where it is: an absolute path, or s3://BUCKET/PATH."""
+        return self.store.uri
+
+    @property
+    def exists(self) -> bool:
+        return self.store.exists(_JOB)
+
+    @property
+    def spark(self) -> str:
+        """Spark's part, as Hadoop names it."""
+        return self.store.where("spark").replace("s3://", "s3a://", 1)
+
+    @property
+    def ledger(self) -> str:
+        return self.store.where("ledger")
+
+    def staging(self, target: int) -> str:
+        """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""
+        return self.store.where(f"staging/{-target}")
+
+    def read_job(self) -> dict[str, Any]:
+        """job.json."""
+        return self._read_json(_JOB, "the checkpoint's job description")
+
+    def write_job(self, document: Mapping[str, Any]) -> None:
+        """Writes job.json, once."""
+        self.store.create(_JOB, encoded(document))
+
+    def entry(self, epoch: int) -> Entry | None:
+        """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
+        if epoch == 0:
+            return Entry(0, 0)
+        name = _entry_name(epoch)
+        try:
+            document = self._json(name, self.store.read(name))
+        except FileNotFoundError:
+            return None
+        whole = {**asdict(Entry(0, 0)), **document}  # an older release's entry has fewer
+        kinds = {name: type(value) for name, value in asdict(Entry(0, 0)).items()}
+        if {name: type(value) for name, value in whole.items()} != kinds or not (
+            document.keys() >= _ENTRY_FROM_THE_START
+        ):
+            raise self._corrupt(name)
+        return Entry(**document)
+
+    def is_committed(self, epoch: int) -> bool:
+        """Whether Spark has committed ``epoch``; its batches count from 0."""
+        return self.store.exists(f"spark/commits/{epoch - 1}")
+
+    def write_entry(self, entry: Entry) -> None:
+        """Writes an entry; FileExistsError when the epoch has one."""
+        document = {name: getattr(entry, name) for name in Entry.__slots__}
+        self.store.create(_entry_name(entry.epoch), encoded(document))
+
+    def forget_entries(self, bound: int) -> None:
+        """Removes the entries of epochs below ``bound``."""
+        if bound > 0:
+            old = [epoch for epoch in self._epochs() if epoch < bound]
+            self.store.delete(_entry_name(epoch) for epoch in old)
+
+    def last_epoch(self) -> int:
+        """The newest epoch with an entry, 0 when there is none."""
+        return max(self._epochs(), default=0)
+
+    def published_epoch(self) -> int:
+        """The newest epoch that is published for sure: its entry is there a moment before that."""
+        last = self.last_epoch()
+        return last if last == 0 or self.is_committed(last) else last - 1
+
+    def planned_epoch(self) -> int:
+        """The newest epoch that Spark has planned, 0 when there is none; it may be running."""
+        offsets = self._spark_log("offsets")
+        return offsets[-1] + 1 if offsets else 0
+
+    def spark_offset(self, epoch: int) -> str:
+        """What Spark has kept of the end of ``epoch``: the offset's own text."""
+        return self.store.read(f"spark/offsets/{epoch - 1}").decode().splitlines()[2]
+
+    def spark_plan(self, epoch: int) -> list[bytes]:
+        """All that Spark has kept of ``epoch`` before it ran: version, settings, offset."""
+        return self._spark_file(f"spark/offsets/{epoch - 1}", 3)
+
+    def write_spark_plan(self, epoch: int, lines: Iterable[bytes]) -> None:
+        """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
+        self.store.create(f"spark/offsets/{epoch - 1}", b"\n".join(lines))
+
+    def stages(self) -> int:
+        """How many stages of the job have state."""
+        return next(n for n in count() if not self.store.names(f"spark/state/{n}/_metadata/v2"))
+
+    def forget_spark_epoch(self, epoch: int, partitions: int) -> None:
+        """Removes what Spark has of an epoch that it has not committed, its plan at last.
+
+        State is in files by its version, which is the epoch; each stage has ``partitions`` of it.
+        """
+        for stage in range(self.stages()):
+            places = [f"spark/state/{stage}/{partition}" for partition in range(partitions)]
+            kinds = [f"{epoch}.zip", f"{epoch}.changelog"]
+            names = [f"{place}/{kind}" for place in places for kind in kinds]
+            self._delete_with_checksums(*names, f"spark/state/{stage}/_metadata/v2/{epoch - 1}")
+        self._delete_with_checksums(f"spark/offsets/{epoch - 1}")
+
+    def forget_entry(self, epoch: int) -> None:
+        """Removes the entry of an epoch that Spark has not committed."""
+        self.store.delete([_entry_name(epoch)])
+
+    def _delete_with_checksums(self, *names: str) -> None:
+        """Hadoop keeps a local file's checksum beside it."""
+        parts = [name.rpartition("/") for name in names]
+        self.store.delete([*names, *(f"{folder}/.{file}.crc" for folder, _, file in parts)])
+
+    def _epochs(self) -> list[int]:
+        parts = (name.partition(".") for name in self.store.names("epochs"))
+        return [int(stem) for stem, _, kind in parts if stem.isdigit() and kind == "json"]
+
+    def check_spark_log(self) -> None:
+        """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
+        logs = {name: self._spark_log(name) for name in ("offsets", "commits")}
+        offsets = {number: self._planned(number) for number in logs["offsets"][-2:]}
+        for number in logs["commits"][-2:]:
+            self._check_commit(number)
+        if logs["offsets"]:
+            self._check_name()
+        # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
+        # and all of them before anything of epoch N + 1.
+        planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
+        last = self.last_epoch()
+        if not max(committed, planned - 1) <= last <= planned:
+            raise TrustError(
+                f"the checkpoint {self.uri} is not whole: the epoch log ends with epoch {last}, "
+                f"Spark has planned {planned} and committed {committed}",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
+        if last - 1 in offsets:
+            self._check_same_epoch(last, offsets[last - 1])
+
+    def _check_same_epoch(self, epoch: int, offset: Mapping[str, Any]) -> None:
+        """On S3 a driver that lost its lease can still write over an offset of Spark's."""
+        entry = self.entry(epoch)
+        if entry is not None and offset["time_us"] != entry.time_us:
+            raise TrustError(
+                f"the checkpoint {self.uri} is not whole: epoch {epoch} began at {entry.time_us} by"
+                f" the epoch log, and at {offset['time_us']} by Spark's",
+                hint="restore the checkpoint from a backup, or start anew with another one",
+            )
+
+    def _spark_log(self, name: str) -> list[int]:
+        """The numbers of the files of one of Spark's logs, in order."""
+        return sorted(int(n) for n in self.store.names(f"spark/{name}") if n.isdigit())
+
+    def _spark_file(self, name: str, lines_min: int) -> list[bytes]:
+        """The lines of a file of one of Spark's logs: a version, then documents."""
+        try:
+            lines = self.store.read(name).split(b"\n")
+        except OSError as error:
+            raise self._corrupt(name) from error
+        if lines[0] != b"v1" or len(lines) < lines_min:
+            raise self._corrupt(name)
+        return lines
+
+    def _planned(self, number: int) -> dict[str, Any]:
+        """Our offset in Spark's plan of batch ``number``, which Spark can read, too."""
+        name = f"spark/offsets/{number}"
+        _, settings, text, *more = self._spark_file(name, 3)
+        document, offset = self._json(name, settings), self._json(name, text)
+        ours = offset.keys() >= _OF_OFFSET.keys() and _fits(offset, _OF_OFFSET)
+        if any(more) or not (_fits(document, _OF_PLAN) and ours) or offset["epoch"] != number + 1:
+            raise self._corrupt(name)
+        return offset
+
+    def _check_commit(self, number: int) -> None:
+        name = f"spark/commits/{number}"
+        _, text, *_ = self._spark_file(name, 2)
+        if not _fits(self._json(name, text), _OF_COMMIT):
+            raise self._corrupt(name)
+
+    def _check_name(self) -> None:
+        """By what Spark knows the query."""
+        try:
+            document = self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
+        except FileNotFoundError:
+            return  # Spark makes one
+        except OSError as error:
+            raise self._corrupt(_NAME_OF_QUERY) from error
+        if not isinstance(document.get("id"), str):
+            raise self._corrupt(_NAME_OF_QUERY)
+
+    def _read_json(self, name: str, what: str) -> dict[str, Any]:
+        try:
+            return self._json(name, self.store.read(name))
+        except FileNotFoundError as error:
+            raise OptionsError(
+                f"{self.uri} is no checkpoint of Tidegate: {what} is missing"
+            ) from error
+
+    def _json(self, name: str, data: bytes) -> dict[str, Any]:
+        try:
+            document = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise self._corrupt(name) from error
+        if not isinstance(document, dict):
+            raise self._corrupt(name)
+        return document
+
+    def _corrupt(self, name: str) -> TrustError:
+        return TrustError(
+            f"the checkpoint is corrupt: {self.store.where(name)} cannot be read",
+            detail="it was cut or changed after it was written",
+            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+        )
+
+
+def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
+    """Whether each of ``kinds`` that ``document`` has is of its type."""
+    return all(type(document[name]) is kind for name, kind in kinds.items() if name in document)
+
+
+def encoded(document: Mapping[str, Any]) -> bytes:
+    """A document as the checkpoint keeps it."""
+    return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+
+
+def _entry_name(epoch: int) -> str:
+    return f"epochs/{epoch:010d}.json"

@@ -1,0 +1,29 @@
+"""Ranges of rows that retention has removed before they were read, told as they are found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tidegate.epochs.checkpoint import Entry
+
+
+class Losses:
+    """Tells of every range of rows that retention has removed before they were read."""
+
+    def __init__(self, last: Entry, log: Callable[[str], None]) -> None:
+        self._told = _ranges(last)
+        self._log = log
+
+    def on_epoch(self, entry: Entry) -> None:
+        for table, split, first, end in sorted(_ranges(entry) - self._told):
+            self._log(f"lost: table '{table}', split '{split}', offsets {first} to {end - 1}")
+        self._told = _ranges(entry)
+
+
+def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:
+    return {
+        (table, split, first, end)
+        for table, splits in entry.lost.items()
+        for split, ranges in splits.items()
+        for first, end in ranges
+    }

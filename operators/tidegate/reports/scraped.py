@@ -1,0 +1,229 @@
+"""``tidegate status``, ``watermarks`` and ``why`` of a running job, from its metrics address.
+
+The documents are those of `status`, with what the metrics tell: no offsets, and times of columns
+that are timestamps only, since a metric does not say which type its column has.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from http.client import HTTPException
+from typing import Any, Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tidegate import metrics
+from tidegate.epochs.ledger import counts_document, show_time
+from tidegate.errors import OptionsError
+from tidegate.metrics import Metric
+from tidegate.reports.watermarks import holder
+from tidegate.types import Status
+
+_ADDRESS: Final = re.compile(r"(?:[\w.-]*|\[[0-9a-fA-F:]+\]):\d{1,5}")
+_TIMEOUT_S: Final = 10.0
+_BYTES_MAX: Final = 64 << 20
+_NEAR_S: Final = 1e9
+Samples = dict[str, list[tuple[dict[str, str], float]]]
+
+
+def address_of(place: str) -> str | None:
+    """The URL of the metrics at ``place``: a URL, or HOST:PORT; None where that is a directory."""
+    if place.startswith(("http://", "https://")):
+        return place if place.rstrip("/").endswith("/metrics") else f"{place.rstrip('/')}/metrics"
+    if not _ADDRESS.fullmatch(place):
+        return None
+    return f"http://{'localhost' if place.startswith(':') else ''}{place}/metrics"
+
+
+def scrape(url: str) -> dict[str, Any]:
+    """The document of ``tidegate status``. Raises OptionsError when no job answers at ``url``."""
+    try:
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:
+            text = answer.read(_BYTES_MAX).decode("utf-8", "replace")
+        samples = _samples(text)
+    except (OSError, HTTPException, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise OptionsError(
+            f"no job tells its metrics at {url}: {reason}",
+            hint="a job does so with --set tidegate.metrics.address=HOST:PORT; one that has ended"
+            " is shown by its checkpoint",
+        ) from error
+    if metrics.EPOCH.name not in samples:
+        raise OptionsError(
+            f"{url} answers, but has no metrics of Tidegate",
+            hint="give the address that the job's log names",
+        )
+    return document(samples)
+
+
+def document(samples: Samples) -> dict[str, Any]:
+    """The document, of samples by the names of their metrics."""
+    told = _Told(samples)
+    info = told.labels(metrics.INFO)
+    epoch = int(told.value(metrics.EPOCH) or 0)
+    time_s = told.value(metrics.EPOCH_TIME) or 0
+    filters = list(_filters(told))
+    return {
+        "job": info.get("name"),
+        "epoch": epoch,
+        "time": _moment(time_s) if epoch else None,
+        "filters": filters,
+        "lost": {},
+        "driver": "the job that answers",
+        **counts_document(_counts(told)),
+        "ledger": sorted(_ledger(told), key=lambda each: tuple(map(str, each.values()))),
+        "state": list(_state(told, _all_are_times(filters))),
+        "sinks": {
+            labels["sink"]: {
+                "commits": int(told.value(metrics.SINK_COMMITS, **labels) or 0),
+                "rows": int(rows),
+                "bytes": int(told.value(metrics.SINK_BYTES, **labels) or 0),
+            }
+            for labels, rows in told.of(metrics.SINK_ROWS)
+        },
+    }
+
+
+class _Told:
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+
+    def of(self, metric: Metric) -> list[tuple[dict[str, str], float]]:
+        return self._samples.get(metric.name, [])
+
+    def labels(self, metric: Metric) -> dict[str, str]:
+        found = self.of(metric)
+        return found[0][0] if found else {}
+
+    def value(self, metric: Metric, **labels: str) -> float | None:
+        """Of the sample with these labels."""
+        for known, value in self.of(metric):
+            if labels.items() <= known.items():
+                return value
+        return None
+
+
+def _samples(text: str) -> Samples:
+    found: Samples = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((dict(sample.labels), sample.value))
+    return found
+
+
+def _counts(told: _Told) -> dict[str, dict[str, dict[str, int]]]:
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for labels, rows in told.of(metrics.ROWS):
+        splits = found.setdefault(labels["account"], {})
+        counts = splits.setdefault(labels["split"], {"read": 0})
+        counts[labels["fate"]] = int(rows)
+        counts["read"] += int(rows)  # each row has one fate (S7)
+    return found
+
+
+def _ledger(told: _Told) -> Iterator[dict[str, Any]]:
+    for labels, rows in told.of(metrics.REJECTED_ROWS):
+        yield {
+            "table": labels["account"],
+            "operator": labels["operator"],
+            "reason": labels["reason"],
+            "rows": int(rows),
+        }
+
+
+def _filters(told: _Told) -> Iterator[dict[str, Any]]:
+    statuses: dict[str, dict[str, Status]] = {}
+    for labels, value in told.of(metrics.SPLIT_STATUS):
+        if value:
+            by_split = statuses.setdefault(labels["table"], {})
+            by_split[labels["split"]] = Status[labels["status"].upper()]
+    known = {
+        (labels["account"], labels["column"])
+        for metric in (metrics.SPLIT_WATERMARK, metrics.WATERMARK, metrics.HOLDS_BACK)
+        for labels, _ in told.of(metric)
+    }
+    for account, column in sorted(known):
+        table = account.partition("#")[0]
+        yield _filter(told, account, column, statuses.get(table, {}))
+
+
+def _filter(told: _Told, account: str, column: str, statuses: dict[str, Status]) -> dict[str, Any]:
+    labels = {"account": account, "column": column}
+    table = account.partition("#")[0]
+    known = {
+        split: told.value(metrics.SPLIT_WATERMARK, **labels, split=split) for split in statuses
+    }
+    held_by, why = holder(
+        statuses, {s: None if v is None else round(v * 1e6) for s, v in known.items()}
+    )
+    merged = told.value(metrics.WATERMARK, **labels)
+    return {
+        "id": f"{account}.{column}",
+        "table": table,
+        "column": column,
+        "strategy": None,
+        "watermark": "infinity"
+        if statuses and set(statuses.values()) == {Status.FINISHED}
+        else _shown(told, merged, metrics.WATERMARK_LAG, labels),
+        "held_by": held_by,
+        "why": why,
+        "splits": [
+            {
+                "split": split,
+                "offset": None,
+                "end": None,
+                "lag": _whole(told.value(metrics.SPLIT_LAG, table=table, split=split)),
+                "event_time": None,
+                "watermark": _shown(
+                    told, known[split], metrics.SPLIT_WATERMARK_LAG, {**labels, "split": split}
+                ),
+                "status": status.name.lower(),
+            }
+            for split, status in sorted(statuses.items())
+        ],
+    }
+
+
+def _shown(
+    told: _Told, value: float | None, lag: Metric, labels: dict[str, str]
+) -> str | float | None:
+    """A watermark: as a time, if it and the job's lag make a moment near the last commit.
+
+    Of a column that counts milliseconds they make one that is tens of thousands of years away.
+    """
+    behind_s = told.value(lag, **labels)
+    committed_s = told.value(metrics.EPOCH_COMMITTED)
+    if value is None or behind_s is None or committed_s is None:
+        return value
+    return _moment(value) if abs(value + behind_s - committed_s) < _NEAR_S else value
+
+
+def _moment(seconds: float) -> str:
+    return str(show_time(round(seconds * 1e6), "TIMESTAMP"))
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _all_are_times(filters: list[dict[str, Any]]) -> bool:
+    """Whether every watermark that is known is a time: then what follows from them is one, too."""
+    known = [each["watermark"] for each in filters if each["watermark"] not in (None, "infinity")]
+    return bool(known) and all(isinstance(each, str) for each in known)
+
+
+def _state(told: _Told, timed: bool) -> Iterator[dict[str, Any]]:
+    """``timed``: what windows close by counts seconds, which the metric alone does not tell."""
+    for labels, rows in told.of(metrics.STATE_ROWS):
+        oldest = told.value(metrics.OLDEST_WINDOW, **labels)
+        yield {
+            "fragment": labels["fragment"],
+            "operator": labels["operator"],
+            "rows": int(rows),
+            "bytes": _whole(told.value(metrics.STATE_BYTES, **labels)),
+            "windows": _whole(told.value(metrics.OPEN_WINDOWS, **labels)),
+            "oldest": _moment(oldest) if timed and oldest is not None else oldest,
+        }

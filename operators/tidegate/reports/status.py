@@ -1,0 +1,75 @@
+"""What ``tidegate status`` shows of a job whose checkpoint one has, running or not.
+
+    {"job", "epoch", "time", "filters", "lost"    as ``tidegate watermarks`` (see `watermarks`),
+     "driver":  who holds the checkpoint; null when nobody does,
+     "counts", "splits":  as ``tidegate ledger``,
+     "ledger":  [{"table", "operator", "reason", "rows"}],
+     "state":   [{"fragment", "operator", "rows", "bytes", "windows", "oldest"}],
+     "sinks":   {table: {"commits", "rows", "bytes"}}}
+
+``windows`` and ``oldest``, the lowest value of the key by which they close, are null where an
+operator has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tidegate.clock import Clock
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.lease import holder_of
+from tidegate.epochs.ledger import counts_document, show_time
+from tidegate.reports.watermarks import newest, watermarks_of
+from tidegate.types import END
+
+
+def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
+    """The document. Raises OptionsError when the directory is no checkpoint."""
+    job, entry = newest(checkpoint)
+    about = job.get("about", {})
+    return {
+        **watermarks_of(job, entry),
+        "driver": holder_of(checkpoint.store.below("lease"), clock),
+        **counts_document(entry.counts),
+        "ledger": list(_ledger(entry)),
+        "state": list(_state(entry, about.get("closing", {}))),
+        "sinks": _sinks(entry, about.get("sinks", {})),
+    }
+
+
+def _ledger(entry: Entry) -> Iterator[dict[str, Any]]:
+    for account, operators in sorted(entry.rejected.items()):
+        for operator, reasons in sorted(operators.items()):
+            for reason, told in sorted(reasons.items()):
+                yield {
+                    "table": account,
+                    "operator": operator,
+                    "reason": reason,
+                    "rows": told["rows"],
+                }
+
+
+def _state(entry: Entry, closing: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+    for fragment, operators in sorted(entry.state.items()):
+        for operator, kept in sorted(operators.items()):
+            kind = closing.get(fragment, {}).get(operator)
+            # Groups without a time have the highest bucket.
+            timed = kind is not None and kept["buckets"] and kept["oldest"] < END - 1
+            yield {
+                "fragment": fragment,
+                "operator": operator,
+                "rows": kept["rows"],
+                "bytes": kept["bytes"],
+                "windows": None if kind is None else kept["buckets"],
+                "oldest": show_time(kept["oldest"], kind) if timed else None,
+            }
+
+
+def _sinks(entry: Entry, names: Mapping[str, str]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for number, counted in sorted(entry.sunk.items()):
+        told = found.setdefault(names.get(number, number), {"commits": 0, "rows": 0, "bytes": 0})
+        for name, value in zip(told, counted, strict=True):
+            told[name] += value
+    return found

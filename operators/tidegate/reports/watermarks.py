@@ -1,0 +1,130 @@
+"""What ``tidegate watermarks DIR`` shows: each split of each watermark, and who holds the minimum.
+
+It is read from the newest entry of the epoch log, of a job that runs or has stopped; the brokers
+are asked where each partition ends now, and if they don't answer the end is the one that the entry
+knew. Documents:
+
+    {"epoch", "time", "filters": [{"id", "table", "column", "strategy", "watermark", "held_by",
+     "why", "splits": [{"split", "offset", "end", "lag", "event_time", "watermark", "status"}]}],
+     "lost": {table: {split: [[from, up to], …]}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tidegate.connectors.registry import ends_now
+from tidegate.epochs.about import tables_of
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.ledger import show_time
+from tidegate.errors import TidegateError
+from tidegate.plan.nodes import Table
+from tidegate.types import Status
+
+_END = "infinity"
+"""What the watermark is when all splits have ended (S8)."""
+
+
+def read_watermarks(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The document. Raises OptionsError when the directory is no checkpoint."""
+    return watermarks_of(*newest(checkpoint))
+
+
+def newest(checkpoint: Checkpoint) -> tuple[dict[str, Any], Entry]:
+    """What the job is, and its newest entry. Raises OptionsError where there is no checkpoint."""
+    job = checkpoint.read_job()
+    entry = checkpoint.entry(checkpoint.last_epoch())
+    assert entry is not None
+    return job, entry
+
+
+def watermarks_of(job: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+    """The document, of what was read."""
+    about = job.get("about", {})
+    tables = tables_of(about)
+    ends, silent = _ends(entry, tables)
+    filters = [
+        _filter(entry, filter_id, about["filters"][filter_id], ends)
+        for filter_id in sorted(about.get("filters", {}))
+    ]
+    document = {
+        "job": job.get("job"),
+        "epoch": entry.epoch,
+        "time": show_time(entry.time_us, "TIMESTAMP") if entry.epoch else None,
+        "filters": filters,
+        "lost": entry.lost,
+    }
+    return {**document, "silent": silent} if silent else document
+
+
+def _ends(
+    entry: Entry, tables: Mapping[str, Table]
+) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
+    """Where the splits of each table end; why that is not known anew."""
+    ends = {table: dict(splits) for table, splits in entry.ends.items()}
+    silent = {}
+    for name, table in tables.items():
+        try:
+            ends.setdefault(name, {}).update(ends_now(table, sorted(entry.statuses.get(name, {}))))
+        except TidegateError as error:
+            silent[name] = error.message
+    return ends, silent
+
+
+def _filter(
+    entry: Entry, filter_id: str, about: Mapping[str, Any], ends: Mapping[str, Mapping[str, int]]
+) -> dict[str, Any]:
+    table, kind = about["table"], about["type"]
+    statuses = {split: Status(s) for split, s in entry.statuses.get(table, {}).items()}
+    states = entry.filters.get(filter_id, {})
+    splits, effective = [], dict[str, int | None]()
+    for split, status in sorted(statuses.items()):
+        state = states.get(split, {})
+        effective[split] = entry.effective(filter_id, split)
+        offset = entry.next_offsets.get(table, {}).get(split, 0)
+        end = ends.get(table, {}).get(split)
+        splits.append(
+            {
+                "split": split,
+                "offset": offset,
+                "end": end,
+                "lag": None if end is None else max(0, end - offset),
+                "event_time": show_time(state.get("event_time_max"), kind),
+                "watermark": show_time(effective[split], kind),
+                "status": status.name.lower(),
+            }
+        )
+    held_by, why = holder(statuses, effective)
+    return {
+        "id": filter_id,
+        "table": table,
+        "column": about["column"],
+        "strategy": about["strategy"],
+        "watermark": _END
+        if set(statuses.values()) == {Status.FINISHED}
+        else show_time(entry.merged_filters.get(filter_id), kind),
+        "held_by": held_by,
+        "why": why,
+        "splits": splits,
+    }
+
+
+def holder(
+    statuses: Mapping[str, Status], effective: Mapping[str, int | None]
+) -> tuple[list[str], str]:
+    """Which splits keep the merged watermark where it is, and why; by split."""
+    active = [split for split, status in statuses.items() if status is Status.ACTIVE]
+    if not statuses:
+        return [], "no epoch was committed yet"
+    if not active:
+        if all(status is Status.FINISHED for status in statuses.values()):
+            return [], "all splits have ended: every window is closed"
+        return [], "no split is active: the highest watermark of the idle ones counts"
+    unheard = sorted(split for split in active if effective[split] is None)
+    if unheard:
+        return unheard, "active, but without any row that has a watermark yet"
+    known = {split: effective[split] for split in active}
+    lowest = min(value for value in known.values() if value is not None)
+    holders = sorted(split for split, value in known.items() if value == lowest)
+    return holders, "the lowest of the active splits"

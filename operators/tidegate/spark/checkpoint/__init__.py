@@ -1,1 +1,0 @@
-"""What a job keeps: its description, the epoch log, the lease."""

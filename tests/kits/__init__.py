@@ -1,0 +1,1 @@
+"""Shared parts of tests: executors, plans, jobs and stores to try things on."""

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kits.spark import new_checkpoint, plan_in
+from tidegate.clock import ManualClock
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.commit import TIDIED_EVERY, Committer, is_finished
+from tidegate.epochs.lease import Lease
+from tidegate.epochs.targets import TO_LEDGER, TO_SINK
+from tidegate.errors import InvariantError, LeaseHeldError, TrustError
+from tidegate.ports import StagedFile
+from tidegate.types import Status
+
+
+class Recorded:
+    """A sink that writes down what is done to it."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        self.calls.append(("prepare", fresh))
+        return {}
+
+    def bind(self, remembered: Any) -> None:
+        pass
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        self.calls.append((epoch, [file.path for file in staged]))
+
+    def discard_unknown(self, epoch: int) -> None:
+        del epoch
+        self.calls.append("discard")
+
+
+class World:
+    """A committer with its surroundings, as one driver has them."""
+
+    def __init__(self, directory: Path) -> None:
+        self.plan = plan_in(directory)
+        self.checkpoint: Checkpoint = new_checkpoint(directory)
+        self.sink, self.ledger = Recorded(), Recorded()
+        self.lease = Lease(self.checkpoint.store.below("lease"), ManualClock())
+        committers = {TO_SINK: self.sink, TO_LEDGER: self.ledger}
+        self.committer = Committer(
+            self.plan, self.checkpoint, self.lease, dict(committers), ManualClock(7)
+        )
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "in").mkdir()
+    return World(tmp_path)
+
+
+def counts(read: int, used: int = 0, late: int = 0, quarantined: int = 0) -> dict[str, int]:
+    return {"read": read, "used": used, "filtered": 0, "late": late, "quarantined": quarantined}
+
+
+def source_report(epoch: int, rows: int, status: Status = Status.ACTIVE, **counted: int) -> Any:
+    state = {"watermark": 10 * epoch, "floor": None, "event_time_max": 10 * epoch}
+    split = {"account": "orders", "split": "a", "counts": counts(rows, **counted)}
+    document = {
+        "type": "source",
+        "epoch": epoch,
+        "time_us": 1000 + epoch,
+        "table": "orders",
+        "next_offsets": {"a": 100 * epoch},
+        "statuses": {"a": int(status)},
+        "bytes": {"a": 7 * rows},
+        "ends": {"a": 200},
+        "lost": {},
+        "phases": {"read": 0.25, "decode": 0.5},
+        "memory": 1000,
+        "fragment": 0,
+        "sent": [2, 50],
+        "splits": [{**split, "filters": {"f": state}}],
+    }
+    return "report", json.dumps(document).encode()
+
+
+def staged(target: int, path: str, rows: int = 1) -> Any:
+    return f"staged:{target}", json.dumps(astuple(StagedFile(path, 0, rows, 10))).encode()
+
+
+def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
+    results = [
+        staged(TO_SINK, "s"),
+        source_report(1, 10, used=6, late=2, quarantined=1),
+        staged(TO_LEDGER, "l", rows=3),
+    ]
+    entry = world.committer.commit(results)
+    assert entry == world.checkpoint.entry(1)
+    assert entry.counts == {
+        "orders": {"a": {"read": 10, "used": 6, "filtered": 1, "late": 2, "quarantined": 1}}
+    }
+    assert entry.filters["f"]["a"]["watermark"] == 10
+    assert entry.next_offsets == {"orders": {"a": 100}}
+    assert entry.time_us == 1001
+    assert entry.ledger_rows == 3
+    assert entry.phases == {"source": {"read": 0.25, "decode": 0.5}}
+    assert world.sink.calls == [(1, ["s"])]
+    assert world.ledger.calls == [(1, ["l"])]
+
+
+def test_what_a_reader_staged_for_the_ledger_is_published_too(world: World) -> None:
+    kind, body = source_report(1, 10, used=6, late=4)
+    told = {"late": {"rows": 3, "seconds": 1.5, "buckets": [3]}}
+    more = {"ledger": [["r", 0, 3, 10]], "rejected": {"orders": {"watermark_filter": told}}}
+    report = kind, json.dumps({**json.loads(body), **more}).encode()
+    entry = world.committer.commit([staged(TO_LEDGER, "l"), report])
+    assert entry.ledger_rows == 4
+    assert entry.rejected["orders"]["watermark_filter"]["late"]["rows"] == 3
+    assert world.ledger.calls == [(1, ["l", "r"])]
+
+
+def test_what_dead_attempts_left_is_removed_now_and_then(world: World) -> None:
+    for epoch in range(1, TIDIED_EVERY + 2):
+        world.committer.commit([source_report(epoch, 1, used=1)])
+        assert world.sink.calls.count("discard") == (epoch >= TIDIED_EVERY)
+
+
+def test_an_entry_that_another_driver_wrote_in_behind_is_taken_over(world: World) -> None:
+    """Its last write hung when this driver started: what it lists is published, not ours."""
+    world.committer.recover()
+    theirs = World(Path(world.checkpoint.uri).parent)
+    entry = theirs.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "theirs")])
+    done = world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "ours")])
+    assert done == entry
+    assert world.sink.calls == ["discard", (1, ["theirs"])]
+
+
+def test_an_entry_of_other_rows_is_not_taken_over(world: World) -> None:
+    """Its driver had planned the epoch anew, when Spark's log had not kept its offsets."""
+    world.committer.recover()
+    theirs = World(Path(world.checkpoint.uri).parent)
+    entry = theirs.committer.commit([source_report(1, 1, used=1)])
+    kind, body = source_report(1, 1, used=1)
+    ours = json.dumps({**json.loads(body), "time_us": entry.time_us + 1}).encode()
+    with pytest.raises(TrustError, match="of other rows"):
+        world.committer.commit([(kind, ours)])
+    assert world.sink.calls == ["discard"]
+
+
+def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> None:
+    first = world.committer.commit([source_report(1, 10, used=10)])
+    second = world.committer.commit([source_report(2, 5, used=4, late=1)])
+    assert first.counts["orders"]["a"]["read"] == 10
+    assert second.counts["orders"]["a"] == {**counts(15, 14, 1)}
+    assert world.checkpoint.entry(1) == first
+
+
+def test_an_epoch_that_is_run_again_publishes_what_its_entry_says(world: World) -> None:
+    first = world.committer.commit([source_report(1, 10, used=10), staged(TO_SINK, "first")])
+    again = World(Path(world.checkpoint.uri).parent)
+    result = again.committer.commit([source_report(1, 10, used=10), staged(TO_SINK, "second")])
+    assert result == first
+    assert again.sink.calls == [(1, ["first"])]
+
+
+def test_recovery_publishes_the_last_entry(world: World) -> None:
+    assert world.committer.recover() == Entry(0, 0)
+    assert world.sink.calls == ["discard"]
+    world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "one")])
+    again = World(Path(world.checkpoint.uri).parent)
+    assert again.committer.recover().epoch == 1
+    assert again.sink.calls == [(1, ["one"]), "discard"]
+
+
+def test_a_driver_that_lost_its_lease_commits_nothing(world: World) -> None:
+    world.lease.acquire()
+    Lease(world.checkpoint.store.below("lease"), ManualClock()).acquire(takeover=True)
+    with pytest.raises(LeaseHeldError):
+        world.committer.check_lease()
+    with pytest.raises(LeaseHeldError):
+        world.committer.commit([source_report(1, 1, used=1), staged(TO_SINK, "one")])
+    assert world.sink.calls == []
+    assert world.checkpoint.entry(1) is None
+    world.lease.release()
+
+
+def test_an_account_that_does_not_balance_is_never_committed(world: World) -> None:
+    with pytest.raises(InvariantError, match="does not balance"):
+        world.committer.commit([source_report(1, 10, used=11)])
+    assert world.checkpoint.entry(1) is None
+    assert world.sink.calls == []
+
+
+def test_epochs_follow_each_other(world: World) -> None:
+    with pytest.raises(InvariantError, match="follows no entry"):
+        world.committer.commit([source_report(2, 1)])
+    with pytest.raises(InvariantError, match=r"epochs \[1, 2\]"):
+        world.committer.commit([source_report(1, 1), source_report(2, 1)])
+    with pytest.raises(InvariantError, match=r"epochs \[\]"):
+        world.committer.commit([])
+
+
+def test_a_job_is_finished_when_all_splits_are(world: World) -> None:
+    assert not is_finished(world.plan, Entry(0, 0))
+    assert not is_finished(world.plan, world.committer.commit([source_report(1, 1, used=1)]))
+    ended = world.committer.commit([source_report(2, 1, Status.FINISHED, used=1)])
+    assert is_finished(world.plan, ended)
+
+
+@pytest.mark.parametrize("monitored", [False, True])
+def test_a_table_without_splits_has_ended_when_it_is_bounded(
+    tmp_path: Path, monitored: bool
+) -> None:
+    plan = plan_in(tmp_path, monitored=monitored)
+    assert is_finished(plan, Entry(1, 1, statuses={"orders": {}})) is not monitored
+    assert not is_finished(plan, Entry(1, 1))
