@@ -134,6 +134,38 @@ def check_lengths(
         yield f"tests/tidy/limits.py: {stale} is short now, take it off the list"
 
 
+def check_spark(
+    root: Path,
+    lines_max: int = limits.SPARK_LINES_MAX,
+    without: Mapping[str, str] = limits.WITHOUT_PYSPARK,
+) -> Iterator[str]:
+    """The folder of Spark is about Spark, file by file, and stays small."""
+    known = {module.name for module in modules_of(root)}
+    lines, stale = 0, set(without)
+    for module in modules_of(root):
+        if not module.name.startswith("tidegate.spark"):
+            continue
+        lines += module.text.count("\n")
+        place = Path(module.path).relative_to(f"{PACKAGE}/spark").as_posix()
+        owned = {target.split(".")[0] for _, target in imports_of(module, known)}
+        if owned & {"pyspark", "py4j"} or place.endswith("__init__.py"):
+            continue
+        if place not in without:
+            yield f"{module.path}: imports no Spark, so it belongs on a floor below"
+        stale.discard(place)
+    for place in sorted(stale):
+        yield f"tests/tidy/limits.py: spark/{place} imports Spark or is gone, take it off the list"
+    if lines > lines_max:
+        yield f"{PACKAGE}/spark: has {lines} lines, more than {lines_max}"
+
+
+def check_size(root: Path, lines_max: int = limits.PRODUCT_LINES_MAX) -> Iterator[str]:
+    """The package does not grow unseen."""
+    lines = sum(module.text.count("\n") for module in modules_of(root))
+    if lines > lines_max:
+        yield f"{PACKAGE}: has {lines} lines, more than {lines_max}"
+
+
 def check_makefile(root: Path) -> Iterator[str]:
     """`make help` tells of every target."""
     text = (root / "Makefile").read_text("utf-8")

@@ -36,3 +36,30 @@ ENTRY_POINTS: Final[dict[str, str]] = {
     "tidegate.simulator.run": "driven by tests: tests/slt, tests/simulation",
 }
 """Modules that nothing imports and that are alive (those of pyproject's scripts go without)."""
+
+SPARK_LINES_MAX: Final = 4300
+"""Of the folder `spark`: what does not touch Spark belongs on a floor below it."""
+
+PRODUCT_LINES_MAX: Final = 46000
+"""Of the package: what is added pays for itself, or this is raised with a reason in the commit."""
+
+WITHOUT_PYSPARK: Final[dict[str, str]] = {
+    "driver.py": "starts Spark and runs the query, by `launch` and `runtime`",
+    "errors.py": "our errors in the texts of Spark's",
+    "exchange/columns.py": "the row of an exchange, by the names of its columns",
+    "exchange/ipc.py": "the body of such a row",
+    "exchange/outbox.py": "messages to such rows",
+    "exchange/routes.py": "the hash by which Spark spreads keys",
+    "exchange/wire.py": "such rows as messages",
+    "kubernetes/executor_pod.py": "the command of Spark's executors",
+    "kubernetes/reaper.py": "executors that hang, which Spark does not replace",
+    "kubernetes/settings.py": "settings of Spark",
+    "launch/heap.py": "the collector of a Python worker of Spark's",
+    "launch/java.py": "the Java that Spark is started with",
+    "memory.py": "of a Python worker of Spark's, in its report",
+    "run_options.py": "the settings of Spark among those of a run",
+    "source/reader.py": "a task of Spark's source",
+    "stages/state.py": "state variables of transformWithState, by their methods",
+    "stop.py": "the signals that PySpark takes",
+}
+"""Files of `spark` that import neither pyspark nor py4j: what of Spark they are about."""

@@ -10,6 +10,8 @@ from tidy.checks import (
     check_dead_modules,
     check_lengths,
     check_makefile,
+    check_size,
+    check_spark,
     check_twins,
     check_wall_clock,
     check_words,
@@ -178,6 +180,29 @@ def test_lengths(tmp_path: Path) -> None:
     assert list(check_lengths(tmp_path, *reasons)) == []
     plant(tmp_path, {"operators/a.py": "", "tests/b.py": ""})
     assert len(list(check_lengths(tmp_path, *reasons))) == 2
+
+
+def test_spark(tmp_path: Path) -> None:
+    files = {
+        f"{PACKAGE}/spark/__init__.py": "",
+        f"{PACKAGE}/spark/stage.py": "from pyspark.sql import Row\n",
+        f"{PACKAGE}/spark/stop.py": "import signal\n",
+        f"{PACKAGE}/epochs/commit.py": "import json\n" * 9,
+    }
+    plant(tmp_path, files)
+    assert list(check_spark(tmp_path, 2, {"stop.py": "signals"})) == []
+    plant(tmp_path, {f"{PACKAGE}/spark/lease.py": "import json\n"})
+    assert list(check_spark(tmp_path, 2, {"stop.py": "signals", "stage.py": "rows"})) == [
+        f"{PACKAGE}/spark/lease.py: imports no Spark, so it belongs on a floor below",
+        "tests/tidy/limits.py: spark/stage.py imports Spark or is gone, take it off the list",
+        f"{PACKAGE}/spark: has 3 lines, more than 2",
+    ]
+
+
+def test_size(tmp_path: Path) -> None:
+    plant(tmp_path, {f"{PACKAGE}/a.py": "x = 1\n" * 3, "tests/b.py": "x = 1\n" * 3})
+    assert list(check_size(tmp_path, 3)) == []
+    assert list(check_size(tmp_path, 2)) == [f"{PACKAGE}: has 3 lines, more than 2"]
 
 
 def test_makefile(tmp_path: Path) -> None:

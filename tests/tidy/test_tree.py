@@ -11,6 +11,8 @@ from tidy.checks import (
     check_dead_modules,
     check_lengths,
     check_makefile,
+    check_size,
+    check_spark,
     check_twins,
     check_wall_clock,
     check_words,
@@ -27,6 +29,8 @@ CHECKS: tuple[Callable[[Path], Iterator[str]], ...] = (
     check_wall_clock,
     check_dead_modules,
     check_lengths,
+    check_spark,
+    check_size,
     check_makefile,
     check_words,
 )
