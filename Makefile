@@ -140,6 +140,18 @@ kill: $(STAMP) ## Kill a job's driver KILLS=20 times under SEED=1, with real Kaf
 goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like code
 	@$(PYTHON) -m pytest tests/plans --update-goldens
 
+.PHONY: generated
+generated: goldens tables pictures chart ## Make all that is generated and committed anew; read its diff like code
+
+.PHONY: tables
+tables: $(STAMP) ## Make the tables of docs/performance.md and the page docs/seeds.md anew
+	@PYTHONPATH=tests $(PYTHON) -m bench.tables
+	@PYTHONPATH=tests $(PYTHON) -m seeds.page
+
+.PHONY: pictures
+pictures: $(STAMP) ## Draw docs/pictures anew, from docs/bench
+	@PYTHONPATH=tests $(PYTHON) -m bench.pictures
+
 .PHONY: bench
 bench: $(STAMP) ## Compare speed with Spark, Flink SQL and others (BENCH_ARGS=--full: all of it)
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m bench $(BENCH_ARGS)

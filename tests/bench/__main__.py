@@ -25,7 +25,7 @@ from typing import Any, Final
 from bench.data import PARTITIONS, Data, Topics
 from bench.engines import ENGINES, Case, Engine
 from bench.measure import progress, run, save_output, steady, whole
-from bench.report import machine, table
+from bench.report import machine, text
 from bench.workloads import NAMES, Workload, names_of, workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
@@ -53,9 +53,9 @@ def main() -> None:
                     file.write_text(json.dumps(results, indent=2))
     finally:
         shutil.rmtree(base, ignore_errors=True)
-    text = table(results)
-    (given.out / "results.md").write_text(text)
-    print(text)
+    tables = text(results)
+    (given.out / "results.md").write_text(tables)
+    print(tables)
 
 
 def _arguments() -> argparse.Namespace:

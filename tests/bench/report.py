@@ -1,22 +1,23 @@
-"""Results as a table: medians, with the least and the most of all rounds."""
+"""What a run leaves: the machine that it ran on, and its figures as cells of a table."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Final
 
 from tidegate.clock import SystemClock
 
-_HEAD = (
-    "| | rows/s | told by | with its start | × Tidegate's | CPU s per M rows | peak MB | rounds |\n"
-    "|---|---|---|---|---|---|---|---|\n"
-)
+HEAD: Final = (
+    "1,000 rows/s", "with its start", "Tidegate's lead", "CPU s per M rows", "peak MB",
+)  # fmt: skip
+"""The columns of `Speed.cells`."""
 
 
 def machine() -> dict[str, Any]:
@@ -45,39 +46,67 @@ def _commit() -> str:
     return done.stdout.strip()
 
 
-def table(results: dict[str, Any]) -> str:
-    """Markdown: a table for each workload."""
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """One line of a table of speeds. ``case``: what the topic had; "" where there is only one."""
+
+    case: str
+    engine: str
+    cells: tuple[str, ...]
+
+
+def speeds(found: Mapping[str, Any]) -> Iterator[Speed]:
+    """The lines of one workload's results: medians, with the least and the most of all rounds.
+    Engines with the same case stand together."""
+    cases = list(dict.fromkeys(name.partition(" ")[2] for name in found["runs"]))
+    for name in sorted(found["runs"], key=lambda name: cases.index(name.partition(" ")[2])):
+        runs = found["runs"][name]
+        engine, _, case = name.partition(" ")
+        ours = found["runs"].get(f"tidegate {case}".strip(), [])
+        yield Speed(case, label(found, engine), _cells(runs, ours))
+
+
+def label(found: Mapping[str, Any], engine: str) -> str:
+    """What an engine is called, with its version where it was installed for the benchmark."""
+    settings = found["engines"][engine]
+    _, _, version = (settings["packages"] or [""])[0].partition("==")
+    return f"{settings['label']} {version}".strip()
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Markdown."""
+    rule = "|" + "---|" * len(head)
+    return "\n".join([_line(head), rule, *map(_line, lines)]) + "\n"
+
+
+def text(results: Mapping[str, Any]) -> str:
+    """A table for each workload of a ``results.json``."""
     parts = []
     for name, found in results.items():
-        where = f"{found['machine']['cores']} cores, {found['machine']['cpu']}"
-        parts.append(f"### {name}: {found['about']}\n\n{where}\n\n{_HEAD}")
-        for case, runs in found["runs"].items():
-            ours = " ".join(["tidegate", *case.split()[1:]])
-            parts.append(_line(case, runs, found["runs"].get(ours, [])))
-        parts.append("\n")
+        lines = [[each.engine, each.case, *each.cells] for each in speeds(found)]
+        parts.append(f"### {name}: {found['about']}\n\n{table(['', '', *HEAD], lines)}\n")
     return "".join(parts)
 
 
-def _line(name: str, runs: list[dict[str, Any]], ours: list[dict[str, Any]]) -> str:
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cells(runs: Sequence[Mapping[str, Any]], ours: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """``ours``: Tidegate's runs of the same case. The ratio is of what was measured alike."""
-    wrong = sorted({run["wrong"] for run in runs if run["wrong"]})
-    if wrong:
-        return f"| {name} | wrong: {wrong[0]} | | | | | | {len(runs)} |\n"
-    by = sorted({run["by"] for run in runs})
-    speed = _spread([run["rows_per_s"] for run in runs])
-    started = _spread([run["rows_per_s_with_start"] for run in runs])
-    figure = "rows_per_s_with_start" if "whole" in by else "rows_per_s"
+    if any(run["wrong"] for run in runs):
+        return ("wrong answers", "", "", "", "")
+    whole = any(run["by"] == "whole" for run in runs)
+    speed = "" if whole else _spread([run["rows_per_s"] / 1e3 for run in runs])
+    started = _spread([run["rows_per_s_with_start"] / 1e3 for run in runs])
     ratio = ""
-    if ours and not any(run["wrong"] for run in ours):
-        theirs, of_us = (median(run[figure] for run in each) for each in (runs, ours))
-        ratio = f"{theirs / of_us:.3f}"
+    if ours and ours is not runs and not any(run["wrong"] for run in ours):
+        figure = "rows_per_s_with_start" if whole else "rows_per_s"
+        of_us, theirs = (median(run[figure] for run in each) for each in (ours, runs))
+        ratio = f"{of_us / theirs:.2f} ×"
     cpu = median(run["cpu_s_per_million"] for run in runs)
     peak = max(run["peak_mb"] for run in runs)
-    told = f"{', '.join(by)} of {runs[0]['rows']:,}"
-    return (
-        f"| {name} | {speed} | {told} | {started} | {ratio} | {cpu:.2f} | {peak:,} |"
-        f" {len(runs)} |\n"
-    )
+    return speed, started, ratio, f"{cpu:.2f}", f"{peak:,}"
 
 
 def _spread(values: Sequence[float]) -> str:

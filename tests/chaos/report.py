@@ -104,36 +104,3 @@ def text(
         *(f"- {problem}" for problem in verdict.problems),
     ]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def plot(path: Path) -> Path:
-    """The picture of a report's ``.json``: rows a second and lag over time, faults marked.
-
-    Needs matplotlib (the extra `plots`).
-    """
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    from matplotlib import pyplot as plt
-
-    document = json.loads(path.read_text())
-    samples = [sample for sample in document["samples"] if sample["epoch"] >= 0]
-    figure, (speed, lag) = plt.subplots(2, 1, sharex=True, figsize=(9, 4.5))
-    rates = [
-        (later["at_s"], max(0.0, later["rows"] - sooner["rows"]) / (later["at_s"] - sooner["at_s"]))
-        for sooner, later in pairwise(samples)
-    ]
-    speed.plot([at for at, _ in rates], [rate for _, rate in rates], linewidth=1)
-    speed.set_ylabel("rows/s")
-    lag.plot(
-        [each["at_s"] for each in samples], [each["lag_rows"] for each in samples], linewidth=1
-    )
-    lag.set_ylabel("rows behind")
-    lag.set_xlabel("seconds")
-    for axis in (speed, lag):
-        for kill in document["kills"]:
-            axis.axvline(kill["at_s"], color="tab:red", linewidth=0.7, alpha=0.6)
-    figure.tight_layout()
-    made = path.with_suffix(".svg")
-    figure.savefig(made)
-    return made

@@ -1,14 +1,14 @@
 """Two sources of which one is ten times faster: how far apart they get, with alignment and without.
 
-    python -m kafka.drift --plot docs/alignment.svg
+    python -m kafka.drift
 
-A row of `fast` takes ten seconds of event time, one of `slow` takes one; an epoch reads equally
-many of both. The watermark of each behind each epoch comes from the epoch log.
+writes docs/bench/alignment.json, of which `make pictures` draws docs/pictures/alignment.svg. A row
+of `fast` takes ten seconds of event time, one of `slow` takes one; an epoch reads equally many of
+both. The watermark of each behind each epoch comes from the epoch log.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Callable
@@ -39,6 +39,8 @@ _ALIGNED: Final = """,
   'scan.watermark.alignment.group' = 'both',
   'scan.watermark.alignment.max-drift' = '{drift} ms',
   'scan.watermark.alignment.update-interval' = '1 ms'"""
+
+FILE: Final = Path(__file__).parents[2] / "docs" / "bench" / "alignment.json"
 
 Run = Callable[..., Finished]
 
@@ -92,34 +94,8 @@ def measure(kit: Kit, made: dict[str, str], directory: Path, run: Run, *, aligne
     return series
 
 
-def plot(aligned: Series, free: Series, path: Path) -> None:
-    """Both runs as a picture."""
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
-    for axis, series, title in zip(
-        axes, (free, aligned), ("without alignment", "max-drift 5 min"), strict=True
-    ):
-        epochs = range(1, len(series.fast) + 1)
-        axis.plot(epochs, [ms / 60_000 for ms in series.fast], label="fast", color="#c1440e")
-        axis.plot(epochs, [ms / 60_000 for ms in series.slow], label="slow", color="#1b4f72")
-        bound = [(ms + MAX_DRIFT_MS + EPOCH_CAP_MS) / 60_000 for ms in series.slow]
-        axis.plot(epochs, bound, label="slow + drift + epoch", color="#999999", linestyle=":")
-        apart = f"{series.drift_ms_max / 60_000:.0f} min apart at most"
-        axis.set_title(f"{title}: {apart}", fontsize=10)
-        axis.set_xlabel("epoch")
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("watermark (minutes of event time)")
-    axes[0].legend(frameon=False, fontsize=8)
-    pyplot.rcParams["svg.hashsalt"] = "tidegate"
-    figure.savefig(path, metadata={"Date": None})
-
-
 def main() -> None:
-    """Measures both and draws."""
-    parser = argparse.ArgumentParser(prog="python -m kafka.drift", description=__doc__)
-    parser.add_argument("--plot", type=Path, default=Path("docs/alignment.svg"))
-    given = parser.parse_args()
+    """Measures both and writes."""
     with tempfile.TemporaryDirectory(prefix="tidegate-drift-") as directory:
         base = Path(directory)
         with Cluster(base / "kafka") as cluster, Commands(base) as commands:
@@ -134,8 +110,15 @@ def main() -> None:
             free = measure(kit, made, base / "free", run, aligned=False)
     for name, series in (("aligned", aligned), ("free", free)):
         print(f"{name}: {len(series.fast)} epochs, {series.drift_ms_max / 1000:,.0f} s apart")
-    plot(aligned, free, given.plot)
-    print(f"drawn: {given.plot}")
+    document = {
+        "max_drift_ms": MAX_DRIFT_MS,
+        "epoch_cap_ms": EPOCH_CAP_MS,
+        "free": {"fast": free.fast, "slow": free.slow, "apart_ms_max": free.drift_ms_max},
+        "aligned": {
+            "fast": aligned.fast, "slow": aligned.slow, "apart_ms_max": aligned.drift_ms_max
+        },
+    }  # fmt: skip
+    FILE.write_text(json.dumps(document) + "\n")
 
 
 if __name__ == "__main__":

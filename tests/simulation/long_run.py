@@ -2,7 +2,7 @@
 
     PYTHONPATH=operators:tests python -m simulation.long_run [--rows N]
 
-writes docs/state.json and, if matplotlib is there, docs/state.svg. Two tables of two splits, ten
+writes docs/bench/state.json, of which `make tables` makes a table. Two tables of two splits, ten
 rows a second of event time, somewhat out of order; four rows have a key. In the end a row comes
 that is a day later: what is kept then is what the operator would keep for ever.
 """
@@ -31,7 +31,7 @@ from tidegate.simulator.world import Choices, World
 
 EPOCH_ROWS: Final = 40
 SLACK: Final = 16
-DOCS: Final = Path(__file__).parents[2] / "docs"
+FILE: Final = Path(__file__).parents[2] / "docs" / "bench" / "state.json"
 _BASE: Final = dt.datetime(2024, 3, 1, 10)
 _TABLE: Final = """
 CREATE SOURCE {name} (id BIGINT, k BIGINT, t TIMESTAMP, v BIGINT,
@@ -165,20 +165,7 @@ def main() -> None:
     with little_slack():
         found = {name: run(name, rows) for name in JOBS}
     document = {name: {"rows": kept.rows, "places": kept.places} for name, kept in found.items()}
-    (DOCS / "state.json").write_text(json.dumps(document) + "\n", encoding="utf-8")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return
-    figure = Figure(figsize=(9, 5), layout="constrained")
-    axes = figure.subplots()
-    for name, kept in found.items():
-        axes.plot(range(1, len(kept.rows) + 1), kept.rows, label=name, linewidth=1)
-    axes.set_xlabel(f"epochs of at most {EPOCH_ROWS} rows a table")
-    axes.set_ylabel("rows kept")
-    axes.legend(fontsize=7, ncols=2)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(DOCS / "state.svg", metadata={"Date": None})
+    FILE.write_text(json.dumps(document) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
