@@ -19,7 +19,7 @@ from tidegate.frontend import settings as job_settings
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-CONTRIBUTORS: Final = ROOT / "operators" / "README.md"
+CONTRIBUTORS: Final = (ROOT / "operators" / "README.md", ROOT / "CONTRIBUTING.md")
 _JOB: Final = re.compile(r"^```sql job\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FENCED: Final = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
@@ -69,6 +69,12 @@ def _jobs() -> list[tuple[str, str]]:
             line = text.count("\n", 0, match.start()) + 2
             jobs.append((f"{page.relative_to(ROOT)}:{line}", match[1]))
     return jobs
+
+
+def test_no_page_is_left_out() -> None:
+    listed = _LINK.findall(_text("README.md"))
+    pages = {page.name for page in PAGES[1:]} - {"README.md"}
+    assert sorted(link for link in listed if "/" not in link) == sorted(pages)
 
 
 def test_there_are_examples() -> None:
@@ -221,7 +227,7 @@ def test_commands_are_those_of_the_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, CONTRIBUTORS], ids=lambda page: str(page.relative_to(ROOT))
+    "page", [*PAGES, *CONTRIBUTORS], ids=lambda page: str(page.relative_to(ROOT))
 )
 def test_links_lead_somewhere(page: Path) -> None:
     for link in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
