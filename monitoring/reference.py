@@ -1,6 +1,6 @@
 """docs/metrics.md, made from the one list of metrics: ``python monitoring/reference.py`` writes it.
 
-``make check`` compares the two.
+``tests/unit/test_metrics.py`` compares the two.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ PATH = Path(__file__).parents[1] / "docs" / "metrics.md"
 HEAD = """\
 # Metrics
 
-Made from `operators/tidegate/metrics.py` by `python monitoring/reference.py`; do not edit.
+Made from `operators/tidegate/metrics.py` by `make chart`; do not edit.
 
 A driver serves them at `http://HOST:PORT/metrics` when `tidegate.metrics.address` says where
 (`:9464` is all addresses of the machine), beside `/healthz` and `/readyz` for probes. All but the
-*live* ones are also in the checkpoint's `metrics.prom`. They are of the newest epoch that is
-committed, and counters go on where the driver before this one has stopped: they come with the
-epoch, so each row is counted once. Only the histogram of epochs and the phases are of one run.
+*live* ones are also in the checkpoint's `metrics.prom`. They describe the newest committed epoch.
+Counters go on where the driver before this one has stopped: they are part of the epoch, so each row
+is counted once. Only the histogram of epochs and the phases are of one run.
 
 No label has a value of a user's row: labels are names of the SQL file, splits, and fixed words.
 

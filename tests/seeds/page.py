@@ -1,4 +1,4 @@
-"""Writes docs/seeds.md: ``PYTHONPATH=operators:tests python -m seeds.page``."""
+"""Writes docs/seeds.md: ``PYTHONPATH=tests python -m seeds.page``, or ``make tables``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _HEAD: Final = """# The five documents
 
 Every query and statement of the documents that Tidegate is made from: RisingWave's RFC (000) and
 its explanation (001, which has none), FLIP-296 (002), FLIP-66 (003), Confluent's `$rowtime` (004).
-Each is a test (`tests/seeds`), and runs as it is written but for what stands here.
+Each is a test (`tests/seeds`), and runs as it is written, except for what the last column says.
 
 | document | statement | what differs, and why |
 |---|---|---|
 """
 _TAIL: Final = """
-Written by `PYTHONPATH=operators:tests python -m seeds.page`.
+Written by `make tables`.
 """
 
 

@@ -121,21 +121,21 @@ def page(counts: Counter[tuple[str, str]], seeds: int, on_spark: Iterable[str]) 
 
 _TEXT: Final = """# Conformance
 
-What has been run, and gave to the last row what the oracle says: output, ledger and counts. The
-oracle (`tests/oracle`) is plain Python that goes row by row over the whole input and shares no
-code with the executors. Every number counts runs of random jobs that have the operator, of
-{seeds} seeds in the simulator (`make sim`), which runs the same actors as Spark; each run has
-its own data, in several splits, out of order, with late, malformed, undated and far-future
-rows, and its own size of epochs, parallelism, order of messages and crashes. Every eighth job
-is run twice, in two worlds, and must give the same in both (S6). *On Spark*: `tests/spark` runs
-the operator there too, through a kill.
+How often each operator was run and gave exactly what the oracle says: output, ledger and counts, to
+the last row. The oracle (`tests/oracle`) is plain Python that goes row by row over the whole input
+and shares no code with the executors.
+
+A number counts runs of random jobs that have the operator, of {seeds} seeds in the simulator
+(`make sim`), which runs the same actors as Spark. Each run has its own data, in several splits,
+out of order, with late, malformed, undated and far-future rows, and its own size of epochs,
+parallelism, order of messages and crashes. Every eighth job is run twice, in two worlds, and must
+give the same in both (S6). *On Spark*: `tests/spark` runs the operator there too, through a kill.
 
 {table}
 
-All but `GROUP BY, on update` and `GROUP BY, early results` emit on window close, or rows that are
-final at once; of results that
-change, the table in which they end is compared. Written by
-`PYTHONPATH=operators:tests python -m simulation.matrix`.
+All but `GROUP BY, on update` and `GROUP BY, early results` emit on window close, or emit rows that
+are final at once. Of results that change, the table in which they end is compared. Written by
+`PYTHONPATH=tests python -m simulation.matrix --seeds 3000`.
 """
 
 
