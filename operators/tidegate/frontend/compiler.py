@@ -33,7 +33,7 @@ from tidegate.frontend.statements.ledger import SETTING, declared, ledger_copy, 
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.statements.show import shown
 from tidegate.frontend.statements.user_functions import declare_function
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     CompilePlan,
@@ -115,20 +115,20 @@ def declared_sink(text: str, file: str, table: str) -> Table:
     """
     source = _source(text, file)
     statements = parse_file(source)
-    checker = _checker(source, statements, {})
-    catalog = Catalog(source)
+    checker = _checker(statements, {})
+    catalog = Catalog()
     for statement in statements:
         if isinstance(statement, CreateTable):
             catalog.declare(catalog.resolved(statement))
         if isinstance(statement, Drop) and statement.kind == "TABLE":
             catalog.remove(statement.name.text)
-    entry = declared(source, catalog, table, None)
+    entry = declared(catalog, table, file, None)
     if entry.query is not None:
         raise OptionsError(
             f"table '{entry.name.text}' has the columns of its query",
             hint="to write into it from elsewhere, declare the columns in CREATE TABLE",
         )
-    return sink_of(source, checker, entry, entry.name.text)
+    return sink_of(checker, entry, entry.name.text)
 
 
 def _source(text: str, file: str) -> Source:
@@ -140,7 +140,7 @@ def _guarded(source: Source, overrides: Mapping[str, str], again: Collection[str
         return _compile(source, overrides, again=again)
     except RecursionError:
         raise SqlSyntaxError(
-            "a statement of this file is nested too deeply", source.position(Span(0, 1))
+            "a statement of this file is nested too deeply", source.head.place
         ) from None
 
 
@@ -151,11 +151,11 @@ def _compile(
     again: Collection[str] = (),
 ) -> File:
     statements = parse_file(source)
-    plan = executed(source, statements)
+    plan = executed(statements)
     if plan is not None:
-        text, params = read_plan(source.position(plan.span), plan.value)
+        text, params = read_plan(plan.span.place, plan.value)
         own = [part for part in statements if isinstance(part, SetOption)]
-        overrides = {**settings.collect(source, own, {}), **overrides}
+        overrides = {**settings.collect(own, {}), **overrides}
         return _compile(Source(plan.value, text), overrides, params)
     compilation = _Compilation(source, statements, overrides, params or {}, again)
     for statement in compilation.statements:
@@ -181,11 +181,11 @@ class _Compilation:
         self.statements = statements
         hints = without_params(first_hints(statements), params)
         self._options = [part for part in statements if isinstance(part, SetOption)]
-        self._chosen = settings.collect(source, self._options, overrides)
-        self._checker = _checker(source, statements, self._chosen)
-        self._catalog = Catalog(source)
-        self._queries = QueryPlanner(source, self._catalog, self._checker, hints, self._chosen)
-        self._sinks = SinkPlanner(source, self._catalog, self._checker, self._queries)
+        self._chosen = settings.collect(self._options, overrides)
+        self._checker = _checker(statements, self._chosen)
+        self._catalog = Catalog()
+        self._queries = QueryPlanner(self._catalog, self._checker, hints, self._chosen)
+        self._sinks = SinkPlanner(self._catalog, self._checker, self._queries)
         self._answers: list[Answer] = []
         self._plans: list[CompiledPlan] = []
         self._standing: list[tuple[Statement, list[Sink]]] = []
@@ -210,7 +210,7 @@ class _Compilation:
             case CreateView():
                 self._view(statement)
             case CreateFunction():
-                declare_function(self._source, self._checker, statement)
+                declare_function(self._checker, statement)
             case Describe() | Show() | Explain():
                 self._answers.append(self._answered(statement))
             case Insert() | CreateSink() | Select():
@@ -230,7 +230,7 @@ class _Compilation:
         ledger = None
         if chosen.get(SETTING):
             ledger = ledger_copy(
-                self._source, self._catalog, self._checker, chosen[SETTING], self._options
+                self._catalog, self._checker, chosen[SETTING], self._source.file, self._options
             )
         sinks.check_paths(ledger.table if ledger else None, None)
         job = Job(
@@ -244,7 +244,7 @@ class _Compilation:
         return File(job, tuple(self._answers), tuple(self._plans))
 
     def _drop(self, statement: Drop) -> None:
-        gone = dropped(self._source, [part for part, _ in self._standing], statement)
+        gone = dropped([part for part, _ in self._standing], statement)
         self._sinks.forget([s for part, made in self._standing for s in made if part in gone])
         self._standing = [(part, made) for part, made in self._standing if part not in gone]
         for part in gone:
@@ -292,7 +292,7 @@ class _Compilation:
         texts = [
             written(functions[part.name.text.lower()])
             if isinstance(part, CreateFunction) and part.module is not None
-            else self._source.snippet(part.span)
+            else part.span.shown
             for part in (*kept, *statement.inserts)
         ]
         document = compiled_plan(texts, job)
@@ -300,7 +300,7 @@ class _Compilation:
 
     def _answered(self, statement: Describe | Show | Explain) -> Answer:
         if isinstance(statement, Show):
-            return shown(self._source, self._catalog, statement)
+            return shown(self._catalog, statement)
         if isinstance(statement, Explain):
             _, job = self._alone([statement.statement])
             known, _ = resolve(dict(self._chosen), {})
@@ -310,18 +310,18 @@ class _Compilation:
         if isinstance(entry, CreateView):
             return describe_view(entry.name.text, self._queries.check_view(entry))
         table = self._queries.check_table(entry)
-        return describe_table(self._source, entry, table, statement.extended)
+        return describe_table(entry, table, statement.extended)
 
 
 def _nothing_to_run(source: Source) -> BindError:
     return BindError(
         "nothing to run: the file has no query",
-        source.position(Span(0, 1)),
+        source.head.place,
         hint="add INSERT INTO table SELECT …, CREATE SINK or SELECT",
     )
 
 
-def _checker(source: Source, statements: list[Statement], chosen: Mapping[str, str]) -> TypeChecker:
+def _checker(statements: list[Statement], chosen: Mapping[str, str]) -> TypeChecker:
     zone = chosen.get(settings.TIME_ZONE, "UTC")
     try:
         return TypeChecker(zone)
@@ -329,6 +329,6 @@ def _checker(source: Source, statements: list[Statement], chosen: Mapping[str, s
         message = f"unknown time zone '{zone}'"
         for part in statements:
             if isinstance(part, SetOption) and part.option.value.value == zone:
-                place = source.position(part.option.value.span)
+                place = part.option.value.span.place
                 raise BindError(message, place, hint="write it as in 'Europe/Berlin'") from None
         raise OptionsError(message, hint="write it as in 'Europe/Berlin'") from None

@@ -118,7 +118,7 @@ class _Call:
         if isinstance(statement, Drop):
             self._drop(statement)
             return
-        declared = _declared(self.source, statement)
+        declared = _declared(statement)
         if declared is None:
             return
         place = self._place(declared.name)
@@ -190,7 +190,7 @@ class _Call:
         return Source(self.source.file, text + rest, tuple(parts))
 
 
-def _declared(source: Source, statement: Statement) -> Declared | None:
+def _declared(statement: Statement) -> Declared | None:
     """What is to be kept of a statement; None where it is nothing."""
     name = alters = runs = spelled = ""
     match statement:
@@ -204,13 +204,13 @@ def _declared(source: Source, statement: Statement) -> Declared | None:
         case _ if not is_declaration(statement):
             return None
     span = statement.span
-    text = source.text[span.start : span.end]
+    text = span.text
     if isinstance(statement, CreateView) and statement.materialized:
         word = statement.materialized
         start, end = word.start - span.start, word.end - span.start
         text = text[:start] + " " * (end - start) + text[end:]
-        runs = source.text[statement.name.span.start : span.end]
-    place = source.position(span)
+        runs = span.cut(statement.name.span.start, span.end).text
+    place = span.place
     text = " " * (place.column - 1) + text + ";\n"
     return Declared(name, place.file, place.line, text, alters, runs, spelled)
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, did_you_mean
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import SetOption
 from tidegate.settings import KNOWN, resolve
 
@@ -59,9 +58,7 @@ def checked(key: str, value: str) -> tuple[str, str]:
         raise ValueError(f"setting '{key}' = '{value}' is wrong: {error}", "") from None
 
 
-def collect(
-    source: Source, statements: list[SetOption], overrides: Mapping[str, str]
-) -> dict[str, str]:
+def collect(statements: list[SetOption], overrides: Mapping[str, str]) -> dict[str, str]:
     """All settings; a later SET wins over an earlier one, an override over both."""
     settings: dict[str, str] = {}
     for statement in statements:
@@ -71,7 +68,7 @@ def collect(
         except ValueError as error:
             message, hint = error.args
             span = option.key.span if message.startswith("unknown") else option.value.span
-            raise BindError(message, source.position(span), hint=hint) from None
+            raise BindError(message, span.place, hint=hint) from None
         settings[name] = value
     for key, given in overrides.items():
         try:

@@ -13,7 +13,7 @@ def with_aliases(query: Query, scalar: Scalar, scope: Scope) -> Scalar:
     """``scalar`` with what aliases stand for in their place; a column of that name comes first."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
-        path = identifier_path(node) if isinstance(node, exp.Column) else None
+        path = identifier_path(node, scalar.span) if isinstance(node, exp.Column) else None
         if path is None or len(path) != 1 or scope.try_find(path) is not None:
             return node
         for item in query.items:

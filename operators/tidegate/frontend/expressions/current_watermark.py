@@ -21,7 +21,7 @@ from tidegate.frontend.expressions.scalar import call_span, identifier_path
 from tidegate.frontend.expressions.scope import Relation, Scope, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.match import MatchRecognize
@@ -43,27 +43,25 @@ from tidegate.plan.projections import narrowed
 from tidegate.types import Column
 
 
-def with_watermarks_before(
-    source: Source, checker: TypeChecker, relation: Relation, query: Query
-) -> Relation:
+def with_watermarks_before(checker: TypeChecker, relation: Relation, query: Query) -> Relation:
     """``relation``, the FROM of ``query``, with the columns for its CURRENT_WATERMARK calls."""
-    for node, span in _calls(source, query):
-        place = source.position(span)
+    for node, span in _calls(query):
+        place = span.place
         (argument,) = node.expressions if len(node.expressions) == 1 else (None,)
-        path = None if argument is None else identifier_path(argument)
+        path = None if argument is None else identifier_path(argument, span)
         if path is None:
             raise BindError(
                 "CURRENT_WATERMARK takes one column that has a watermark",
                 place,
                 hint="write CURRENT_WATERMARK(t)",
             )
-        found = Scope(source, relation, checker).find(path)
+        found = Scope(relation, checker).find(path)
         column = ".".join((found.field.column, *found.inside))
         if column in dict(relation.before):
             continue
         if found.inside:
-            raise _without_watermark(source, relation, column, span)
-        node_, name = _carried(source, relation, relation.node, column, span)
+            raise _without_watermark(relation, column, span)
+        node_, name = _carried(relation, relation.node, column, span)
         relation = replace(relation, node=node_, before=(*relation.before, (column, name)))
     return relation
 
@@ -91,19 +89,17 @@ def _shared(node: Node, asked: dict[WatermarkFilter, WatermarkFilter]) -> Node:
     return node.on([narrowed(b, was.schema) for b, was in zip(below, node.inputs, strict=True)])
 
 
-def _calls(source: Source, query: Query) -> Iterator[tuple[exp.Anonymous, Span]]:
+def _calls(query: Query) -> Iterator[tuple[exp.Anonymous, Span]]:
     scalars = [item.value for item in query.items if item.value is not None]
     scalars += [scalar for scalar in (query.where, query.having) if scalar is not None]
     scalars += [*query.group_by, *(item.value for item in query.order_by)]
     for scalar in scalars:
         for node in scalar.node.find_all(exp.Anonymous):
             if node.name.lower() == CURRENT_WATERMARK:
-                yield node, call_span(source, node, scalar.span)
+                yield node, call_span(node, scalar.span)
 
 
-def _carried(
-    source: Source, relation: Relation, node: Node, column: str, span: Span
-) -> tuple[Node, str]:
+def _carried(relation: Relation, node: Node, column: str, span: Span) -> tuple[Node, str]:
     """``node`` with one column more, the watermark of ``column`` before the row, and its name."""
     match node:
         case WatermarkFilter() if node.column == column:
@@ -115,9 +111,9 @@ def _carried(
         case Project():
             expr = dict(node.columns)[column]
             if not expr.is_column:
-                raise _without_watermark(source, relation, column, span)
+                raise _without_watermark(relation, column, span)
             (below_column,) = expr.columns
-            below, name = _carried(source, relation, node.input, below_column, span)
+            below, name = _carried(relation, node.input, below_column, span)
             passed = column_expr(below.column_of(name))
             if name not in dict(node.columns):
                 schema = (*node.schema, below.column_of(name))
@@ -125,17 +121,17 @@ def _carried(
             return replace(node, input=below), name
         case Filter() | Window() | WatermarkFilter():
             if all(known.name != column for known in node.input.schema):
-                raise _without_watermark(source, relation, column, span)
-            below, name = _carried(source, relation, node.input, column, span)
+                raise _without_watermark(relation, column, span)
+            below, name = _carried(relation, node.input, column, span)
             return _over(node, below), name
         case Aggregate() | Session() | Sort() | Join() | Union() | OverWindow() | MatchRecognize():
             raise UnsupportedError(
                 "rows that are grouped, sorted, joined or united are of no split, so"
                 " CURRENT_WATERMARK is not known",
-                source.position(span),
+                span.place,
                 hint="write it in a query on the table: SELECT …, CURRENT_WATERMARK(t) AS w FROM t",
             )
-    raise _without_watermark(source, relation, column, span)
+    raise _without_watermark(relation, column, span)
 
 
 def _name_of(node: WatermarkFilter) -> str:
@@ -163,10 +159,10 @@ def _over(node: Unary, below: Node) -> Node:
     return replace(node, input=narrowed(below, node.input.schema))
 
 
-def _without_watermark(source: Source, relation: Relation, column: str, span: Span) -> SqlError:
+def _without_watermark(relation: Relation, column: str, span: Span) -> SqlError:
     derived = derive(relation.node)
     having = [name for name, known in derived.items() if known.has_watermark]
-    place = source.position(span)
+    place = span.place
     if column in having:
         return BindError(
             f"CURRENT_WATERMARK takes the column of a watermark, '{column}' follows from one",

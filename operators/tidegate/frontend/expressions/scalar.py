@@ -25,7 +25,7 @@ from tidegate.frontend.expressions.typecheck import (
     is_integer,
 )
 from tidegate.frontend.syntax.query_syntax import Name, Scalar
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column, Schema
 
@@ -45,14 +45,14 @@ _MISPLACED: Final = (
 Special = Callable[[exp.Anonymous, Span], exp.Expr | None]
 
 
-def identifier_path(node: exp.Expr) -> tuple[Name, ...] | None:
-    """``a.b.c`` as names, None for another expression."""
+def identifier_path(node: exp.Expr, near: Span) -> tuple[Name, ...] | None:
+    """``a.b.c`` as names, None for another expression; their places are in the text of ``near``."""
     if isinstance(node, exp.Column):
         parts = [part for part in node.parts if isinstance(part, exp.Identifier)]
-        return tuple(_name(part) for part in parts) if len(parts) == len(node.parts) else None
+        return tuple(_name(part, near) for part in parts) if len(parts) == len(node.parts) else None
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
-        left = identifier_path(node.this)
-        return None if left is None else (*left, _name(node.expression))
+        left = identifier_path(node.this, near)
+        return None if left is None else (*left, _name(node.expression, near))
     return None
 
 
@@ -62,16 +62,15 @@ def argument_span(node: exp.Expr, default: Span) -> Span:
     if not places:
         return default
     start = min(meta["start"] for meta in places)
-    return Span(start, max(meta["end"] for meta in places) + 1)
+    return default.cut(start, max(meta["end"] for meta in places) + 1)
 
 
-def call_span(source: Source, node: exp.Expr, default: Span) -> Span:
+def call_span(node: exp.Expr, default: Span) -> Span:
     """Like `argument_span`, with the parentheses behind the last known part."""
     span = argument_span(node, default)
-    text = source.text[span.start : span.end]
-    missing = max(0, text.count("(") - text.count(")"))
-    closing = re.compile(r"(\s*\(\s*\))?" + r"\s*\)" * missing).match(source.text, span.end)
-    return span if closing is None else Span(span.start, closing.end())
+    missing = max(0, span.text.count("(") - span.text.count(")"))
+    closing = re.compile(r"(\s*\(\s*\))?" + r"\s*\)" * missing).match(span.source.text, span.end)
+    return span if closing is None else span.cut(span.start, closing.end())
 
 
 def plan_column(name: str) -> exp.Column:
@@ -93,13 +92,11 @@ class Binder:
 
     def __init__(
         self,
-        source: Source,
         scope: Scope,
         checker: TypeChecker,
         inline: Mapping[str, exp.Expr] | None = None,
         over: Mapping[exp.Expr, str] | None = None,
     ) -> None:
-        self.source = source
         self.scope = scope
         self.checker = checker
         self.markers: list[Column] = []  # stand for aggregates while a tree is resolved
@@ -135,7 +132,7 @@ class Binder:
         order = order_of(node, self.checker, schema)
         return Expr(
             sql, type_, columns, order.column, "" if order.column else order.lost,
-            self.source.snippet(span), shift_of(node, self.checker, schema),
+            span.shown, shift_of(node, self.checker, schema),
         )  # fmt: skip
 
     def type_of(self, node: exp.Expr, span: Span) -> str:
@@ -145,9 +142,9 @@ class Binder:
             raise self._misfit(node, span, self.schema, str(error)) from None
 
     def _resolve(self, node: exp.Expr, span: Span, special: Special | None) -> exp.Expr:
-        span = _span(node, span)
+        span = own_span(node, span)
         node = self._without_catalog(node)
-        path = identifier_path(node)
+        path = identifier_path(node, span)
         if path is not None:
             return self._column(path)
         if isinstance(node, (exp.CurrentTimestamp, *_CLOCKS)) and not node.args.get("this"):
@@ -194,7 +191,7 @@ class Binder:
         try:
             return intervals.normal(node, self.checker)
         except intervals.IntervalError as error:
-            raise BindError(str(error), self.source.position(span), hint=error.hint) from None
+            raise BindError(str(error), span.place, hint=error.hint) from None
 
     def _argument(self, value: object, span: Span, special: Special | None) -> object:
         if isinstance(value, list):
@@ -243,22 +240,20 @@ class Binder:
         if name in functions.LATER:
             raise UnsupportedError(
                 f"{node.name} is not there yet",
-                self.source.position(span),
+                span.place,
                 hint=functions.LATER[name],
             )
         if name in functions.MISPLACED:
             raise BindError(
                 f"{node.name} cannot stand here",
-                self.source.position(span),
+                span.place,
                 hint=functions.MISPLACED[name],
             )
         if name in functions.PROC_TIME and not node.expressions:
             return functions.proc_time()
         reason = functions.refusal(name, self.checker.functions("volatile"))
         if reason is not None:
-            raise BindError(
-                f"function '{node.name}' is not allowed: {reason}", self.source.position(span)
-            )
+            raise BindError(f"function '{node.name}' is not allowed: {reason}", span.place)
         self._check_known(name, node.name, span)
         written = list(node.expressions)
         has_unit = name in rewrites.UNIT_FIRST and written
@@ -268,19 +263,19 @@ class Binder:
             types = [self.type_of(part, span) for part in arguments]
             rewritten = rewrites.REWRITES[name](arguments, types)
             if isinstance(rewritten, str):
-                raise BindError(rewritten, self.source.position(span))
+                raise BindError(rewritten, span.place)
             return rewritten
         return exp.Anonymous(this=name, expressions=arguments)
 
     def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""
-        path = identifier_path(node.expressions[0]) if len(node.expressions) == 1 else None
+        path = identifier_path(node.expressions[0], span) if len(node.expressions) == 1 else None
         found = self.scope.try_find(path) if path is not None else None
         name = dict(self.scope.relation.before).get(found.field.column) if found else None
         if name is None:
             return None
         column = plan_column(name)
-        place = call_span(self.source, node, span)
+        place = call_span(node, span)
         column.update_positions(start=place.start, end=place.end - 1)
         return column
 
@@ -290,8 +285,8 @@ class Binder:
         if word not in rewrites.TIME_UNITS:
             place = argument_span(written, span)
             raise BindError(
-                f"{node.name} begins with a unit of time, not '{self.source.snippet(place)}'",
-                self.source.position(place),
+                f"{node.name} begins with a unit of time, not '{place.shown}'",
+                place.place,
                 hint=f"write one of {', '.join(rewrites.TIME_UNITS)}",
             )
         return exp.Literal.string(word)
@@ -301,7 +296,7 @@ class Binder:
         if name in functions.AGGREGATES:
             raise BindError(
                 f"aggregate '{written}' cannot stand here",
-                self.source.position(span),
+                span.place,
                 hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
             )
         if name in scalars or name in rewrites.REWRITES or name in functions.OPERATORS:
@@ -310,18 +305,18 @@ class Binder:
             there = ", ".join(sorted(functions.AGGREGATES))
             raise UnsupportedError(
                 f"aggregate '{written}' is not there yet",
-                self.source.position(span),
+                span.place,
                 hint=f"there are {there}",
             )
         raise BindError(
             f"unknown function '{written}'",
-            self.source.position(span),
+            span.place,
             hint=rewrites.HINTS.get(name)
             or _near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
         )
 
     def _refuse(self, node: exp.Expr, span: Span) -> None:
-        place = self.source.position(span)
+        place = span.place
         if isinstance(node, exp.Query | exp.Exists | exp.Subquery) or node.args.get("query"):
             raise UnsupportedError(
                 "queries inside an expression are not there yet",
@@ -361,7 +356,7 @@ class Binder:
             except TypeCheckError as error:
                 if not isinstance(part, exp.If | exp.Ordered | exp.Distinct | exp.Lambda):
                     return self._misfit(part, span, schema, str(error))
-        text, place = self.source.snippet(span), self.source.position(span)
+        text, place = span.shown, span.place
         reason, hint = misfits.explained(node, self.checker, schema)
         if reason:
             return BindError(f"the types in '{text}' do not fit: {reason}", place, hint=hint)
@@ -386,14 +381,11 @@ def _whole_call(node: exp.Expr) -> exp.Anonymous:
     return node.copy() if isinstance(node, exp.Anonymous) else exp.Anonymous(this=node.key)
 
 
-def _name(node: exp.Identifier) -> Name:
-    start, end = node.meta.get("start", 0), node.meta.get("end", -1)
-    return Name(node.name, bool(node.args.get("quoted")), Span(start, end + 1))
+def _name(node: exp.Identifier, near: Span) -> Name:
+    return Name(node.name, bool(node.args.get("quoted")), own_span(node, near))
 
 
-def _span(node: exp.Expr, default: Span) -> Span:
+def own_span(node: exp.Expr, default: Span) -> Span:
     """The node's own place where sqlglot kept it."""
     meta = node.meta
-    if "start" not in meta:
-        return default
-    return Span(meta["start"], meta["end"] + 1)
+    return default.cut(meta["start"], meta["end"] + 1) if "start" in meta else default

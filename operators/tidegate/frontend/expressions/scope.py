@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import ROWTIME
 from tidegate.plan.nodes import Node
 
@@ -82,8 +81,7 @@ class Found:
 class Scope:
     """Looks up names among the fields of one relation."""
 
-    def __init__(self, source: Source, relation: Relation, checker: TypeChecker) -> None:
-        self.source = source
+    def __init__(self, relation: Relation, checker: TypeChecker) -> None:
         self.relation = relation
         self._checker = checker
 
@@ -128,7 +126,7 @@ class Scope:
         each = [f"{table}.{name.text}" for table in tables]
         return BindError(
             f"column '{name.text}' is ambiguous: there are {len(candidates)} of it",
-            self.source.position(name.span),
+            name.span.place,
             hint=f"write {' or '.join(each)}" if named else "give them different names with AS",
         )
 
@@ -144,7 +142,7 @@ class Scope:
                     f"'{owner}' has no field '{path[at].text}'"
                     if fields
                     else f"'{owner}' is {article(type_)}, it has no fields",
-                    self.source.position(path[at].span),
+                    path[at].span.place,
                     hint=did_you_mean(path[at].text, fields) if fields else "",
                 )
             names.append(name)
@@ -161,9 +159,7 @@ class Scope:
             hint = "there is no FROM here"
         elif is_table and len(tables) > 1:
             hint = did_you_mean(name.text, [*names, *tables])
-        return BindError(
-            f"unknown column '{name.text}'", self.source.position(name.span), hint=hint
-        )
+        return BindError(f"unknown column '{name.text}'", name.span.place, hint=hint)
 
 
 def matches(name: Name, text: str) -> bool:
@@ -185,10 +181,10 @@ def unused(name: str, taken: Iterable[str]) -> str:
     return result
 
 
-def unknown(source: Source, kind: str, name: Name, known: Iterable[str]) -> BindError:
+def unknown(kind: str, name: Name, known: Iterable[str]) -> BindError:
     return BindError(
         f"unknown {kind} '{name.text}'",
-        source.position(name.span),
+        name.span.place,
         hint=did_you_mean(name.text, known) or f"declare it with CREATE TABLE {name.text} (…)",
     )
 

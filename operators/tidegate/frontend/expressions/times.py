@@ -118,7 +118,7 @@ def skew_us_max_of(table: Table) -> int:
     return parse_duration(table.option(_SKEW, "1 h"))
 
 
-def require_event_time(binder: Binder, column: Column, shown: str, span: Span) -> None:
+def require_event_time(column: Column, shown: str, span: Span) -> None:
     """Raises BindError unless ``column`` may carry a watermark (S12)."""
     if is_event_time_type(column.type):
         return
@@ -129,7 +129,7 @@ def require_event_time(binder: Binder, column: Column, shown: str, span: Span) -
         hint = "declare it as BIGINT"
     raise BindError(
         f"'{shown}' is {article(column.type)}, which cannot be a time column",
-        binder.source.position(span),
+        span.place,
         hint=hint,
     )
 
@@ -147,14 +147,14 @@ def bind_strategy(binder: Binder, strategy: Scalar, column: Column, unit_us: int
     if given == NULL_TYPE:
         node = cast(node, column.type)
     elif given != column.type:
-        node = _converted(binder, node, given, column.type, strategy)
+        node = _converted(node, given, column.type, strategy)
     return binder.to_expr(node, strategy.span)
 
 
 def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: str) -> int:
     """A length of time, such as ``what`` (the size of the windows), in the unit of ``column``."""
     node = binder.resolve(size)
-    place = binder.source.position(size.span)
+    place = size.span.place
     if node.find(exp.Column) or node.find(exp.Anonymous):
         raise BindError(f"the {what} must be a constant", place)
     given = binder.type_of(node, size.span)
@@ -162,8 +162,8 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     if given == "VARCHAR" and size.node.is_string:
         node, given = _text_interval(binder, size), "INTERVAL"
     if given == "INTERVAL":
-        us = _fixed_us(binder, _constant_interval(binder, node, size), size, what)
-        return _held(_in_units(binder, us, unit_us, column, size), place, what)
+        us = _fixed_us(_constant_interval(binder, node, size), size, what)
+        return _held(_in_units(us, unit_us, column, size), place, what)
     if column.type.startswith("TIMESTAMP") or not is_numeric(given):
         raise BindError(
             f"the {what} is {article(given)}, expected an INTERVAL"
@@ -197,11 +197,11 @@ def _minus(
     if node.find(exp.Column) or node.find(exp.Anonymous):
         raise BindError(
             f"the delay of {article(column.type)} column must be a constant",
-            binder.source.position(strategy.span),
+            strategy.span.place,
         )
     interval = _constant_interval(binder, node, strategy)
-    us = _fixed_us(binder, interval, strategy, "delay")
-    units = _in_units(binder, us, unit_us, column, strategy)
+    us = _fixed_us(interval, strategy, "delay")
+    units = _in_units(us, unit_us, column, strategy)
     scale = decimal_scale(column.type) or 0
     amount = exp.Literal.number(units)
     scaled = exp.Div(this=amount, expression=exp.Literal.number(10**scale)) if scale else amount
@@ -209,9 +209,7 @@ def _minus(
     return cast(difference, column.type), column.type
 
 
-def _converted(
-    binder: Binder, node: exp.Expr, given: str, wanted: str, strategy: Scalar
-) -> exp.Expr:
+def _converted(node: exp.Expr, given: str, wanted: str, strategy: Scalar) -> exp.Expr:
     temporal = given.startswith("TIMESTAMP") or given == "DATE"
     if wanted.startswith("TIMESTAMP"):
         if temporal:
@@ -227,7 +225,7 @@ def _converted(
         allowed = f"{wanted}, an INTERVAL or BIGINT milliseconds"
     raise BindError(
         f"the watermark expression is {article(given)}, expected {allowed}",
-        binder.source.position(strategy.span),
+        strategy.span.place,
         hint="write it as the time column minus a delay: t - INTERVAL '5' SECOND",
     )
 
@@ -247,7 +245,7 @@ def _text_interval(binder: Binder, scalar: Scalar) -> exp.Expr:
     try:
         return intervals.text_of(scalar.node.name, binder.checker)
     except intervals.IntervalError as error:
-        place = binder.source.position(scalar.span)
+        place = scalar.span.place
         raise BindError(str(error), place, hint=error.hint) from None
 
 
@@ -257,35 +255,35 @@ def _constant_interval(binder: Binder, node: exp.Expr, scalar: Scalar) -> Interv
     except TypeCheckError as error:
         raise BindError(
             "this is not an interval",
-            binder.source.position(scalar.span),
+            scalar.span.place,
             detail=str(error),
             hint="write INTERVAL '1' HOUR",
         ) from None
     if interval is None:
-        raise BindError("this interval is NULL", binder.source.position(scalar.span))
+        raise BindError("this interval is NULL", scalar.span.place)
     return interval
 
 
-def _fixed_us(binder: Binder, interval: Interval, scalar: Scalar, what: str) -> int:
+def _fixed_us(interval: Interval, scalar: Scalar, what: str) -> int:
     if interval.fixed_us is None:
         raise BindError(
             f"the {what} has months or years, which have no fixed length",
-            binder.source.position(scalar.span),
+            scalar.span.place,
             hint="write it in days: INTERVAL '30' DAY",
         )
     return interval.fixed_us
 
 
-def _in_units(binder: Binder, us: int, unit_us: int, column: Column, scalar: Scalar) -> int:
+def _in_units(us: int, unit_us: int, column: Column, scalar: Scalar) -> int:
     if unit_us == 0:
         raise BindError(
             f"an INTERVAL does not fit {article(column.type)} column whose unit is not known",
-            binder.source.position(scalar.span),
+            scalar.span.place,
             hint="write a number; of a table's column, 'scan.watermark.unit' may say s, ms or us",
         )
     if us % unit_us:
         raise BindError(
             f"this INTERVAL is no whole number of the column's units of {unit_us} microseconds",
-            binder.source.position(scalar.span),
+            scalar.span.place,
         )
     return us // unit_us

@@ -103,10 +103,10 @@ class CallReader:
         return Call(function, argument, distinct, where, order, by_source, parameter, type_, text)
 
     def _place(self, span: Span) -> Position:
-        return self._binder.source.position(span)
+        return span.place
 
     def _bound(self, node: exp.Expr, span: Span) -> Expr:
-        shown = call_span(self._binder.source, node, span)
+        shown = call_span(node, span)
         return self._binder.bind(Scalar(node, shown))
 
     def _where(self, node: exp.Expr | None, span: Span) -> Expr | None:

@@ -18,6 +18,7 @@ from tidegate.frontend.expressions.scalar import (
     Binder,
     argument_span,
     identifier_path,
+    own_span,
     plan_column,
 )
 from tidegate.frontend.expressions.scope import matches, unused
@@ -126,12 +127,11 @@ class Aggregation:
         tree = self._with_keys(tree)
         for column in tree.find_all(exp.Column):
             if not column.name.startswith((_KEY, _CALL)):
-                start = column.meta.get("start")
-                span = scalar.span if start is None else Span(start, column.meta["end"] + 1)
-                text = self._binder.source.snippet(span)
+                span = own_span(column, scalar.span)
+                text = span.shown
                 raise BindError(
                     f"column '{text}' is neither a group key nor inside an aggregate",
-                    self._binder.source.position(span),
+                    span.place,
                     hint=f"add it to GROUP BY, or write an aggregate such as max({text})",
                 )
         self._trees[id(scalar)] = tree
@@ -157,7 +157,7 @@ class Aggregation:
             *(call.output for call in calls),
         )
         span = self._query.group_span or self._query.head
-        place = self._binder.source.position(span)
+        place = span.place
         if updates:
             grows = next((call.text for call in self._calls if call.plan.grows), "")
             closing = key_of_changes(below, keys, place, unbounded=unbounded, grows=grows)
@@ -209,7 +209,7 @@ class Aggregation:
         items = self._query.items
         if isinstance(scalar.node, exp.Literal) and not scalar.node.is_string:
             return self._ordinal(scalar, items)
-        path = identifier_path(scalar.node)
+        path = identifier_path(scalar.node, scalar.span)
         if path is not None and len(path) == 1 and self._binder.scope.try_find(path) is None:
             for item in items:
                 if item.alias and item.value and matches(path[0], item.alias.text):
@@ -230,7 +230,7 @@ class Aggregation:
         if item is None or item.value is None:
             raise BindError(
                 f"GROUP BY {text}: the SELECT list has no column {text}",
-                self._binder.source.position(scalar.span),
+                scalar.span.place,
                 hint=f"write a number from 1 to {len(items)}, or a column",
             )
         return item.value, item.alias.text if item.alias else ""
@@ -258,20 +258,20 @@ class Aggregation:
             if not is_key and all(tree != absent for absent, _ in self._absent):
                 raise BindError(
                     f"{node.name} takes keys of GROUP BY, not"
-                    f" '{self._binder.source.snippet(argument_span(argument, span))}'",
-                    self._binder.source.position(span),
+                    f" '{argument_span(argument, span).shown}'",
+                    span.place,
                 )
             bits = 2 * bits + (not is_key)
         return cast(number(bits), "BIGINT")
 
     def _of_window(self, node: exp.Anonymous, window: GroupWindow, span: Span) -> exp.Expr:
         """TUMBLE_START, HOP_END and the like: a column of the window in GROUP BY."""
-        source, name = self._binder.source, GROUP_WINDOW_CALLS[node.name.lower()]
-        key = source.snippet(window.key.span)
+        name = GROUP_WINDOW_CALLS[node.name.lower()]
+        key = window.key.span.shown
         if not window.is_of(node):
             raise BindError(
                 f"{node.name} is not of {key} in GROUP BY",
-                source.position(span),
+                span.place,
                 hint=f"write {window.kind}_{node.name.upper().partition('_')[2]}"
                 f"{key[len(window.kind) :]}",
             )
@@ -279,7 +279,7 @@ class Aggregation:
         if all(column.name != name for column in schema):
             raise BindError(
                 f"{node.name} takes a window over a TIMESTAMP",
-                source.position(span),
+                span.place,
                 hint=f"write {window.kind}_END",
             )
         self._add_window_key(name)

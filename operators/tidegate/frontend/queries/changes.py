@@ -13,7 +13,7 @@ from tidegate.connectors.registry import (
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early
 from tidegate.plan.nodes import Node, Sink
 
@@ -21,17 +21,17 @@ _FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
 _ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
 
 
-def refuse_changing(source: Source, relation: Relation, span: Span, what: str) -> None:
+def refuse_changing(relation: Relation, span: Span, what: str) -> None:
     """Raises UnsupportedError at ``span`` where rows of ``relation`` may be taken back."""
     if is_changing(relation.node):
         raise UnsupportedError(
             f"{what} results that change is not there yet",
-            source.position(span),
+            span.place,
             hint=_once(relation.node),
         )
 
 
-def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
+def taking_changes(sink: Sink, query: Query) -> Sink:
     """``sink``, which knows by what rows are told apart.
 
     Raises BindError where it cannot take what ``query`` does to its results.
@@ -39,7 +39,7 @@ def taking_changes(source: Source, sink: Sink, query: Query) -> Sink:
     table = sink.table
     if not is_changing(sink.input):
         return sink
-    place = source.position(query.group_span or query.head)
+    place = (query.group_span or query.head).place
     if not takes_changes(table):
         raise BindError(
             f"these results change, and '{table.name}' ({table.connector}) cannot take them back",

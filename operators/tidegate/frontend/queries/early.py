@@ -6,7 +6,6 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
 from tidegate.frontend.syntax.query_syntax import Query, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.changes import is_changing, is_early
 from tidegate.plan.derivation import derive
 from tidegate.plan.early import Early
@@ -19,7 +18,7 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
 
     Gives the expression of a row's tick too. Raises SqlError where there can be none.
     """
-    node, place = binder.scope.relation.node, binder.source.position(every.span)
+    node, place = binder.scope.relation.node, every.span.place
     time = _time_of(node, next(iter(key.columns))) if key.is_column else key.monotone_in
     if time is None or derive(node)[time].lost:
         if any(isinstance(part, Session) for part in node.walk()):
@@ -49,12 +48,12 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
     return early, Expr(sql, "BIGINT", frozenset([time]), time, text=f"tick({time})")
 
 
-def check_early(source: Source, query: Query, node: Node) -> None:
+def check_early(query: Query, node: Node) -> None:
     """Raises SqlError where ``query``, planned as ``node``, has no groups to show early."""
     if query.order_by and is_changing(node):
         raise UnsupportedError(
             "ORDER BY over results that change is not there yet",
-            source.position(query.order_by[0].span),
+            query.order_by[0].span.place,
             hint="leave EARLY EVERY out: the order is one of final results",
         )
     every = query.emit.early if query.emit is not None else None
@@ -62,7 +61,7 @@ def check_early(source: Source, query: Query, node: Node) -> None:
         return
     raise BindError(
         "EARLY EVERY is for aggregates, and this query has none of its own",
-        source.position(every.span),
+        every.span.place,
         hint="leave it out: rows of joins, over-windows, patterns and sorts are there once,"
         " when they are final",
     )

@@ -29,7 +29,7 @@ from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
 from tidegate.frontend.queries.lookups import with_end
 from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.derivation import (
     NONE,
     PROCESSING_TIME,
@@ -51,14 +51,11 @@ _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
 class JoinCondition:
     """The condition of one join: `take` all of it, then make the `join` or `temporal_join`."""
 
-    def __init__(
-        self, source: Source, checker: TypeChecker, left: Node, right: Node, both: Relation
-    ) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker, left: Node, right: Node, both: Relation) -> None:
         self._checker = checker
         self._sides = [left, right]
         self._known: tuple[Columns, Columns] = (derive(left), derive(right))
-        self._binder = Binder(source, Scope(source, both, checker), checker)
+        self._binder = Binder(Scope(both, checker), checker)
         self._added: list[list[tuple[str, Expr]]] = [[], []]
         self._keys: list[tuple[str, str]] = []
         self._bounds: dict[tuple[str, str], Bounds] = {}
@@ -72,12 +69,12 @@ class JoinCondition:
         if expr.type != "BOOLEAN":
             raise BindError(
                 f"the condition of the join is {expr.type}, expected BOOLEAN",
-                self._source.position(scalar.span),
+                scalar.span.place,
                 hint="write a comparison",
             )
         self._span = scalar.span
         for part in conjuncts(scalar.node):
-            span = call_span(self._source, part, scalar.span)
+            span = call_span(part, scalar.span)
             resolved = self._binder.resolve(Scalar(part, span))
             self._texts[resolved] = sql_of(part)
             self._take(resolved, span)
@@ -88,7 +85,7 @@ class JoinCondition:
             return False
         sides = set()
         for column in scalar.node.find_all(exp.Column, exp.Dot):
-            path = identifier_path(column)
+            path = identifier_path(column, scalar.span)
             if path is None or isinstance(column.parent, exp.Dot):
                 continue
             found = self._binder.scope.try_find(path)
@@ -136,7 +133,7 @@ class JoinCondition:
         Versions are those of ``key``, the right side's primary key, where it has one: other
         equations are then about the version.
         """
-        place = self._source.position(as_of.span)
+        place = as_of.span.place
         if kind not in (JoinKind.INNER, JoinKind.LEFT):
             raise UnsupportedError(
                 f"FOR SYSTEM_TIME AS OF is of an inner or a left join, not of a {kind} one",
@@ -301,7 +298,7 @@ class JoinCondition:
         if common is None:
             raise BindError(
                 f"the join compares {article(left.type)} with {article(right.type)}",
-                self._source.position(span),
+                span.place,
                 hint=f"write CAST({right.text} AS {left.type})",
             )
         columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]

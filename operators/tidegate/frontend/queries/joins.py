@@ -11,7 +11,6 @@ from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.join_condition import JoinCondition
 from tidegate.frontend.queries.lookups import is_static
 from tidegate.frontend.syntax.query_syntax import JoinRef, Name, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import project
@@ -23,8 +22,7 @@ _SWAPPED: Final = {JoinKind.INNER: JoinKind.INNER, JoinKind.RIGHT: JoinKind.LEFT
 class JoinPlanner:
     """Plans the joins of one file."""
 
-    def __init__(self, source: Source, checker: TypeChecker) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker) -> None:
         self._checker = checker
 
     def joined(
@@ -59,7 +57,7 @@ class JoinPlanner:
             for known in side.fields
         )
         both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
-        condition = JoinCondition(self._source, self._checker, left.node, right.node, both)
+        condition = JoinCondition(self._checker, left.node, right.node, both)
         for name in syntax.using:
             condition.equal(self._used(name, left), self._used(name, right), name.span)
         if syntax.condition is not None:
@@ -72,7 +70,7 @@ class JoinPlanner:
         if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
             node: Join = condition.lookup_join(self._lookup_kind(syntax))
         elif syntax.as_of is None:
-            node = condition.join(syntax.kind, self._source.position(syntax.span))
+            node = condition.join(syntax.kind, syntax.span.place)
         else:
             node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
         if not syntax.kind.has_right:
@@ -88,7 +86,7 @@ class JoinPlanner:
             raise UnsupportedError(
                 f"a {syntax.kind} JOIN with a table that has no watermark: which of its rows have"
                 " no partner would be known only when the other side has ended",
-                self._source.position(syntax.span),
+                syntax.span.place,
                 hint="write JOIN or LEFT JOIN, the table on the right",
             )
         return syntax.kind
@@ -100,7 +98,7 @@ class JoinPlanner:
         if syntax.using and syntax.kind is JoinKind.FULL:
             raise UnsupportedError(
                 "USING in a FULL JOIN is not there yet",
-                self._source.position(syntax.using[0].span),
+                syntax.using[0].span.place,
                 hint="write ON, and coalesce(…) of the two columns",
             )
         merged = {self._used(name, side).column for name in syntax.using}
@@ -116,7 +114,7 @@ class JoinPlanner:
             if any(name.lower() == known.lower() for known in left.tables):
                 raise BindError(
                     f"two tables of the join are called '{name}'",
-                    self._source.position(syntax.right.span),
+                    syntax.right.span.place,
                     hint=f"give one of them another name: {name} AS other",
                 )
 
@@ -129,7 +127,7 @@ class JoinPlanner:
                 f"{where} has no column '{name.text}'"
                 if not found
                 else f"{where} has several columns '{name.text}'",
-                self._source.position(name.span),
+                name.span.place,
                 hint=did_you_mean(name.text, names) if not found else "write ON",
             )
         return found[0]

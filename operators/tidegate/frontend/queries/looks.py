@@ -25,7 +25,7 @@ from tidegate.frontend.expressions.scope import unused
 from tidegate.frontend.queries.below import Below
 from tidegate.frontend.syntax.match_syntax import variable_of
 from tidegate.frontend.syntax.query_syntax import Name, Scalar
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.match import AGGREGATES, Look
 from tidegate.plan.nodes import Expr
@@ -69,10 +69,7 @@ class LookPlanner:
     the column of the time, and ``variables`` are those of the pattern.
     """
 
-    def __init__(
-        self, source: Source, binder: Binder, below: Below, time: str, variables: frozenset[str]
-    ) -> None:
-        self._source = source
+    def __init__(self, binder: Binder, below: Below, time: str, variables: frozenset[str]) -> None:
         self._binder = binder
         self._below = below
         self._time = time
@@ -85,18 +82,18 @@ class LookPlanner:
         """
 
         def looked(node: exp.Expr) -> exp.Expr:
-            span = call_span(self._source, node, scalar.span)
+            span = call_span(node, scalar.span)
             if isinstance(node, exp.Filter | exp.Window) or node.find(exp.Distinct) is not None:
                 raise UnsupportedError(
                     "FILTER, DISTINCT and OVER in MATCH_RECOGNIZE are not there yet",
-                    self._source.position(span),
+                    span.place,
                     hint="write CASE WHEN … inside the aggregate",
                 )
             look = self._look(node, span, variable)
             if isinstance(look, Look):
-                column = plan_column(looks.column(look, self._source.snippet(span)).name)
+                column = plan_column(looks.column(look, span.shown).name)
                 return column.update_positions(start=span.start, end=span.end - 1)
-            if look is not None or identifier_path(node) is not None:
+            if look is not None or identifier_path(node, span) is not None:
                 return look if look is not None else node
             copy = type(node)()
             copy.meta.update(node.meta)
@@ -109,7 +106,7 @@ class LookPlanner:
 
     def _look(self, node: exp.Expr, span: Span, variable: str) -> Look | exp.Expr | None:
         """What ``node`` sees; None: its parts decide; a column: it is the row itself."""
-        path = identifier_path(node) if isinstance(node, exp.Column | exp.Dot) else None
+        path = identifier_path(node, span) if isinstance(node, exp.Column | exp.Dot) else None
         if path is not None:
             name = self._named(path)
             if variable and (not name or name == variable):
@@ -120,12 +117,12 @@ class LookPlanner:
         function = node.name.lower()
         if function in _LATER:
             message, instead = _LATER[function]
-            raise UnsupportedError(message, self._source.position(span), hint=instead)
+            raise UnsupportedError(message, span.place, hint=instead)
         if function == "classifier":
             if variable:
                 raise UnsupportedError(
                     "CLASSIFIER in DEFINE is not there yet",
-                    self._source.position(span),
+                    span.place,
                     hint="the condition is that of one variable",
                 )
             return Look(Column("", "VARCHAR"), function)
@@ -149,7 +146,7 @@ class LookPlanner:
 
     def _aggregate(self, function: str, node: exp.Anonymous, span: Span) -> Look:
         if len(node.expressions) != 1:
-            raise BindError(f"{function} takes one argument", self._source.position(span))
+            raise BindError(f"{function} takes one argument", span.place)
         (argument,) = node.expressions
         if isinstance(argument, exp.Star) or isinstance(argument.this, exp.Star):
             path = list(argument.parts[:-1]) if isinstance(argument, exp.Column) else []
@@ -157,8 +154,8 @@ class LookPlanner:
             name = self._named((*names, Name("*", False, span)))
             if function != "count" or (path and not name):
                 raise BindError(
-                    f"'{self._source.snippet(span)}' is no aggregate of a variable's rows",
-                    self._source.position(span),
+                    f"'{span.shown}' is no aggregate of a variable's rows",
+                    span.place,
                     hint="write COUNT(*) or COUNT(A.*)",
                 )
             return Look(Column("", "BIGINT"), "count", name)
@@ -166,11 +163,11 @@ class LookPlanner:
         try:
             type_ = result_type(function, expr.type)
         except ValueError as error:
-            raise BindError(str(error), self._source.position(span)) from None
+            raise BindError(str(error), span.place) from None
         if function in ("sum", "avg") and is_wide(expr.type):
             raise UnsupportedError(
                 f"{function} of {expr.type} might need more than 38 digits",
-                self._source.position(span),
+                span.place,
                 hint=f"write {function}(CAST({expr.text} AS DECIMAL(28, 2)))",
             )
         return Look(Column("", type_), function, name, self._column_of(expr))
@@ -180,7 +177,7 @@ class LookPlanner:
         names = set()
 
         def plain(part: exp.Expr) -> exp.Expr:
-            path = identifier_path(part) if isinstance(part, exp.Column | exp.Dot) else None
+            path = identifier_path(part, span) if isinstance(part, exp.Column | exp.Dot) else None
             if path is None:
                 return part
             name = self._named(path)
@@ -190,8 +187,8 @@ class LookPlanner:
         bound = node.copy().transform(plain)
         if len(names) > 1:
             raise BindError(
-                f"'{self._source.snippet(span)}' is about rows of several variables",
-                self._source.position(span),
+                f"'{span.shown}' is about rows of several variables",
+                span.place,
                 hint="look at the rows one by one: LAST(A.price) - LAST(B.price)",
             )
         expr = self._binder.bind(Scalar(bound, argument_span(node, span)))
@@ -210,7 +207,7 @@ class LookPlanner:
         if nests or inner is None:
             raise UnsupportedError(
                 f"{node.name} takes a column{' of one row' * nests}",
-                self._source.position(span),
+                span.place,
                 hint=f"write {node.name}(A.price, 1)",
             )
 
@@ -227,7 +224,7 @@ class LookPlanner:
                 return offset
         raise BindError(
             f"{node.name} takes a column, and how many rows away it is, up to {LOOK_ROWS_MAX:,}",
-            self._source.position(span),
+            span.place,
             hint=f"write {node.name}(A.price, 1)",
         )
 

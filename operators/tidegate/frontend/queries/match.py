@@ -16,7 +16,6 @@ from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.looks import LookPlanner, Looks
 from tidegate.frontend.syntax.match_syntax import variable_of
 from tidegate.frontend.syntax.query_syntax import Define, MatchRef, Measure, Name, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Condition, MatchRecognize
@@ -28,15 +27,14 @@ from tidegate.plan.projections import project
 class MatchPlanner:
     """Plans the MATCH_RECOGNIZEs of one file."""
 
-    def __init__(self, source: Source, checker: TypeChecker) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker) -> None:
         self._checker = checker
 
     def matched(self, relation: Relation, syntax: MatchRef, *, unbounded: bool) -> Relation:
         """A row for each match in ``relation``; ``unbounded``: state may grow for ever."""
-        refuse_changing(self._source, relation, syntax.span, "MATCH_RECOGNIZE over")
+        refuse_changing(relation, syntax.span, "MATCH_RECOGNIZE over")
         self._check_pattern(syntax)
-        one = _One(self._source, self._checker, relation, syntax)
+        one = _One(self._checker, relation, syntax)
         keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
         order = one.order()
         planner = one.looks(order[0])
@@ -50,7 +48,7 @@ class MatchPlanner:
         if within is None and longest(syntax.pattern) is None and not unbounded:
             raise UnsupportedError(
                 "a match of this pattern has no end, so its rows would be kept for ever",
-                self._source.position(syntax.pattern_span),
+                syntax.pattern_span.place,
                 hint="add WITHIN INTERVAL '1' HOUR behind the pattern; or ALLOW UNBOUNDED at the"
                 " end of the query",
             )
@@ -82,18 +80,18 @@ class MatchPlanner:
         ]
         columns = [(key, column_expr(node.column_of(key))) for key in keys]
         seen = Relation(node, tuple(Field((c.name,), c.name, c.type) for c in node.schema))
-        binder = Binder(self._source, Scope(self._source, seen, self._checker), self._checker)
+        binder = Binder(Scope(seen, self._checker), self._checker)
         for measure, scalar in measures:
             expr = binder.bind(scalar)
-            refuse_hidden(self._source, measure.name)
-            shown = self._source.snippet(measure.value.span)
+            refuse_hidden(measure.name)
+            shown = measure.value.span.shown
             name = unused(measure.name.text, [name for name, _ in columns])
             columns.append((name, replace(expr, text=shown)))
             fields.append(Field((measure.name.text,), name, expr.type))
         if not columns:
             raise BindError(
                 "MATCH_RECOGNIZE without MEASURES and PARTITION BY gives no columns",
-                self._source.position(syntax.span),
+                syntax.span.place,
                 hint="add MEASURES A.price AS price",
             )
         fields = [
@@ -103,7 +101,7 @@ class MatchPlanner:
         return result.named(syntax.alias)
 
     def _check_pattern(self, syntax: MatchRef) -> None:
-        place = self._source.position(syntax.pattern_span)
+        place = syntax.pattern_span.place
         states = size(syntax.pattern)
         if states > STATES_MAX:
             raise UnsupportedError(
@@ -132,7 +130,7 @@ class MatchPlanner:
         if variable_of(name) not in names:
             raise BindError(
                 f"the pattern has no variable '{name.text}'",
-                self._source.position(name.span),
+                name.span.place,
                 hint=did_you_mean(name.text, [known.text for known in syntax.names]),
             )
         return variable_of(name)
@@ -144,7 +142,7 @@ class MatchPlanner:
             if name in seen:
                 raise BindError(
                     f"'{define.variable.text}' is defined twice",
-                    self._source.position(define.variable.span),
+                    define.variable.span.place,
                     hint="keep one of them",
                 )
             seen.add(name)
@@ -153,14 +151,11 @@ class MatchPlanner:
 class _One:
     """What is planned of one MATCH_RECOGNIZE."""
 
-    def __init__(
-        self, source: Source, checker: TypeChecker, relation: Relation, syntax: MatchRef
-    ) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker, relation: Relation, syntax: MatchRef) -> None:
         self._checker = checker
         self._relation = relation
         self._syntax = syntax
-        self._binder = Binder(source, Scope(source, relation, checker), checker)
+        self._binder = Binder(Scope(relation, checker), checker)
         self.below = Below(relation.node)
 
     def column(self, scalar: Scalar) -> str:
@@ -173,8 +168,8 @@ class _One:
             SortKey(self.column(item.value), item.descending, item.nulls_first)
             for item in self._syntax.order
         )
-        first, place = self._syntax.order[0], self._source.position(self._syntax.order[0].span)
-        shown = self._source.snippet(first.value.span)
+        first, place = self._syntax.order[0], self._syntax.order[0].span.place
+        shown = first.value.span.shown
         derived = derive(self.below.build())[order[0].column]
         if derived.lost:
             raise BindError(
@@ -204,14 +199,14 @@ class _One:
         unit_us = unit_us_in(below, column)
         length = bind_size(self._binder, scalar, column, unit_us, "time of WITHIN")
         if length <= 0:
-            place = self._source.position(scalar.span)
+            place = scalar.span.place
             raise BindError("the time of WITHIN must be more than 0", place)
         return length
 
     def looks(self, time: SortKey) -> LookPlanner:
         """What finds the looks, once the time is known."""
         variables = frozenset(variable_of(name) for name in self._syntax.names)
-        return LookPlanner(self._source, self._binder, self.below, time.column, variables)
+        return LookPlanner(self._binder, self.below, time.column, variables)
 
     def condition(self, define: Define, planner: LookPlanner) -> Condition:
         """The condition of a variable."""
@@ -226,19 +221,19 @@ class _One:
             node=Node((*below.schema, *outputs)),
             fields=(*self._relation.fields, *fields),
         )
-        binder = Binder(self._source, Scope(self._source, seen, self._checker), self._checker)
+        binder = Binder(Scope(seen, self._checker), self._checker)
         predicate = binder.bind(scalar)
         if predicate.type != "BOOLEAN":
             raise BindError(
                 f"the condition of {define.variable.text} is {predicate.type}, expected BOOLEAN",
-                self._source.position(define.condition.span),
+                define.condition.span.place,
                 hint="write a comparison",
             )
         if PROC_TIME_SQL in predicate.sql:
             raise UnsupportedError(
                 "the clock in DEFINE would judge a row again with each epoch",
-                self._source.position(define.condition.span),
+                define.condition.span.place,
                 hint="read it below: FROM (SELECT *, PROC_TIME() AS seen FROM …) MATCH_RECOGNIZE",
             )
-        shown = self._source.snippet(define.condition.span)
+        shown = define.condition.span.shown
         return Condition(name, replace(predicate, text=shown), tuple(looks.found))

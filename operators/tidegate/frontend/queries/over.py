@@ -22,7 +22,7 @@ from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import check_name, ignoring, is_there, unwrapped
 from tidegate.frontend.syntax.query_syntax import NamedWindow, Scalar
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.nodes import Expr, SortKey
@@ -58,13 +58,11 @@ class OverPlanner:
 
     def __init__(
         self,
-        source: Source,
         checker: TypeChecker,
         named: Iterable[NamedWindow],
         *,
         judged: bool = False,
     ) -> None:
-        self._source = source
         self._judged = judged  # by a watermark filter above, below which splits have an order
         self._checker = checker
         self._names: Mapping[exp.Expr, str] = {}
@@ -92,11 +90,11 @@ class OverPlanner:
     def _windows(self, scalars: Iterable[Scalar]) -> Iterator[tuple[exp.Window, Span]]:
         for scalar in scalars:
             for window in scalar.node.find_all(exp.Window):
-                span = call_span(self._source, window, scalar.span)
+                span = call_span(window, scalar.span)
                 if any(part is not window for part in window.find_all(exp.Window)):
                     raise UnsupportedError(
                         "OVER inside OVER is not there yet",
-                        self._source.position(span),
+                        span.place,
                         hint="put the inner one into a query in FROM",
                     )
                 yield window, span
@@ -114,7 +112,7 @@ class OverPlanner:
         if known is None:
             raise BindError(
                 f"unknown window '{alias.name}'",
-                self._source.position(span),
+                span.place,
                 hint=did_you_mean(alias.name, [w.name.text for w in self._named.values()])
                 if self._named
                 else f"add WINDOW {alias.name} AS (PARTITION BY … ORDER BY …)",
@@ -124,10 +122,10 @@ class OverPlanner:
 
     def _grouped(self, relation: Relation, group: _Group, columns: dict[exp.Expr, str]) -> Relation:
         """``relation`` behind the node of one group."""
-        binder = Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
+        binder = Binder(Scope(relation, self._checker), self._checker)
         below = Below(relation.node)
         span = group.calls[0][2]
-        place = self._source.position(span)
+        place = span.place
 
         def column(node: exp.Expr) -> str:
             shown = argument_span(node, span)
@@ -156,9 +154,7 @@ class OverPlanner:
         if closing is None:
             self._check_order(group, order, derived, place)
         time = closing or order[0].column
-        frames = FramePlanner(
-            self._source, binder, below.build().column_of(time), order, by_partition
-        )
+        frames = FramePlanner(binder, below.build().column_of(time), order, by_partition)
         calls = []
         for window, spec, call_place in group.calls:
             call = self._call(binder, below, frames, spec, window, call_place)
@@ -180,7 +176,7 @@ class OverPlanner:
         span: Span,
     ) -> OverCall:
         """A call over the last rows in the order of the split."""
-        frames = FramePlanner(self._source, binder, Column("", ""), (), by_partition=False)
+        frames = FramePlanner(binder, Column("", ""), (), by_partition=False)
         call = self._call(binder, below, frames, spec, window, span)
         frame = call.frame
         looks_back = frame is not None and frame.in_rows and frame.start is not None
@@ -188,7 +184,7 @@ class OverPlanner:
         if not looks_back and call.function != "lag":
             raise UnsupportedError(
                 "OVER in the order of a split looks at rows before the current one only",
-                self._source.position(span),
+                span.place,
                 hint="write OVER (ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), or LAG",
             )
         return call
@@ -209,7 +205,7 @@ class OverPlanner:
                 " window_start, window_end of a window",
             )
         first = group.spec.order[0]
-        shown = self._source.snippet(argument_span(first.this, group.calls[0][2]))
+        shown = argument_span(first.this, group.calls[0][2]).shown
         found = derived[order[0].column]
         lost = getattr(found, "lost", "")
         if lost:
@@ -240,14 +236,14 @@ class OverPlanner:
         window: exp.Window,
         span: Span,
     ) -> OverCall:
-        place = self._source.position(span)
+        place = span.place
         function, where, ignores = unwrapped(window.this, place)
         name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
         if name not in FUNCTIONS or (name in _OF_WHOLE and not frames.by_partition):
             raise UnsupportedError(
                 f"{(name or 'this').upper()} over rows in the order of time is not there yet"
                 if name in _OF_WHOLE
-                else f"'{self._source.snippet(span)}': no function that can stand before OVER",
+                else f"'{span.shown}': no function that can stand before OVER",
                 place,
                 hint=f"there are {', '.join(sorted(FUNCTIONS - set(_OF_WHOLE)))}",
             )

@@ -11,7 +11,7 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.expressions.scalar import Binder, argument_span
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
 from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame
 from tidegate.types import Column
@@ -24,7 +24,6 @@ ROWS_MAX: Final = 2**31
 class FramePlanner:
     """The frames over one partition and order, whose ``time`` has the watermark."""
 
-    source: Source
     binder: Binder
     time: Column
     order: tuple[SortKey, ...]
@@ -34,7 +33,7 @@ class FramePlanner:
         """The frame that ``spec`` says, or the one that SQL means where nothing is said."""
         if spec is None:
             return Frame(False, None) if is_ordered else Frame(True, None, None)
-        place = self.source.position(span)
+        place = span.place
         kind = str(spec.args.get("kind") or "").upper()
         if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
             raise UnsupportedError(
@@ -70,7 +69,7 @@ class FramePlanner:
         sign = 1 if side == "FOLLOWING" else -1
         if in_rows:
             return sign * self._rows(shown)
-        place = self.source.position(shown.span)
+        place = shown.span.place
         if self.by_partition or len(self.order) != 1:
             raise UnsupportedError(
                 "RANGE with a length takes ORDER BY one column, the time",
@@ -88,6 +87,6 @@ class FramePlanner:
                 return rows
         raise BindError(
             "ROWS counts a whole number of rows",
-            self.source.position(scalar.span),
+            scalar.span.place,
             hint="write ROWS BETWEEN 3 PRECEDING AND CURRENT ROW",
         )

@@ -29,7 +29,6 @@ from tidegate.frontend.queries.windows import (
     group_window,
 )
 from tidegate.frontend.syntax.query_syntax import Item, JoinRef, Option, Query, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import CreateTable, CreateView
 from tidegate.frontend.tables.catalog import Catalog, refuse_hidden
 from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, column_expr
@@ -42,22 +41,20 @@ class QueryPlanner:
 
     def __init__(
         self,
-        source: Source,
         catalog: Catalog,
         checker: TypeChecker,
         hints: dict[str, tuple[Option, ...]],
         settings: Mapping[str, str],
     ) -> None:
-        self._source = source
         self._checker = checker
-        self._unions = UnionPlanner(source, checker)
-        self._sorts = SortPlanner(source)
-        self._relations = RelationPlanner(source, catalog, checker, hints, settings, self)
+        self._unions = UnionPlanner(checker)
+        self._sorts = SortPlanner()
+        self._relations = RelationPlanner(catalog, checker, hints, settings, self)
 
     def plan(self, query: Query, env: Environment, top: bool = False) -> Relation:
         """The result as a relation; its node may have more columns than the visible fields."""
         relation = self._planned(query, env, top)
-        check_early(self._source, query, relation.node)
+        check_early(query, relation.node)
         return relation
 
     def _planned(self, query: Query, env: Environment, top: bool) -> Relation:
@@ -75,7 +72,7 @@ class QueryPlanner:
             relation, where = self._relations.joined(query.source, below, parts)
         else:
             relation = self._relations.plan(query.source, below)
-        relation = with_watermarks_before(self._source, self._checker, relation, query)
+        relation = with_watermarks_before(self._checker, relation, query)
         early, late = self._conditions(relation, query, where)
         for condition in early:
             relation = replace(relation, node=self._filter(self._binder(relation), condition))
@@ -106,7 +103,7 @@ class QueryPlanner:
         """
         keys: tuple[str, ...] | None = None
         if _is_grouped(query) or absent is not None:
-            window = group_window(self._source, query)
+            window = group_window(query)
             if window is not None:
                 relation = self._relations.windows.grouped(relation, window)
                 binder = self._binder(relation)
@@ -140,14 +137,14 @@ class QueryPlanner:
 
     def _distinct(self, relation: Relation, query: Query, env: Environment) -> Relation:
         """Each row of ``relation`` once, when no other one like it can come."""
-        place = self._source.position(query.head)
+        place = query.head.place
         if env.early is not None:
             raise UnsupportedError(
                 "EARLY EVERY with DISTINCT is not there yet",
-                self._source.position(env.early.span),
+                env.early.span.place,
                 hint="name the columns in GROUP BY",
             )
-        refuse_changing(self._source, relation, query.head, "DISTINCT over")
+        refuse_changing(relation, query.head, "DISTINCT over")
         fields = tuple(relation.visible)
         schema = tuple(Column(known.column, known.type) for known in fields)
         below = narrowed(relation.node, schema)
@@ -205,14 +202,14 @@ class QueryPlanner:
         return self._relations.view(view, Environment())
 
     def _check_clauses(self, query: Query, env: Environment, top: bool) -> None:
-        place = self._source.position(query.head)
+        place = query.head.place
         if query.source is None:
             raise UnsupportedError(
                 "a query without FROM is not there yet", place, hint="select FROM a table"
             )
         if not query.order_by:
             return
-        order = self._source.position(query.order_by[0].span)
+        order = query.order_by[0].span.place
         if not top:
             raise UnsupportedError(
                 "ORDER BY in an inner query would have no effect",
@@ -233,7 +230,7 @@ class QueryPlanner:
 
         A name in them that is no column may be an alias of the SELECT list (seed 000).
         """
-        scope = Scope(self._source, relation, self._checker)
+        scope = Scope(relation, self._checker)
         late = [] if query.qualify is None else [with_aliases(query, query.qualify, scope)]
         early: list[Scalar] = []
         above: list[Scalar] = []
@@ -253,18 +250,18 @@ class QueryPlanner:
         """``relation`` with what OVER computes, of which ``conditions`` hold; and its binder."""
         scalars = [item.value for item in query.items if item.value is not None]
         scalars += [*conditions, *(item.value for item in query.order_by)]
-        planner = OverPlanner(self._source, self._checker, query.windows, judged=env.judged)
+        planner = OverPlanner(self._checker, query.windows, judged=env.judged)
         is_grouped = _is_grouped(query)
         if is_grouped and query.qualify is not None:
             raise UnsupportedError(
                 "QUALIFY in a query with GROUP BY is not there yet",
-                self._source.position(query.qualify.span),
+                query.qualify.span.place,
                 hint="put the groups into a query in FROM",
             )
         names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
         over, columns = (relation, {}) if is_grouped else planner.planned(relation, scalars, names)
         if columns:
-            refuse_changing(self._source, relation, query.head, "OVER on")
+            refuse_changing(relation, query.head, "OVER on")
         for condition in conditions:
             over = replace(over, node=self._filter(self._binder(over, columns), condition))
         return over, self._binder(over, columns)
@@ -285,7 +282,7 @@ class QueryPlanner:
         absent: Sequence[Scalar],
     ) -> tuple[Node, Bind, tuple[str, ...]]:
         relation = binder.scope.relation
-        refuse_changing(self._source, relation, query.group_span or query.head, "GROUP BY over")
+        refuse_changing(relation, query.group_span or query.head, "GROUP BY over")
         updates = not (env.emit or relation.final)
         aggregation = Aggregation(binder, query, window, absent)
         scalars = [self._value(item) for item in query.items]
@@ -309,7 +306,7 @@ class QueryPlanner:
         if item.value is None:
             raise BindError(
                 "'*' cannot stand in a query with GROUP BY",
-                self._source.position(item.span),
+                item.span.place,
                 hint="name the group keys and aggregates",
             )
         return item.value
@@ -324,7 +321,7 @@ class QueryPlanner:
                 known = " or ".join(f"'{table}'" for table in relation.tables)
                 raise BindError(
                     f"unknown table '{item.qualifier.text}'",
-                    self._source.position(item.qualifier.span),
+                    item.qualifier.span.place,
                     hint=f"did you mean {known}?" if known else "write '*'",
                 )
         return [
@@ -340,29 +337,29 @@ class QueryPlanner:
         value = bind(scalar)
         name = item.alias.text if item.alias else self._default_name(scalar)
         if item.alias:
-            refuse_hidden(self._source, item.alias)
+            refuse_hidden(item.alias)
         return Output((name,), name, value)
 
     def _default_name(self, scalar: Scalar) -> str:
-        path = identifier_path(scalar.node)
+        path = identifier_path(scalar.node, scalar.span)
         if path is not None:
             return path[-1].text
         if isinstance(scalar.node, exp.Anonymous):
             return scalar.node.name.lower()
-        return self._source.snippet(scalar.span)
+        return scalar.span.shown
 
     def _require_boolean(self, predicate: Expr, condition: Scalar, clause: str) -> None:
         if predicate.type != "BOOLEAN":
             raise BindError(
                 f"the {clause} condition is {predicate.type}, expected BOOLEAN",
-                self._source.position(condition.span),
+                condition.span.place,
                 hint="write a comparison",
             )
 
     def _binder(self, relation: Relation, over: Mapping[exp.Expr, str] | None = None) -> Binder:
         """Binds names of ``relation``; ``over`` are the columns that hold calls with OVER."""
-        scope = Scope(self._source, relation, self._checker)
-        return Binder(self._source, scope, self._checker, over=over)
+        scope = Scope(relation, self._checker)
+        return Binder(scope, self._checker, over=over)
 
 
 def _is_grouped(query: Query) -> bool:

@@ -26,7 +26,6 @@ from tidegate.frontend.syntax.query_syntax import (
     WindowRef,
 )
 from tidegate.frontend.syntax.query_syntax import Relation as RelationSyntax
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import CreateView
 from tidegate.frontend.tables.catalog import Catalog
 from tidegate.frontend.tables.declared_tables import TablePlanner
@@ -74,21 +73,19 @@ class RelationPlanner:
 
     def __init__(
         self,
-        source: Source,
         catalog: Catalog,
         checker: TypeChecker,
         hints: dict[str, tuple[Option, ...]],
         settings: Mapping[str, str],
         queries: QueryPlanner,
     ) -> None:
-        self._source = source
         self._catalog = catalog
         self._queries = queries
-        self.windows = WindowPlanner(source, checker)
-        self._joins = JoinPlanner(source, checker)
-        self._matches = MatchPlanner(source, checker)
-        self._watermarks = WatermarkPlanner(source, checker, settings, self.windows)
-        self.tables = TablePlanner(source, catalog, checker, hints, settings, self._watermarks)
+        self.windows = WindowPlanner(checker)
+        self._joins = JoinPlanner(checker)
+        self._matches = MatchPlanner(checker)
+        self._watermarks = WatermarkPlanner(checker, settings, self.windows)
+        self.tables = TablePlanner(catalog, checker, hints, settings, self._watermarks)
 
     def plan(self, syntax: RelationSyntax, env: Environment) -> Relation:
         """The relation with its alias."""
@@ -100,7 +97,7 @@ class RelationPlanner:
             case WindowRef():
                 self._check_emit(syntax, env)
                 below = self.plan(syntax.input, env)
-                refuse_changing(self._source, below, syntax.span, "windows of")
+                refuse_changing(below, syntax.span, "windows of")
                 return self.windows.windowed(below, syntax).named(syntax.alias)
             case WatermarkRef():
                 return self._watermark(syntax, env).named(syntax.alias)
@@ -126,7 +123,7 @@ class RelationPlanner:
             left = self.plan(syntax.left, env)
         right = self.plan(syntax.right, env)
         for side in (left, right):
-            refuse_changing(self._source, side, syntax.span, "a join of")
+            refuse_changing(side, syntax.span, "a join of")
         return self._joins.joined(left, right, syntax, conditions)
 
     def _check_emit(self, syntax: WindowRef, env: Environment) -> None:
@@ -134,7 +131,7 @@ class RelationPlanner:
         if syntax.kind == "SESSION" and not env.emit and not syntax.final:
             raise UnsupportedError(
                 "sessions that change are not there yet",
-                self._source.position(syntax.span),
+                syntax.span.place,
                 hint="add EMIT ON WINDOW CLOSE at the end of the query: rows leave when their"
                 " session is over",
             )
@@ -160,7 +157,7 @@ class RelationPlanner:
                 raise BindError(
                     f"view '{view.name.text}' names {len(view.columns)} columns,"
                     f" its query gives {len(visible)}",
-                    self._source.position(view.columns[0].span),
+                    view.columns[0].span.place,
                 )
             renamed = [
                 replace(field, path=(name.text,))
@@ -178,13 +175,13 @@ class RelationPlanner:
         if scan is None or stateful:
             raise UnsupportedError(
                 "WATERMARK over rows that are grouped, sorted, joined or united is not there yet",
-                self._source.position(syntax.span),
+                syntax.span.place,
                 hint="put WATERMARK around the table, inside that query",
             )
         if any(isinstance(node, Window) and node.pane < node.size for node in nodes):
             raise UnsupportedError(
                 "WATERMARK over rows that stand in several windows would judge a row several times",
-                self._source.position(syntax.span),
+                syntax.span.place,
                 hint="put WATERMARK around the table, inside the window function",
             )
         relation = replace(relation, node=without_defaults(relation.node))

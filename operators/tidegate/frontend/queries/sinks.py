@@ -14,7 +14,7 @@ from tidegate.frontend.queries.planner import QueryPlanner
 from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.unions import is_null
 from tidegate.frontend.syntax.query_syntax import Name, Option, Query
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     CreateSink,
@@ -39,11 +39,8 @@ class SinkPlanner:
     apart. The second is called ``table#2``.
     """
 
-    def __init__(
-        self, source: Source, catalog: Catalog, checker: TypeChecker, queries: QueryPlanner
-    ) -> None:
+    def __init__(self, catalog: Catalog, checker: TypeChecker, queries: QueryPlanner) -> None:
         self._checker = checker
-        self._source = source
         self._catalog = catalog
         self._queries = queries
         self.planned: list[Sink] = []
@@ -62,14 +59,14 @@ class SinkPlanner:
             self._catalog.declare(self._checked(entry))
             return
         relation = self._queries.plan(query, Environment(), top=True)
-        names = given_names(self._source, relation, query)
+        names = given_names(relation, query)
         entry = self._checked(with_columns_of(entry, relation, names))
         self._catalog.declare(entry)
         self._write(entry, names, relation, query, ())
 
     def _checked(self, entry: CreateTable) -> CreateTable:
         names = (column.name.text for column in entry.columns)
-        entry = replace(entry, buckets=bound(self._source, entry.buckets, names))
+        entry = replace(entry, buckets=bound(entry.buckets, names))
         self._queries.check_table(entry)
         return entry
 
@@ -80,7 +77,7 @@ class SinkPlanner:
             if scan.table.name == entry.name.text:
                 raise BindError(
                     f"table '{entry.name.text}' was read already, with the watermark it had",
-                    self._source.position(statement.span),
+                    statement.span.place,
                     hint="a source is read once: write ALTER TABLE before the first query on it;"
                     " or WATERMARK(table, column, expression) in the query",
                 )
@@ -122,9 +119,9 @@ class SinkPlanner:
     ) -> None:
         what = f"table '{entry.name.text}'"
         connection = connect(
-            self._source, what, entry.options, hints, "sink", key=entry.keys, buckets=entry.buckets
+            what, entry.options, hints, "sink", key=entry.keys, buckets=entry.buckets
         )
-        layout = sink_layout(self._source, entry, self._checker, connection.connector)
+        layout = sink_layout(entry, self._checker, connection.connector)
         schema = layout.columns
         targets = self._targets(entry, layout.declared, columns)
         name_of_sink = unused(entry.name.text, [sink.table.name for sink in self.planned])
@@ -149,7 +146,7 @@ class SinkPlanner:
             self._print(statement.query, name)
             return
         relation = self._queries.plan(statement.query, Environment(), top=True)
-        connection = connect(self._source, f"sink '{name}'", options, (), "sink")
+        connection = connect(f"sink '{name}'", options, (), "sink")
         self._add(relation, name, connection, statement.query)
 
     def materialize(self, view: CreateView) -> None:
@@ -177,7 +174,7 @@ class SinkPlanner:
         )
 
     def _planned(self, sink: Sink, connection: Connection, query: Query) -> None:
-        self.planned.append(taking_changes(self._source, sink, query))
+        self.planned.append(taking_changes(sink, query))
         self.places.append(connection.place)
 
     def _scans(self) -> Iterator[Scan]:
@@ -214,13 +211,11 @@ class SinkPlanner:
             if found is None:
                 raise BindError(
                     f"table '{entry.name.text}' has no column '{name.text}'",
-                    self._source.position(name.span),
+                    name.span.place,
                     hint=did_you_mean(name.text, [column.name for column in schema]),
                 )
             if found in targets:
-                raise BindError(
-                    f"column '{name.text}' is named twice", self._source.position(name.span)
-                )
+                raise BindError(f"column '{name.text}' is named twice", name.span.place)
             targets.append(found)
         return tuple(targets)
 
@@ -234,7 +229,7 @@ class SinkPlanner:
         takes = _columns(len(targets))
         raise BindError(
             f"the query gives {_columns(count)}, '{entry.name.text}' takes {takes}",
-            self._source.position(_item_span(query, len(targets))),
+            _item_span(query, len(targets)).place,
             hint=f"expected: {names}",
         )
 
@@ -246,7 +241,7 @@ class SinkPlanner:
             raise BindError(
                 f"column {index + 1} of the query is {article(field.type)},"
                 f" '{target.name}' takes {target.type}",
-                self._source.position(_item_span(query, index)),
+                _item_span(query, index).place,
                 hint=f"write CAST({field.name} AS {target.type})",
             )
         return converted(value, target.type)

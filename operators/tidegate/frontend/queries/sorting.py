@@ -13,7 +13,6 @@ from tidegate.frontend.expressions.scope import Relation, matches
 from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
 from tidegate.frontend.queries.windows import repeated_by
 from tidegate.frontend.syntax.query_syntax import OrderItem, Query, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Union, has_splits
 from tidegate.plan.nodes import Node, Sort, SortKey, column_expr
@@ -23,8 +22,6 @@ from tidegate.types import OFFSET, SPLIT
 @dataclass(frozen=True, slots=True)
 class SortPlanner:
     """Plans the sorts of one file."""
-
-    source: Source
 
     def sorted(
         self,
@@ -43,7 +40,7 @@ class SortPlanner:
                 value = bind(order_target(item, query))
                 known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
             if known is None:
-                known = extra(self.source.snippet(item.value.span), value, outputs + extras)
+                known = extra(item.value.span.shown, value, outputs + extras)
                 extras.append(known)
             columns.append(known.column)
         ties = self._ties(node, outputs, extras, keys)
@@ -51,10 +48,10 @@ class SortPlanner:
         first = query.order_by[0]
         derived = derive(below.node)[columns[0]]
         if derived.lost:
-            shown = self.source.snippet(first.value.span)
+            shown = first.value.span.shown
             raise BindError(
                 f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
-                self.source.position(first.span),
+                first.span.place,
                 detail=f"{shown}: {derived.lost}",
                 hint=clock_hint(derived.lost, _sortable_hint(node)),
             )
@@ -98,11 +95,11 @@ class SortPlanner:
 
     def _check_direction(self, time: OrderItem) -> None:
         if time.descending or time.nulls_first:
-            shown = self.source.snippet(time.value.span)
+            shown = time.value.span.shown
             raise UnsupportedError(
                 f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
                 " a stream: rows leave as time passes",
-                self.source.position(time.span),
+                time.span.place,
                 hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
             )
 
@@ -116,7 +113,7 @@ class SortPlanner:
         if not 0 <= index < len(visible):
             raise BindError(
                 f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
-                self.source.position(item.span),
+                item.span.place,
                 hint=f"write a number from 1 to {len(visible)}, or a column",
             )
         return visible[index]
@@ -125,7 +122,7 @@ class SortPlanner:
 def order_target(item: OrderItem, query: Query) -> Scalar:
     """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
     node = item.value.node
-    path = identifier_path(node)
+    path = identifier_path(node, item.value.span)
     if path is not None and len(path) == 1:
         for other in query.items:
             if other.alias and other.value and matches(path[0], other.alias.text):

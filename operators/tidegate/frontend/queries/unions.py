@@ -8,7 +8,6 @@ from tidegate.errors import BindError
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker, converted
 from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.joins import Union
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import projected
@@ -18,8 +17,7 @@ from tidegate.types import Column, Schema
 class UnionPlanner:
     """Plans the unions of one file."""
 
-    def __init__(self, source: Source, checker: TypeChecker) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker) -> None:
         self._checker = checker
 
     def united(self, parts: Sequence[tuple[Query, Relation]]) -> Relation:
@@ -33,7 +31,7 @@ class UnionPlanner:
                 raise BindError(
                     f"a part of UNION ALL gives {len(relation.visible)} columns,"
                     f" the first one {len(names)}",
-                    self._source.position(query.head),
+                    query.head.place,
                     hint=f"expected: {', '.join(names)}",
                 )
         types = [self._common(parts, index) for index in range(len(names))]
@@ -56,7 +54,7 @@ class UnionPlanner:
                 raise BindError(
                     f"column {index + 1} of UNION ALL is {article(common)} in the first part,"
                     f" {article(given)} here",
-                    self._source.position(query.head),
+                    query.head.place,
                     hint=f"write CAST({relation.visible[index].name} AS {common})",
                 )
             common = found

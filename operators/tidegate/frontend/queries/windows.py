@@ -18,7 +18,6 @@ from tidegate.frontend.expressions.scope import Field, Relation, Scope, unused
 from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Query, Scalar, WindowKind, WindowRef
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.derivation import (
     WINDOW_END,
     WINDOW_START,
@@ -74,12 +73,12 @@ class GroupWindow:
         return kind == self.kind and _arguments(call) == _arguments(self.key.node)
 
 
-def group_window(source: Source, query: Query) -> GroupWindow | None:
+def group_window(query: Query) -> GroupWindow | None:
     """The group window of ``query``. Raises BindError for a second one."""
     found: GroupWindow | None = None
     for scalar in query.group_by:
         name = scalar.node.name.lower() if isinstance(scalar.node, exp.Anonymous) else ""
-        place = source.position(scalar.span)
+        place = scalar.span.place
         if name not in _GROUP_WINDOWS:
             continue
         kind, lengths, example = _GROUP_WINDOWS[name]
@@ -112,8 +111,7 @@ def group_window(source: Source, query: Query) -> GroupWindow | None:
 class WindowPlanner:
     """Plans the windows of one file."""
 
-    def __init__(self, source: Source, checker: TypeChecker) -> None:
-        self._source = source
+    def __init__(self, checker: TypeChecker) -> None:
         self._checker = checker
 
     def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
@@ -150,7 +148,7 @@ class WindowPlanner:
         def bound(scalar: Scalar, what: str) -> int:
             length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
             if length <= 0:
-                place = self._source.position(scalar.span)
+                place = scalar.span.place
                 raise BindError(f"the {what} of the windows must be more than 0", place)
             return length
 
@@ -164,7 +162,7 @@ class WindowPlanner:
             if derived.lost:
                 raise BindError(
                     f"'{time.name}' has no watermark, so no session would ever be over",
-                    self._source.position(syntax.column.span),
+                    syntax.column.span.place,
                     detail=f"{time.name}: {derived.lost}",
                     hint=clock_hint(
                         derived.lost,
@@ -185,13 +183,13 @@ class WindowPlanner:
         if size % step:
             raise BindError(
                 f"the size of the windows must be a whole number of times their {what}",
-                self._source.position(syntax.size.span),
+                syntax.size.span.place,
                 hint=f"{syntax.kind} takes the {what} first, then the size",
             )
         if size // step > WINDOWS_MAX:
             raise BindError(
                 f"each row would be in {size // step:,} windows",
-                self._source.position(syntax.size.span),
+                syntax.size.span.place,
                 hint=f"at most {WINDOWS_MAX:,} is what a size may have of its {what}",
             )
         if syntax.kind == "HOP":
@@ -202,8 +200,8 @@ class WindowPlanner:
     def time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column of event times that ``scalar`` names."""
         relation, column = self._column(relation, scalar)
-        shown = self._source.snippet(scalar.span)
-        require_event_time(self._binder(relation), column, shown, scalar.span)
+        shown = scalar.span.shown
+        require_event_time(column, shown, scalar.span)
         return relation, column
 
     def _names(
@@ -226,8 +224,8 @@ class WindowPlanner:
     def _column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
         """The plan column that ``scalar`` names; a projected one for a nested field or more."""
         binder = self._binder(relation)
-        shown = self._source.snippet(scalar.span)
-        path = identifier_path(scalar.node)
+        shown = scalar.span.shown
+        path = identifier_path(scalar.node, scalar.span)
         schema = relation.node.schema
         if path is not None:
             found = binder.scope.find(path)
@@ -276,7 +274,7 @@ class WindowPlanner:
         return replace(relation, node=node, fields=fields), time
 
     def _binder(self, relation: Relation) -> Binder:
-        return Binder(self._source, Scope(self._source, relation, self._checker), self._checker)
+        return Binder(Scope(relation, self._checker), self._checker)
 
 
 def repeated_by(node: Node) -> tuple[str, ...]:

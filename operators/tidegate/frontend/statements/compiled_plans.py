@@ -22,7 +22,7 @@ from tidegate.errors import BindError, OptionsError, Position
 from tidegate.frontend.expressions.clocks import is_own
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.syntax.query_syntax import Option, Text
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     CreateFunction,
@@ -150,7 +150,7 @@ def parse(place: Position | None, path: str, document: Any) -> tuple[str, Params
     return text, params
 
 
-def executed(source: Source, statements: Sequence[Statement]) -> Text | None:
+def executed(statements: Sequence[Statement]) -> Text | None:
     """The path that a file's EXECUTE PLAN names; None where there is none.
 
     Raises BindError where other statements than SET stand beside it: a plan is a job of its own.
@@ -163,7 +163,7 @@ def executed(source: Source, statements: Sequence[Statement]) -> Text | None:
     if others:
         raise BindError(
             "EXECUTE PLAN stands alone in its file: all statements of a file are one job",
-            source.position(others[0].span),
+            others[0].span.place,
             hint="only SET may stand beside it",
         )
     return plan.path

@@ -48,16 +48,16 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
         cursor.text("the comment")
     buckets = take_buckets(cursor)
     _refuse_later(cursor)
-    options = _options(cursor, Span(start.start, name.span.end))
+    options = _options(cursor, start.to(name.span))
     _refuse_later(cursor)
-    options, declared = without_legacy(cursor.source, options)
+    options, declared = without_legacy(options)
     watermarks += declared
     like = take_like(cursor)
     query = parse_query(cursor) if like is None and cursor.accept("AS") else None
     if not (columns or like or query):
         raise SqlSyntaxError(
             f"table '{name.text}' has no columns",
-            cursor.source.position(head),
+            head.place,
             hint="declare them: name TYPE, …",
         )
     return CreateTable(
@@ -99,7 +99,7 @@ def _options(cursor: Cursor, head: Span) -> Options:
     encode, encoded = take_encode(cursor)
     if cursor.span == start:
         return Options((), head, None)
-    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
+    return Options(merged(items, encoded), start.to(cursor.previous_span), encode)
 
 
 def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
@@ -135,7 +135,7 @@ def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> Col
         elif cursor.at("DEFAULT"):
             raise UnsupportedError(
                 "DEFAULT columns are not there yet",
-                cursor.source.position(cursor.span),
+                cursor.span.place,
                 hint=f"declare a computed column: {column.name.text} AS expression",
             )
         else:
@@ -181,4 +181,4 @@ def _refuse_later(cursor: Cursor) -> None:
     word = cursor.word()
     if word in _LATER:
         message, instead = _LATER[word]
-        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+        raise UnsupportedError(message, cursor.span.place, hint=instead)

@@ -9,7 +9,6 @@ from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
 from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.syntax.datatypes import shown_type
-from tidegate.frontend.syntax.source import Source, Span
 from tidegate.frontend.syntax.statement_syntax import ROWTIME, ColumnDef, CreateTable, WatermarkDef
 from tidegate.frontend.tables.layout import connector_of, has_rowtime
 from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
@@ -23,9 +22,7 @@ def _description(name: str, rows: Sequence[tuple[str, ...]]) -> Listing:
     return Listing((("table", name),), "columns", _HEADER, tuple(rows))
 
 
-def describe_table(
-    source: Source, entry: CreateTable, relation: Relation, extended: bool
-) -> Listing:
+def describe_table(entry: CreateTable, relation: Relation, extended: bool) -> Listing:
     """A declared table; ``relation`` is its plan, ``extended`` adds the system column."""
     fields = {field.column: field for field in relation.fields}
     clocks = _clocks(relation)
@@ -38,13 +35,13 @@ def describe_table(
         kind = " *ROWTIME*" if direct and name not in clocks else ""
         kind = " *PROCTIME*" if name in clocks else kind
         is_key = name.lower() in keys
-        extras = ["PRIMARY KEY"] * is_key + _extras(source, column)
-        extras += [_watermark(source, mark) for mark in marks]
+        extras = ["PRIMARY KEY"] * is_key + _extras(column)
+        extras += [_watermark(mark) for mark in marks]
         nullable = "NOT NULL" if column.not_null or is_key else "NULL"
-        type_ = _type(source, column, fields[name]) + kind
+        type_ = _type(column, fields[name]) + kind
         rows.append((name, type_, nullable, ", ".join(extras), column.comment))
     if extended and has_rowtime(connector_of(entry)):
-        rows.append(_rowtime(source, entry))
+        rows.append(_rowtime(entry))
     return _description(entry.name.text, rows)
 
 
@@ -70,16 +67,16 @@ def _kind(derived: Derived) -> str:
     return " *PROCTIME*" if derived.is_clock else " *ROWTIME*"
 
 
-def _type(source: Source, column: ColumnDef, field: Field) -> str:
+def _type(column: ColumnDef, field: Field) -> str:
     is_written = column.span.end > column.name.span.end  # and not what a query gives
     if not column.type or not is_written:
         return shown_type(field.type, 3 if column.metadata else 6)
-    return source.snippet(Span(column.name.span.end, column.span.end))
+    return column.span.cut(column.name.span.end, column.span.end).shown
 
 
-def _extras(source: Source, column: ColumnDef) -> list[str]:
+def _extras(column: ColumnDef) -> list[str]:
     if column.computed is not None:
-        return [f"AS {source.snippet(column.computed.span)}"]
+        return [f"AS {column.computed.span.shown}"]
     if column.metadata is None:
         return []
     key = column.metadata.key.value
@@ -87,16 +84,16 @@ def _extras(source: Source, column: ColumnDef) -> list[str]:
     return [f"METADATA{origin}{' VIRTUAL' * column.metadata.virtual}"]
 
 
-def _watermark(source: Source, mark: WatermarkDef) -> str:
+def _watermark(mark: WatermarkDef) -> str:
     path = ".".join(name.text for name in mark.path)
     nested = f" FOR {path}" * (len(mark.path) > 1)
-    return f"WATERMARK{nested} AS {source.snippet(mark.said)}"
+    return f"WATERMARK{nested} AS {mark.said.shown}"
 
 
-def _rowtime(source: Source, entry: CreateTable) -> tuple[str, str, str, str, str]:
+def _rowtime(entry: CreateTable) -> tuple[str, str, str, str, str]:
     """The system column, with the watermark that is declared on it or, by default, its own."""
     marks = [mark for mark in entry.watermarks if mark.path[0].text.lower() == ROWTIME]
-    extras = ["METADATA VIRTUAL", *(_watermark(source, mark) for mark in marks)]
+    extras = ["METADATA VIRTUAL", *(_watermark(mark) for mark in marks)]
     if has_default_watermark(entry):
         extras.append(f"WATERMARK AS {SOURCE_WATERMARK.upper()}()")
     kind = " *ROWTIME*" * (len(extras) > 1)

@@ -17,7 +17,7 @@ from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.expressions.scope import matches
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.query_syntax import Name, Query, TableRef
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     CompilePlan,
@@ -64,20 +64,20 @@ def parse_drop(cursor: Cursor, start: Span) -> Drop:
     if cursor.at("CASCADE"):
         raise UnsupportedError(
             "DROP … CASCADE is not there",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="drop what uses it first, each by its name",
         )
     cursor.accept("RESTRICT")
     return Drop(_KINDS[word], name, if_exists, span)
 
 
-def dropped(source: Source, standing: Sequence[Statement], drop: Drop) -> list[Statement]:
+def dropped(standing: Sequence[Statement], drop: Drop) -> list[Statement]:
     """The statements, of those ``standing`` before it, that stand no more: what declares the name,
     and what alters it. Raises BindError."""
     found = [each for each in standing if _declares(each, drop)]
     if not found:
         if not drop.if_exists or any(_has_its_name(each, drop) for each in standing):
-            raise _unknown(source, standing, drop)
+            raise _unknown(standing, drop)
         return []
     if drop.kind == "TABLE":
         found += [
@@ -89,8 +89,8 @@ def dropped(source: Source, standing: Sequence[Statement], drop: Drop) -> list[S
         if each not in found and _uses(each, drop.kind, _name(found[0])):
             is_job = isinstance(each, Insert | Select | CompilePlan)
             raise BindError(
-                f"{drop.kind.lower()} '{_name(found[0])}' is used by {_shown(source, each)}",
-                source.position(drop.span),
+                f"{drop.kind.lower()} '{_name(found[0])}' is used by {_shown(each)}",
+                drop.span.place,
                 hint="it is of the same job: leave DROP out" if is_job else "drop that first",
             )
     return found
@@ -127,14 +127,14 @@ def _name(statement: Statement) -> str:
     return statement.name.text
 
 
-def _unknown(source: Source, standing: Sequence[Statement], drop: Drop) -> BindError:
+def _unknown(standing: Sequence[Statement], drop: Drop) -> BindError:
     kind, text = drop.kind.lower(), drop.name.text
     others = [each for each in standing if _kind(each) and matches(drop.name, _name(each))]
     if others:
         other = str(_kind(others[0]))
         return BindError(
             f"'{text}' is a {other.lower()}, not a {kind}",
-            source.position(drop.name.span),
+            drop.name.span.place,
             hint=f"write DROP {other} {text}",
         )
     hint = did_you_mean(text, [_name(each) for each in standing if _kind(each) == drop.kind])
@@ -142,13 +142,13 @@ def _unknown(source: Source, standing: Sequence[Statement], drop: Drop) -> BindE
         hint = "a sink is its job's: where that runs, stop the job"
     return BindError(
         f"unknown {kind} '{text}'",
-        source.position(drop.name.span),
+        drop.name.span.place,
         hint=hint or f"DROP {drop.kind} IF EXISTS takes one that is not there",
     )
 
 
-def _shown(source: Source, statement: Statement) -> str:
-    line = source.line(statement.span)
+def _shown(statement: Statement) -> str:
+    line = statement.span.line
     match statement:
         case Insert():
             return f"INSERT INTO {statement.table.text} in {line}"

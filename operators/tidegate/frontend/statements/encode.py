@@ -44,7 +44,7 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
     elif cursor.at_any(*_LATER_FORMATS):
         raise UnsupportedError(
             f"FORMAT {cursor.word()} is not there yet",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="write FORMAT PLAIN",
         )
     else:
@@ -55,35 +55,33 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
     word = cursor.take().text.upper()
     encode = Text(_FORMATS[word], cursor.previous_span)
     options = list(parse_options(cursor)) if cursor.at("(") else []
-    result = kind + (_registry_user(cursor, options) if word == "AVRO" else [])
+    result = kind + (_registry_user(options) if word == "AVRO" else [])
     for option in options:
-        read = _option(cursor, word, option)
+        read = _option(word, option)
         result += [read] if read is not None else []
     if cursor.at("KEY", "ENCODE"):
         raise UnsupportedError(
             "KEY ENCODE is not there yet",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="write 'key.format' = 'json' (or 'raw') and 'key.fields' in WITH",
         )
     return encode, tuple(result)
 
 
-def merged(
-    cursor: Cursor, options: tuple[Option, ...], encoded: tuple[Option, ...]
-) -> tuple[Option, ...]:
+def merged(options: tuple[Option, ...], encoded: tuple[Option, ...]) -> tuple[Option, ...]:
     """The options of WITH and those of ENCODE. Raises SqlSyntaxError for one that is in both."""
     given = {option.key.value.lower() for option in options}
     for option in encoded:
         if option.key.value.lower() in given:
             raise SqlSyntaxError(
                 f"option '{option.key.value}' is given in WITH and behind ENCODE",
-                cursor.source.position(option.key.span),
+                option.key.span.place,
                 hint="keep one of them",
             )
     return (*options, *encoded)
 
 
-def _option(cursor: Cursor, encode: str, option: Option) -> Option | None:
+def _option(encode: str, option: Option) -> Option | None:
     """``option`` under its name in WITH; None for one that changes nothing here."""
     name = option.key.value.lower()
     if name == _NO_CHANGES:
@@ -91,19 +89,19 @@ def _option(cursor: Cursor, encode: str, option: Option) -> Option | None:
     renamed = _REGISTRY.get(name, "") if encode == "AVRO" else ""
     if encode == "CSV":
         if name == _WITHOUT_HEADER:
-            return _header(cursor, option)
+            return _header(option)
         renamed = _RENAMED.get(name, name if name.startswith("csv.") else "")
     if renamed:
         return Option(Text(renamed, option.key.span), option.value)
     known = {"CSV": "delimiter and without_header", "AVRO": "schema.registry and schema.registry.*"}
     raise UnsupportedError(
         f"option '{option.key.value}' of ENCODE {encode} is not there yet",
-        cursor.source.position(option.key.span),
+        option.key.span.place,
         hint="leave it out" + (f"; there are {known[encode]}" if encode in known else ""),
     )
 
 
-def _registry_user(cursor: Cursor, options: list[Option]) -> list[Option]:
+def _registry_user(options: list[Option]) -> list[Option]:
     """User name and password, taken out of ``options``, as Flink's one option for both."""
     given = {option.key.value.lower(): option for option in options}
     pair = [given[name] for name in _REGISTRY_USER if name in given]
@@ -112,7 +110,7 @@ def _registry_user(cursor: Cursor, options: list[Option]) -> list[Option]:
     if len(pair) == 1:
         raise SqlSyntaxError(
             f"{' and '.join(_REGISTRY_USER)} go together",
-            cursor.source.position(pair[0].key.span),
+            pair[0].key.span.place,
             hint="give both, the password as '${env:NAME}'",
         )
     for option in pair:
@@ -122,13 +120,13 @@ def _registry_user(cursor: Cursor, options: list[Option]) -> list[Option]:
     return [Option(Text("avro-confluent.basic-auth.user-info", password.key.span), value)]
 
 
-def _header(cursor: Cursor, option: Option) -> Option:
+def _header(option: Option) -> Option:
     """RisingWave's ``without_header``: the opposite of ``csv.header``."""
     opposite = {"true": "false", "false": "true"}.get(option.value.value.lower())
     if opposite is None:
         raise SqlSyntaxError(
             f"{option.key.value} is true or false, not '{option.value.value}'",
-            cursor.source.position(option.value.span),
+            option.value.span.place,
             hint="write without_header = 'true'",
         )
     return Option(Text("csv.header", option.key.span), Text(opposite, option.value.span))

@@ -39,7 +39,7 @@ def _include(cursor: Cursor, start: Span) -> ColumnDef:
     if word == "PAYLOAD":
         raise UnsupportedError(
             "INCLUDE payload is not there yet",
-            cursor.source.position(span),
+            span.place,
             hint="declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
         )
     if word not in _KEYS:
@@ -48,7 +48,7 @@ def _include(cursor: Cursor, start: Span) -> ColumnDef:
     if cursor.kind() is TokenType.STRING:
         raise UnsupportedError(
             "INCLUDE of a single header is not there yet",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="write INCLUDE header AS h, and h['name'] in queries",
         )
     name = Name(f"{_DEFAULT_NAME}{word.lower()}", False, span)

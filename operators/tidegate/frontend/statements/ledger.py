@@ -6,7 +6,6 @@ from typing import Final
 
 from tidegate.errors import BindError, OptionsError, Position, did_you_mean
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import CreateTable, SetOption
 from tidegate.frontend.tables.catalog import Catalog, connect
 from tidegate.frontend.tables.layout import sink_layout
@@ -17,51 +16,51 @@ SETTING: Final = "tidegate.ledger.table"
 
 
 def ledger_copy(
-    source: Source,
     catalog: Catalog,
     checker: TypeChecker,
     name: str,
+    file: str,
     statements: list[SetOption],
 ) -> LedgerCopy:
     """The table called ``name`` as a copy of the ledger. Raises BindError or OptionsError."""
-    place = _place(source, statements)
-    entry = declared(source, catalog, name, place)
-    table = sink_of(source, checker, entry, entry.name.text)
+    place = _place(statements)
+    entry = declared(catalog, name, file, place)
+    table = sink_of(checker, entry, entry.name.text)
     columns = []
     for column in table.columns:
         if column.name not in NAMES:
             raise BindError(
                 f"table '{entry.name.text}' is for ledger rows, which have no '{column.name}'",
-                source.position(entry.name.span),
+                entry.name.span.place,
                 hint=did_you_mean(column.name, NAMES),
             )
         columns.append((column.name, ledger_sql(column.name, column.type)))
     return LedgerCopy(table, tuple(columns))
 
 
-def declared(source: Source, catalog: Catalog, name: str, place: Position | None) -> CreateTable:
+def declared(catalog: Catalog, name: str, file: str, place: Position | None) -> CreateTable:
     """The table of the file called ``name``, in any case."""
     for entry in catalog.tables:
         if entry.name.text.lower() == name.lower():
             return entry
     hint = did_you_mean(name, [entry.name.text for entry in catalog.tables])
-    message = f"there is no table '{name}' in {source.file}"
+    message = f"there is no table '{name}' in {file}"
     if place is None:
         raise OptionsError(message, hint=hint)
     raise BindError(message, place, hint=hint)
 
 
-def sink_of(source: Source, checker: TypeChecker, entry: CreateTable, name: str) -> Table:
+def sink_of(checker: TypeChecker, entry: CreateTable, name: str) -> Table:
     """A declared table as one that is written, called ``name`` in the job."""
     what, keys, buckets = f"table '{entry.name.text}'", entry.keys, entry.buckets
-    connection = connect(source, what, entry.options, (), "sink", key=keys, buckets=buckets)
-    layout = sink_layout(source, entry, checker, connection.connector)
+    connection = connect(what, entry.options, (), "sink", key=keys, buckets=buckets)
+    layout = sink_layout(entry, checker, connection.connector)
     return connection.table(name, layout.columns, "sink", layout.metadata)
 
 
-def _place(source: Source, statements: list[SetOption]) -> Position | None:
+def _place(statements: list[SetOption]) -> Position | None:
     """Where the file says so; None where the command line does."""
     for statement in reversed(statements):
         if statement.option.key.value.strip().lower() == SETTING:
-            return source.position(statement.option.value.span)
+            return statement.option.value.span.place
     return None

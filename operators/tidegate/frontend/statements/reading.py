@@ -66,7 +66,7 @@ def parse_file(source: Source) -> list[Statement]:
     statements: list[Statement] = []
     set_: Span | None = None  # where the statement set that is open begins
     plan: CompilePlan | None = None  # what is being compiled
-    for tokens in _split(tokenize(source)):
+    for tokens in _split(tokenize(source.whole)):
         cursor = Cursor(source, tokens)
         if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
             set_ = _begin_set(cursor, set_)
@@ -98,13 +98,11 @@ def parse_file(source: Source) -> list[Statement]:
     if plan is not None and set_ is None:
         raise SqlSyntaxError(
             "COMPILE PLAN has no statement",
-            source.position(plan.span),
+            plan.span.place,
             hint="INSERT INTO … or STATEMENT SET BEGIN follows FOR",
         )
     if set_ is not None:
-        raise SqlSyntaxError(
-            "this statement set has no END", source.position(set_), hint="add END; behind it"
-        )
+        raise SqlSyntaxError("this statement set has no END", set_.place, hint="add END; behind it")
     return statements
 
 
@@ -157,9 +155,7 @@ def _parse_statement(cursor: Cursor) -> Statement:
     try:
         statement = _dispatch(cursor)
     except RecursionError:
-        raise SqlSyntaxError(
-            "this statement is nested too deeply", cursor.source.position(cursor.span)
-        ) from None
+        raise SqlSyntaxError("this statement is nested too deeply", cursor.span.place) from None
     _expect_end(cursor)
     return statement
 
@@ -199,7 +195,7 @@ def _dispatch(cursor: Cursor) -> Statement:
     word = cursor.word()
     if word in _LATER:
         message, instead = _LATER[word]
-        raise UnsupportedError(message, cursor.source.position(start), hint=instead)
+        raise UnsupportedError(message, start.place, hint=instead)
     raise cursor.expected(
         "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
         hint=did_you_mean(word, _STARTS) if word else "",
@@ -278,7 +274,7 @@ def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
     if into is not None and options is not None:
         raise SqlSyntaxError(
             f"a sink into the table '{into.text}' has no options of its own",
-            cursor.source.position(options.span),
+            options.span.place,
             hint="give them to the table",
         )
     return CreateSink(name, into, _with_emit(query, emit), options, span)
@@ -292,7 +288,7 @@ def _sink_options(cursor: Cursor) -> Options | None:
     encode, encoded = take_encode(cursor, of_sink=True)
     if cursor.span == start:
         return None
-    return Options(merged(cursor, items, encoded), start.to(cursor.previous_span), encode)
+    return Options(merged(items, encoded), start.to(cursor.previous_span), encode)
 
 
 def _all_of(cursor: Cursor) -> Query:
@@ -311,7 +307,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
     if cursor.at("OVERWRITE"):
         raise UnsupportedError(
             "INSERT OVERWRITE is not there yet",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="write INSERT INTO",
         )
     cursor.expect("INTO", why="after INSERT")
@@ -327,7 +323,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
     if cursor.at("VALUES"):
         raise UnsupportedError(
             "INSERT INTO … VALUES is not there yet",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="put the rows into a file and read it with the filesystem connector",
         )
     if not at_query(cursor):
@@ -354,7 +350,7 @@ def _explain(cursor: Cursor, start: Span) -> Statement:
     if not isinstance(inner, Select | Insert | CreateSink | CreateView):
         raise SqlSyntaxError(
             "EXPLAIN is about a statement that reads",
-            cursor.source.position(place.to(cursor.previous_span)),
+            place.to(cursor.previous_span).place,
             hint="SELECT, INSERT INTO, CREATE SINK or CREATE MATERIALIZED VIEW",
         )
     return Explain(inner, start.to(cursor.previous_span))

@@ -7,14 +7,13 @@ from typing import Final
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.statements.describe import has_default_watermark
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import ROWTIME, CreateTable, Show
 from tidegate.frontend.tables.catalog import Catalog
 
 _WATERMARKS: Final = ("Table Name", "Column Name", "Watermark", "Declared")
 
 
-def shown(source: Source, catalog: Catalog, statement: Show) -> Listing:
+def shown(catalog: Catalog, statement: Show) -> Listing:
     """The answer to SHOW, in the order of the file."""
     match statement.what:
         case "TABLES":
@@ -27,17 +26,17 @@ def shown(source: Source, catalog: Catalog, statement: Show) -> Listing:
             ]
             header = ("View Name", "Kind")
         case "WATERMARKS":
-            return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(source, catalog)))
+            return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(catalog)))
     return Listing((), statement.what.lower(), header, tuple(rows))
 
 
-def _watermarks(source: Source, catalog: Catalog) -> list[tuple[str, ...]]:
+def _watermarks(catalog: Catalog) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for table in catalog.tables:
         name = table.name.text
         for mark in table.watermarks:
             path = ".".join(part.text for part in mark.path)
-            rows.append((name, path, source.snippet(mark.said), source.line(mark.span)))
+            rows.append((name, path, mark.said.shown, mark.span.line))
         if has_default_watermark(table):
             rows.append((name, ROWTIME, f"{SOURCE_WATERMARK.upper()}()", "by default"))
     return rows

@@ -27,7 +27,7 @@ from tidegate.frontend.expressions.rewrites import REWRITES
 from tidegate.frontend.expressions.typecheck import TypeChecker, words_of_sql
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type, shown_type
-from tidegate.frontend.syntax.dialect import parse_scalar, tokenize
+from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
 from tidegate.frontend.syntax.hints import parse_options
 from tidegate.frontend.syntax.query_syntax import Name, Text
 from tidegate.frontend.syntax.source import Source, Span
@@ -77,7 +77,7 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
         else:
             raise cursor.expected("RETURNS, LANGUAGE, AS or WITH")
     span = start.to(cursor.previous_span)
-    place = cursor.source.position(span)
+    place = span.place
     if code is None and module is None:
         raise SqlSyntaxError(f"function '{name.text}' has no source", place, hint=_DOLLARS)
     if not language:
@@ -111,7 +111,7 @@ def _language(cursor: Cursor) -> str:
     if word != "PYTHON":
         raise UnsupportedError(
             f"functions are written in Python, not in {word or cursor.found()}",
-            cursor.source.position(span),
+            span.place,
             hint="write LANGUAGE PYTHON",
         )
     cursor.take()
@@ -129,17 +129,17 @@ def _options(cursor: Cursor) -> tuple[bool, str]:
         else:
             raise SqlSyntaxError(
                 f"unknown option '{option.key.value}'",
-                cursor.source.position(option.key.span),
+                option.key.span.place,
                 hint="there are vectorized = true: the function takes and gives pyarrow arrays;"
                 " and entry = 'name': what it is called in its source",
             )
     return vectorized, entry
 
 
-def declare_function(source: Source, checker: TypeChecker, statement: CreateFunction) -> None:
+def declare_function(checker: TypeChecker, statement: CreateFunction) -> None:
     """Makes the function known to what follows in the file. Raises BindError."""
     name = statement.name.text.lower()
-    place = source.position(statement.name.span)
+    place = statement.name.span.place
     if any(known.name == name for known in checker.declared):
         if statement.if_not_exists:
             return
@@ -151,40 +151,40 @@ def declare_function(source: Source, checker: TypeChecker, statement: CreateFunc
         raise BindError(
             f"'{name}' is a function of the language", place, hint="give it another name"
         )
-    code, entry, span = _source_of(source, statement)
-    found = _definition(source, code, entry, span)
+    code, entry, span = _source_of(statement)
+    found = _definition(code, entry, span)
     parameters = statement.parameters
     if parameters is None:
-        parameters = tuple(_annotated(source, part, part.annotation, span) for part in found.args)
+        parameters = tuple(_annotated(part, part.annotation, span) for part in found.args)
     elif len(parameters) != len(found.args):
         raise BindError(
             f"'{entry}' takes {len(found.args)} parameters, the statement names {len(parameters)}",
-            source.position(span),
+            span.place,
         )
-    _check_callable(source, statement.name, len(parameters))
-    returns = statement.returns or _annotated(source, None, found.returns, span)
+    _check_callable(statement.name, len(parameters))
+    returns = statement.returns or _annotated(None, found.returns, span)
     declared = UserFunction(name, parameters, returns, code, found.name, statement.vectorized)
     checker.declare(declared)
 
 
-def _check_callable(source: Source, name: Name, count: int) -> None:
+def _check_callable(name: Name, count: int) -> None:
     """Raises BindError for a word that SQL reads otherwise: ``date(x)`` is a cast."""
     arguments = ", ".join(f"a{number}" for number in range(count))
-    call = Source(source.file, f"{name.text.lower()}({arguments})")
+    call = Source("", f"{name.text.lower()}({arguments})")
     try:
-        node = parse_scalar(Cursor(call, tokenize(call)), "a call").node
+        node = parse_scalar(cursor_over(call.whole), "a call").node
     except SqlError:
         node = exp.Null()
     is_call = isinstance(node, exp.Anonymous) and node.name.lower() == name.text.lower()
     if not is_call or name.text.lower() in words_of_sql():
         raise BindError(
             f"'{name.text}' is a word of SQL, and cannot be called",
-            source.position(name.span),
+            name.span.place,
             hint="give the function another name",
         )
 
 
-def _source_of(source: Source, statement: CreateFunction) -> tuple[str, str, Span]:
+def _source_of(statement: CreateFunction) -> tuple[str, str, Span]:
     """The Python source, the name of the function in it, and where the file says so."""
     if statement.code is not None:
         text = statement.code.value
@@ -194,8 +194,8 @@ def _source_of(source: Source, statement: CreateFunction) -> tuple[str, str, Spa
         return text.lstrip(" \t"), entry, statement.code.span
     assert statement.module is not None
     module, _, entry = statement.module.value.rpartition(".")
-    file = Path(source.file).parent / (module.replace(".", "/") + ".py")
-    place = source.position(statement.module.span)
+    file = Path(statement.module.span.source.file).parent / (module.replace(".", "/") + ".py")
+    place = statement.module.span.place
     if not module:
         raise BindError(
             f"'{entry}' names no function of a module",
@@ -222,8 +222,8 @@ class _Definition:
         self.returns = node.returns
 
 
-def _definition(source: Source, code: str, entry: str, span: Span) -> _Definition:
-    place = source.position(span)
+def _definition(code: str, entry: str, span: Span) -> _Definition:
+    place = span.place
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError) as error:
@@ -241,16 +241,14 @@ def _definition(source: Source, code: str, entry: str, span: Span) -> _Definitio
     )
 
 
-def _annotated(
-    source: Source, parameter: ast.arg | None, annotation: ast.expr | None, span: Span
-) -> str:
+def _annotated(parameter: ast.arg | None, annotation: ast.expr | None, span: Span) -> str:
     """The type of a parameter, or (None) of the result."""
     what = f"parameter '{parameter.arg}'" if parameter else "the result"
     type_ = _TYPES.get(_plain(annotation)) if annotation is not None else None
     if type_ is None:
         raise BindError(
             f"the type of {what} is not known",
-            source.position(span),
+            span.place,
             hint=f"annotate it with {', '.join(_TYPES)}; or declare it: f(a"
             f" {shown_type('BIGINT')}) RETURNS …",
         )

@@ -61,17 +61,17 @@ class Cursor:
         if self.at_end:
             return self.end_span
         token = self.tokens[self.index]
-        return Span(token.start, token.end + 1)
+        return Span(self.source, token.start, token.end + 1)
 
     @property
     def previous_span(self) -> Span:
         token = self.tokens[max(0, min(self.index, len(self.tokens)) - 1)]
-        return Span(token.start, token.end + 1)
+        return Span(self.source, token.start, token.end + 1)
 
     @property
     def end_span(self) -> Span:
         last = self.tokens[-1].end + 1 if self.tokens else len(self.source.text)
-        return Span(last, last + 1)
+        return Span(self.source, last, last + 1)
 
     def kind(self, ahead: int = 0) -> TokenType | None:
         index = self.index + ahead
@@ -153,10 +153,8 @@ class Cursor:
     def found(self) -> str:
         if self.at_end:
             return "the end of the statement"
-        text = self.source.snippet(self.span)
+        text = self.span.shown
         return text if text.startswith(("'", '"', "`")) else f"'{text[:40]}'"
 
     def expected(self, what: str, hint: str = "") -> SqlSyntaxError:
-        return SqlSyntaxError(
-            f"expected {what}, found {self.found()}", self.source.position(self.span), hint=hint
-        )
+        return SqlSyntaxError(f"expected {what}, found {self.found()}", self.span.place, hint=hint)

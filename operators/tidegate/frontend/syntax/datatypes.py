@@ -112,8 +112,8 @@ def _base_type(cursor: Cursor, word: str, span: Span) -> str:
         return _container(cursor, word)
     hint = did_you_mean(word, _KNOWN)
     raise SqlSyntaxError(
-        f"unknown data type '{cursor.source.snippet(span)}'",
-        cursor.source.position(span),
+        f"unknown data type '{span.shown}'",
+        span.place,
         hint=hint if hint.startswith("did") else f"there are {_USUAL}",
     )
 
@@ -123,7 +123,7 @@ def _timestamp(cursor: Cursor, word: str, span: Span) -> str:
     if sizes and sizes[0] > 6:
         raise SqlSyntaxError(
             f"{word}({sizes[0]}) is finer than the microseconds that event times have",
-            cursor.source.position(span.to(cursor.previous_span)),
+            span.to(cursor.previous_span).place,
             hint=f"write {word}(6)",
         )
     if cursor.accept("WITH", "TIME", "ZONE") or cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
@@ -140,7 +140,7 @@ def _decimal(cursor: Cursor, span: Span) -> str:
     if not 1 <= precision <= 38 or scale > precision:
         raise SqlSyntaxError(
             f"DECIMAL({precision}, {scale}) does not exist",
-            cursor.source.position(span.to(cursor.previous_span)),
+            span.to(cursor.previous_span).place,
             hint="the precision is from 1 to 38, the scale from 0 to the precision",
         )
     return f"DECIMAL({precision},{scale})"

@@ -82,7 +82,9 @@ class TidegateParser(DuckDBParser):
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         token = token or self._curr
-        raise MisparseError(message, Span(token.start, token.end + 1) if token else None)
+        raise MisparseError(
+            message, Span(self._source, token.start, token.end + 1) if token else None
+        )
 
     def _parse_function_args(self, alias: bool = False) -> list[exp.Expr]:  # noqa: ARG002
         return super()._parse_function_args(alias=False)
@@ -171,13 +173,25 @@ class Tidegate(DuckDB):
         TOKENS_PRECEDING_HINT = set(TokenType)  # noqa: RUF012
 
 
-def tokenize(source: Source) -> list[Token]:
-    """The tokens of a file. Raises SqlSyntaxError where a quote or comment isn't closed."""
+def tokenize(piece: Span, text: str = "") -> list[Token]:
+    """The tokens of a piece of a source; or of ``text``, which is as long, in its place.
+
+    Raises SqlSyntaxError where a quote or comment isn't closed.
+    """
+    text = text or piece.text
     try:
-        tokens = Tidegate().tokenize(source.text)
+        tokens = Tidegate().tokenize(text)
     except (TokenError, ValueError, IndexError) as error:
-        raise _unclosed(source, error) from None
+        raise _unclosed(piece, text, error) from None
+    for token in tokens if piece.start else ():
+        token.start += piece.start
+        token.end += piece.start
     return _with_intervals(_with_system_columns(tokens))
+
+
+def cursor_over(piece: Span, text: str = "") -> Cursor:
+    """A cursor over the tokens that `tokenize` gives."""
+    return Cursor(piece.source, tokenize(piece, text))
 
 
 def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
@@ -208,9 +222,7 @@ def _parsed(
         place = error.span or cursor.end_span
         raise _stopped(cursor, place, what) from None
     except RecursionError:
-        raise SqlSyntaxError(
-            "this expression is nested too deeply", cursor.source.position(start)
-        ) from None
+        raise SqlSyntaxError("this expression is nested too deeply", start.place) from None
     except SqlSyntaxError:
         raise
     except Exception:  # sqlglot meets texts that its authors did not
@@ -222,11 +234,11 @@ def _parsed(
 
 
 def _stopped(cursor: Cursor, place: Span, what: str) -> SqlSyntaxError:
-    found = cursor.source.snippet(place)
+    found = place.shown
     message = f"expected {what} that is complete, " + (
         f"stopped at '{found}'" if found and place != cursor.end_span else "found the end"
     )
-    return SqlSyntaxError(message, cursor.source.position(place))
+    return SqlSyntaxError(message, place.place)
 
 
 def _with_system_columns(tokens: list[Token]) -> list[Token]:
@@ -269,9 +281,9 @@ def _with_intervals(tokens: list[Token]) -> list[Token]:
     return result
 
 
-def _unclosed(source: Source, error: Exception) -> SqlSyntaxError:
+def _unclosed(piece: Span, text: str, error: Exception) -> SqlSyntaxError:
     """Finds the quote or comment that is never closed."""
-    text, index = source.text, 0
+    first, index = piece.start, 0
     closers = {"'": "'", '"': '"', "`": "`", "/*": "*/", "$$": "$$"}
     while index < len(text):
         if text.startswith("--", index):
@@ -284,12 +296,12 @@ def _unclosed(source: Source, error: Exception) -> SqlSyntaxError:
             continue
         end = text.find(closers[opener], index + len(opener))
         if end < 0:
-            place = source.position(Span(index, index + len(opener)))
+            place = piece.cut(first + index, first + index + len(opener)).place
             kind = "comment" if opener == "/*" else "quote"
             return SqlSyntaxError(
                 f"this {kind} is not closed", place, hint=f"close it with {closers[opener]}"
             )
         index = end + len(closers[opener])
     return SqlSyntaxError(
-        "this text cannot be read as SQL", source.position(Span(0, 1)), detail=str(error)
+        "this text cannot be read as SQL", piece.cut(first, first + 1).place, detail=str(error)
     )

@@ -41,7 +41,7 @@ def _check(cursor: Cursor, start: Span, count: int) -> None:
     if count > SETS_MAX:
         raise BindError(
             f"this GROUP BY means {count} groupings, at most {SETS_MAX} can be",
-            cursor.source.position(start.to(cursor.previous_span)),
+            start.to(cursor.previous_span).place,
             hint="write those that are needed as GROUPING SETS",
         )
 

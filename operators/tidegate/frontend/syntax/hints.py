@@ -6,16 +6,17 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.query_syntax import Option, Text
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 
 
 def take_hints(cursor: Cursor) -> tuple[Option, ...]:
     """The options of the hints at ``cursor``; the first hint is the one that counts."""
     first: tuple[Option, ...] | None = None
     while cursor.kind() is TokenType.HINT:
-        token = cursor.take()
-        options = _parse_hint(cursor.source, Span(token.start, token.end + 1))
+        cursor.take()
+        options = _parse_hint(cursor.previous_span)
         first = options if first is None else first
     return first or ()
 
@@ -29,7 +30,7 @@ def parse_options(cursor: Cursor) -> tuple[Option, ...]:
         if any(option.key.value == other.key.value for other in options):
             raise SqlSyntaxError(
                 f"option '{option.key.value}' is given twice",
-                cursor.source.position(option.key.span),
+                option.key.span.place,
                 hint="keep one of them",
             )
         options.append(option)
@@ -74,18 +75,12 @@ def parse_value(cursor: Cursor, what: str) -> Text:
     raise cursor.expected(what)
 
 
-def _parse_hint(source: Source, span: Span) -> tuple[Option, ...]:
-    from tidegate.frontend.syntax.dialect import tokenize  # it reads hints through us
-
-    inside = Span(span.start + 3, span.end - 2)
-    blank = "".join(char if char == "\n" else " " for char in source.text[: inside.start])
-    text = blank + source.text[inside.start : inside.end]
-    tokens = tokenize(source.with_text(text))
-    cursor = Cursor(source, tokens)
+def _parse_hint(span: Span) -> tuple[Option, ...]:
+    cursor = cursor_over(span.cut(span.start + len("/*+"), span.end - len("*/")))
     if not cursor.accept("OPTIONS"):
         raise SqlSyntaxError(
-            f"unknown hint '{source.snippet(cursor.span)}'",
-            source.position(cursor.span if tokens else span),
+            f"unknown hint '{cursor.span.shown}'",
+            (span if cursor.at_end else cursor.span).place,
             hint="write /*+ OPTIONS('key' = 'value') */",
         )
     options = parse_options(cursor)

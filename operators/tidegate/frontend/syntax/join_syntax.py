@@ -74,7 +74,7 @@ def _kind(cursor: Cursor) -> JoinKind | None:
 def _refuse_later(cursor: Cursor) -> None:
     if cursor.word() in _LATER:
         message, instead = _LATER[cursor.word()]
-        raise UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+        raise UnsupportedError(message, cursor.span.place, hint=instead)
 
 
 def _comma(cursor: Cursor) -> bool:
@@ -105,9 +105,7 @@ def _names(cursor: Cursor) -> tuple[Name, ...]:
     while cursor.accept(","):
         name = cursor.name("a column")
         if any(name.text == known.text for known in names):
-            raise SqlSyntaxError(
-                f"USING names '{name.text}' twice", cursor.source.position(name.span)
-            )
+            raise SqlSyntaxError(f"USING names '{name.text}' twice", name.span.place)
         names.append(name)
     cursor.expect(")", why="at the end of USING (…)")
     return tuple(names)

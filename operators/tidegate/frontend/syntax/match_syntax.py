@@ -185,7 +185,7 @@ def _bounds(cursor: Cursor) -> tuple[int, int | None, bool] | None:
     if high is not None and (high < (low or 0) or high == 0):
         raise SqlSyntaxError(
             "the most that a quantifier allows is less than the least, or nothing",
-            cursor.source.position(start.to(cursor.previous_span)),
+            start.to(cursor.previous_span).place,
             hint="write {2,3}: at least 2, at most 3",
         )
     return low or 0, high, True
@@ -196,11 +196,9 @@ def _count(cursor: Cursor) -> int | None:
         return None
     token = cursor.take()
     if not token.text.isdigit() or len(token.text) > _DIGITS_MAX:
-        raise SqlSyntaxError(
-            f"'{token.text}' is no number of rows", cursor.source.position(cursor.previous_span)
-        )
+        raise SqlSyntaxError(f"'{token.text}' is no number of rows", cursor.previous_span.place)
     return int(token.text)
 
 
 def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
-    return UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+    return UnsupportedError(message, cursor.span.place, hint=instead)

@@ -55,7 +55,7 @@ def parse_query(cursor: Cursor) -> Query:
         if ctes:
             raise UnsupportedError(
                 "WITH before a query in parentheses is not there yet",
-                cursor.source.position(start),
+                start.place,
                 hint="leave the parentheses out",
             )
         return query
@@ -71,7 +71,7 @@ def parse_query(cursor: Cursor) -> Query:
         if distinct not in (None, is_distinct):
             raise UnsupportedError(
                 "UNION beside UNION ALL is not there yet",
-                cursor.source.position(place),
+                place.place,
                 hint="put one of them into a query in FROM",
             )
         distinct = is_distinct
@@ -137,7 +137,7 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
         if any(window.name.text.lower() == known.name.text.lower() for known in windows):
             raise SqlSyntaxError(
                 f"window '{window.name.text}' is there twice",
-                cursor.source.position(window.name.span),
+                window.name.span.place,
                 hint="keep one of them",
             )
         windows.append(window)
@@ -265,4 +265,4 @@ def _refuse_later_clauses(cursor: Cursor) -> None:
 
 
 def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
-    return UnsupportedError(message, cursor.source.position(cursor.span), hint=instead)
+    return UnsupportedError(message, cursor.span.place, hint=instead)

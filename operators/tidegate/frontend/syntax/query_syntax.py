@@ -253,4 +253,5 @@ class Query:
     @property
     def head(self) -> Span:
         """The word with which the query begins."""
-        return Span(self.span.start, min(self.span.end, self.span.start + len("SELECT")))
+        start = self.span.start
+        return self.span.cut(start, min(self.span.end, start + len("SELECT")))

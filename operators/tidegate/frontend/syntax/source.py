@@ -10,14 +10,41 @@ from tidegate.errors import Position
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of the text: offsets of its first character and of the one after its last."""
+    """A piece of ``source``: offsets of its first character and of the one after its last."""
 
+    source: Source = field(repr=False)
     start: int
     end: int
 
     def to(self, other: Span) -> Span:
         """From the start of this one to the end of ``other``."""
-        return Span(self.start, max(self.end, other.end))
+        return Span(self.source, self.start, max(self.end, other.end))
+
+    def cut(self, start: int, end: int) -> Span:
+        """Another piece of the same source."""
+        return Span(self.source, start, end)
+
+    @property
+    def place(self) -> Position:
+        """Where it starts; its width ends with the line."""
+        return self.source.position(self)
+
+    @property
+    def text(self) -> str:
+        """What is written there."""
+        return self.source.text[self.start : self.end]
+
+    @property
+    def shown(self) -> str:
+        """The text on one line."""
+        return " ".join(self.text.split())
+
+    @property
+    def line(self) -> str:
+        """The line where it starts, for a message; and its file if that is another one."""
+        place = self.place
+        same = place.file == self.source.file
+        return f"line {place.line}" if same else f"{place.file}:{place.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +57,17 @@ class Part:
     line: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
-    """The text of one file; or of several ``parts``, of which each keeps its place, in order."""
+    """The text of one file; or of several ``parts``, of which each keeps its place, in order.
+
+    A source is equal to itself only, so that spans are compared by their offsets.
+    """
 
     file: str
     text: str
     parts: tuple[Part, ...] = ()
-    _starts: list[int] = field(init=False, repr=False, compare=False)
+    _starts: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         starts = [0]
@@ -63,11 +93,12 @@ class Source:
         """Another text, in which all that is kept has its place."""
         return replace(self, text=text)
 
-    def line(self, span: Span) -> str:
-        """The line where ``span`` starts, for a message; and its file if that is another one."""
-        place = self.position(span)
-        return f"line {place.line}" if place.file == self.file else f"{place.file}:{place.line}"
+    @property
+    def whole(self) -> Span:
+        """All of it."""
+        return Span(self, 0, len(self.text))
 
-    def snippet(self, span: Span) -> str:
-        """The text of ``span`` on one line."""
-        return " ".join(self.text[span.start : span.end].split())
+    @property
+    def head(self) -> Span:
+        """Its first character: where what is wrong with all of it shows."""
+        return Span(self, 0, 1)

@@ -43,8 +43,8 @@ def parse_function(cursor: Cursor, start: Span, inputs: Inputs) -> Relation:
     word = cursor.word()
     if word not in _WINDOWS and word != "WATERMARK":
         raise SqlSyntaxError(
-            f"unknown table function '{cursor.source.snippet(cursor.span)}'",
-            cursor.source.position(cursor.span),
+            f"unknown table function '{cursor.span.shown}'",
+            cursor.span.place,
             hint="there are TUMBLE(table, column, size), HOP(table, column, slide, size),"
             " CUMULATE(table, column, step, size), SESSION(table, column, key, gap)"
             " and WATERMARK(table, column, expression)",
@@ -138,7 +138,7 @@ def _named_window(
         if name in scalars or (name == "DATA" and source is not None):
             raise SqlSyntaxError(
                 f"{name} is given twice",
-                cursor.source.position(cursor.span),
+                cursor.span.place,
                 hint="keep one of them",
             )
         cursor.expect(name, "=>")
@@ -158,7 +158,7 @@ def _named_window(
         name = "DATA" if source is None else missing[0]
         raise SqlSyntaxError(
             f"{kind} has no {name}",
-            cursor.source.position(call),
+            call.place,
             hint=f"add {name} => {_EXAMPLES[name]}",
         )
     alias = parse_alias(cursor)

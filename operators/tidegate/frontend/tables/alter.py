@@ -10,7 +10,7 @@ from dataclasses import replace
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.statements.ddl import parse_watermark
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.statement_syntax import AlterTable, CreateTable, WatermarkDef
 
 _HINT = "there are ADD WATERMARK FOR c AS e, MODIFY WATERMARK FOR c AS e and DROP WATERMARK"
@@ -21,7 +21,7 @@ def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
     if not cursor.at("TABLE"):
         raise UnsupportedError(
             "only tables can be altered",
-            cursor.source.position(cursor.span),
+            cursor.span.place,
             hint="write ALTER TABLE t MODIFY WATERMARK FOR c AS e",
         )
     cursor.expect("TABLE")
@@ -42,10 +42,10 @@ def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
     return AlterTable(name, "MODIFY" if modify else "ADD", watermark, span)
 
 
-def altered(source: Source, table: CreateTable, statement: AlterTable) -> CreateTable:
+def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
     """``table`` after ``statement``. Raises BindError where it does not fit the declaration."""
     marks = table.watermarks
-    name, place = table.name.text, source.position(statement.span)
+    name, place = table.name.text, statement.span.place
     declared = ", ".join(_column(mark) for mark in marks)
     if statement.watermark is None:
         if not marks:
@@ -85,6 +85,6 @@ def _column(mark: WatermarkDef) -> str:
 def _only_watermarks(cursor: Cursor) -> UnsupportedError:
     return UnsupportedError(
         "ALTER TABLE changes watermarks only",
-        cursor.source.position(cursor.span),
+        cursor.span.place,
         hint=f"{_HINT}; for the rest, change the CREATE TABLE statement",
     )

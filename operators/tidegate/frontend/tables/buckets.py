@@ -16,7 +16,6 @@ from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.expressions.scope import matches
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import Buckets
 
 _KEYS: Final = ("key.fields", "primary_key")
@@ -34,7 +33,7 @@ def take_buckets(cursor: Cursor) -> Buckets | None:
         if cursor.at("RANGE"):
             raise UnsupportedError(
                 "DISTRIBUTED BY RANGE is not there yet",
-                cursor.source.position(cursor.span),
+                cursor.span.place,
                 hint="write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
             )
         cursor.accept("HASH")
@@ -58,7 +57,7 @@ def _count(cursor: Cursor) -> int:
     return int(text)
 
 
-def bound(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:
+def bound(buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:
     """The clause with its keys as the table spells them. Raises BindError for what is none."""
     if buckets is None:
         return None
@@ -69,7 +68,7 @@ def bound(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> Bu
         if column is None:
             raise BindError(
                 f"the table has no column '{key.text}'",
-                source.position(key.span),
+                key.span.place,
                 hint=did_you_mean(key.text, known) or f"its columns are {', '.join(known)}",
             )
         keys.append(replace(key, text=column))
@@ -77,13 +76,13 @@ def bound(source: Source, buckets: Buckets | None, columns: Iterable[str]) -> Bu
 
 
 def bucket_options(
-    source: Source, what: str, buckets: Buckets, connector: str, given: Mapping[str, str]
+    what: str, buckets: Buckets, connector: str, given: Mapping[str, str]
 ) -> dict[str, str]:
     """What the clause adds to the options of a sink. Raises BindError for what has no buckets."""
     if connector != "kafka":
         raise BindError(
             f"{what}: '{connector}' has no buckets",
-            source.position(buckets.span),
+            buckets.span.place,
             hint="leave DISTRIBUTED BY out: only kafka tables, whose topics have partitions,"
             " take it",
         )
@@ -93,7 +92,7 @@ def bucket_options(
     if keys and said is not None and list(names_in(said)) != keys:
         raise BindError(
             f"{what}: the key of its messages is {said}, the buckets are by {', '.join(keys)}",
-            source.position(buckets.span),
+            buckets.span.place,
             hint="a message's key chooses its partition: name the same columns",
         )
     if keys:

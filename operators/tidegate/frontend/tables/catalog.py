@@ -24,7 +24,7 @@ from tidegate.connectors.registry import check_columns, has_keys, resolved
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.expressions.scope import matches, unknown
 from tidegate.frontend.syntax.query_syntax import Name, Option, Options, TableRef
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.statement_syntax import (
     AlterTable,
     Buckets,
@@ -79,7 +79,6 @@ class Connection:
 class Catalog:
     """What the statements so far have declared."""
 
-    source: Source
     tables: list[CreateTable] = field(default_factory=list)
     views: list[CreateView] = field(default_factory=list)
     places: dict[str, Position] = field(default_factory=dict)
@@ -95,15 +94,15 @@ class Catalog:
 
     def declare(self, entry: CreateTable | CreateView) -> None:
         """Adds a table or view. Raises BindError when the name is taken."""
-        refuse_hidden(self.source, entry.name)
+        refuse_hidden(entry.name)
         if self.keeps(entry):
             return
         for other in self._entries:
             if other.name.text.lower() == entry.name.text.lower():
-                where = self.source.line(other.name.span)
+                where = other.name.span.line
                 raise BindError(
                     f"'{entry.name.text}' is already declared in {where}",
-                    self.source.position(entry.name.span),
+                    entry.name.span.place,
                     hint="give it another name",
                 )
         if isinstance(entry, CreateTable):
@@ -128,8 +127,8 @@ class Catalog:
             return entry
         base = self.find(entry.like.base)
         if isinstance(base, CreateView):
-            raise refuse_view(self.source, entry.like, base.name.text)
-        return made_like(self.source, base, entry)
+            raise refuse_view(entry.like, base.name.text)
+        return made_like(base, entry)
 
     def alter(self, statement: AlterTable) -> CreateTable:
         """Declares a table anew; gives the new declaration. Raises BindError."""
@@ -137,10 +136,10 @@ class Catalog:
         if isinstance(table, CreateView):
             raise BindError(
                 f"'{table.name.text}' is a view, it has no watermark of its own",
-                self.source.position(statement.name.span),
+                statement.name.span.place,
                 hint="alter the table that it reads",
             )
-        new = altered(self.source, table, statement)
+        new = altered(table, statement)
         self.tables[self.tables.index(table)] = new
         return new
 
@@ -149,7 +148,7 @@ class Catalog:
         for entry in self._entries:
             if matches(name, entry.name.text):
                 return entry
-        raise unknown(self.source, "table", name, self.names)
+        raise unknown("table", name, self.names)
 
     def find_table(self, name: Name) -> CreateTable:
         """The table called ``name``, to write into. Raises BindError."""
@@ -157,7 +156,7 @@ class Catalog:
         if isinstance(entry, CreateView):
             raise BindError(
                 f"'{name.text}' is a view, nothing can be written into it",
-                self.source.position(name.span),
+                name.span.place,
                 hint="insert into a table",
             )
         return entry
@@ -178,7 +177,6 @@ or what a key has now."""
 
 
 def connect(
-    source: Source,
     what: str,
     options: Options,
     hints: tuple[Option, ...],
@@ -204,11 +202,11 @@ def connect(
     if name is None:
         raise BindError(
             f"{what} has no connector",
-            source.position(options.span),
+            options.span.place,
             hint="add connector = 'filesystem' (or another) to WITH (…)",
         )
-    if _is_upsert(source, what, raw, spans, name.strip().lower()):
-        _check_role(source, what, options, role)
+    if _is_upsert(what, raw, spans, name.strip().lower()):
+        _check_role(what, options, role)
         name, raw["type"] = "kafka", "upsert"
     keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys(name))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
@@ -216,7 +214,7 @@ def connect(
     try:
         connector = connector_name(name)
         if buckets is not None and role == "sink":
-            raw |= bucket_options(source, what, buckets, connector, raw)
+            raw |= bucket_options(what, buckets, connector, raw)
         encoded = not spans.keys().isdisjoint(_FORMATS)
         if options.encode and not encoded and connector not in _UNENCODED:
             raw["format"] = options.encode.value
@@ -229,35 +227,33 @@ def connect(
         if problem.message.startswith("unknown option"):
             spans |= names
         span = spans.get(problem.option.lower(), options.span)
-        at = source.position(span)
+        at = span.place
         at = _masked(at) if problem.secret else _hidden(at, written_secrets(raw))
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
     place = next((spans[key] for key in spans if key in _PATHS), options.span)
     form = dict(pairs).get("format", "")
-    places = {canonical(connector, key): source.position(span) for key, span in spans.items()}
-    return Connection(connector, form, pairs, source.position(place), places)
+    places = {canonical(connector, key): span.place for key, span in spans.items()}
+    return Connection(connector, form, pairs, place.place, places)
 
 
-def _is_upsert(
-    source: Source, what: str, raw: dict[str, str], spans: Mapping[str, Span], name: str
-) -> bool:
+def _is_upsert(what: str, raw: dict[str, str], spans: Mapping[str, Span], name: str) -> bool:
     """Whether a topic's messages are what their keys have now; takes what says so from ``raw``."""
     mode = raw.pop(_MODE, "").strip().lower()
     if mode not in _MODES or (mode and name not in _MODES[mode]):
         of = "" if mode not in _MODES else f" of connector '{name}'"
         raise BindError(
             f"{what}: '{_MODE}' = '{mode}'{of} is not there",
-            source.position(spans[_MODE]),
+            spans[_MODE].place,
             hint="of kafka tables it is 'append', or 'upsert' with a PRIMARY KEY",
         )
     return name == UPSERT_KAFKA or mode == "upsert"
 
 
-def _check_role(source: Source, what: str, options: Options, role: Role) -> None:
+def _check_role(what: str, options: Options, role: Role) -> None:
     if role == "source":
         raise UnsupportedError(
             f"{what} is an upsert topic, whose rows change: it cannot be read yet",
-            source.position(options.span),
+            options.span.place,
             hint="read it with connector = 'kafka', each message as a row of its own",
         )
 
@@ -296,12 +292,12 @@ def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:
     return found
 
 
-def refuse_hidden(source: Source, name: Name) -> None:
+def refuse_hidden(name: Name) -> None:
     """Names that start with ``__`` are the engine's."""
     if name.text.startswith(HIDDEN_PREFIX):
         raise BindError(
             f"'{name.text}' starts with '{HIDDEN_PREFIX}', which is kept for the engine",
-            source.position(name.span),
+            name.span.place,
             hint=f"call it '{name.text.lstrip('_') or 'c'}'",
         )
 

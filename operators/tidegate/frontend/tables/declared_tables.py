@@ -17,7 +17,6 @@ from tidegate.frontend.expressions.scope import Field, Relation, Scope, matches,
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Name, Option, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import ROWTIME, CreateTable, WatermarkDef
 from tidegate.frontend.tables.catalog import Catalog, connect
 from tidegate.frontend.tables.defaults import is_aligned
@@ -37,20 +36,17 @@ class TablePlanner:
 
     def __init__(
         self,
-        source: Source,
         catalog: Catalog,
         checker: TypeChecker,
         hints: dict[str, tuple[Option, ...]],
         settings: Mapping[str, str],
         watermarks: WatermarkPlanner,
     ) -> None:
-        self._source = source
         self._catalog = catalog
         self._checker = checker
         self._hints = hints
         self._settings = settings
         self._watermarks = watermarks
-        self._names_rowtime = ROWTIME in source.text.lower()
         self._read: dict[str, Relation] = {}
 
     def read(self, entry: CreateTable) -> Relation:
@@ -76,16 +72,14 @@ class TablePlanner:
         unit = options.get(UNIT_OPTION, "")
         pairs = ((UNIT_OPTION, unit),) if unit in UNITS_US else ()
         connector = connector_of(entry)
-        layout = source_layout(self._source, entry, self._checker, connector, rowtime=True)
+        layout = source_layout(entry, self._checker, connector, rowtime=True)
         table = Table(entry.name.text, layout.columns, connector, "", pairs, layout.metadata)
         return self._with_watermarks(entry, table, layout)
 
     def _planned(self, entry: CreateTable) -> Relation:
         name = entry.name.text
         hints = self._hints.get(name.lower(), ())
-        connection = connect(
-            self._source, f"table '{name}'", entry.options, hints, "source", self._defaults()
-        )
+        connection = connect(f"table '{name}'", entry.options, hints, "source", self._defaults())
         if connection.place:
             self._catalog.places[name] = connection.place
         connector = connection.connector
@@ -95,8 +89,8 @@ class TablePlanner:
             and not entry.watermarks
             and table.option(_DEFAULT, "source") == "source"
         )
-        rowtime = self._names_rowtime or (by_default and is_aligned(table))
-        layout = source_layout(self._source, entry, self._checker, connector, rowtime)
+        rowtime = ROWTIME in entry.span.source.text.lower() or (by_default and is_aligned(table))
+        layout = source_layout(entry, self._checker, connector, rowtime)
         table = connection.table(name, layout.columns, "source", layout.metadata)
         relation = self._with_watermarks(entry, table, layout)
         if by_default and rowtime:
@@ -146,7 +140,7 @@ class TablePlanner:
             if name.lower() not in marked:
                 raise BindError(
                     f"SYSTEM_ROWTIME() of '{name}' needs SYSTEM_WATERMARK() besides",
-                    self._source.position(column.computed.span),
+                    column.computed.span.place,
                     hint=f"add WATERMARK FOR {name} AS SYSTEM_WATERMARK()",
                 )
             found.add(name)
@@ -172,8 +166,8 @@ class TablePlanner:
 
         def binder() -> Binder:
             relation = Relation(base, tuple(fields), entry.name.text)
-            scope = Scope(self._source, relation, self._checker)
-            return Binder(self._source, scope, self._checker, trees)
+            scope = Scope(relation, self._checker)
+            return Binder(scope, self._checker, trees)
 
         def add(name: str, tree: exp.Expr, expr: Expr) -> None:
             trees[name], computed[name] = tree, expr
@@ -203,11 +197,11 @@ class TablePlanner:
         self, relation: Relation, mark: WatermarkDef
     ) -> tuple[tuple[str, Expr], Field] | None:
         """A nested time column as a computed column of its own."""
-        scope = Scope(self._source, relation, self._checker)
+        scope = Scope(relation, self._checker)
         found = scope.find(mark.path)
         if not found.inside:
             return None
-        binder = Binder(self._source, scope, self._checker)
+        binder = Binder(scope, self._checker)
         span = mark.path[0].span.to(mark.path[-1].span)
         expr = binder.bind(Scalar(_path_node(mark.path), span))
         path = (*found.field.path, *found.inside)

@@ -22,7 +22,6 @@ from tidegate.frontend.expressions.scope import article, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError, is_numeric
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import ROWTIME, ColumnDef, CreateTable, Metadata
 from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.nodes import Expr
@@ -95,10 +94,10 @@ def has_rowtime(connector: str) -> bool:
 
 
 def source_layout(
-    source: Source, entry: CreateTable, checker: TypeChecker, connector: str, rowtime: bool
+    entry: CreateTable, checker: TypeChecker, connector: str, rowtime: bool
 ) -> Layout:
     """The layout of a table that is read; ``rowtime``: with ``$rowtime``, if it can have it."""
-    _check_names(source, entry, connector)
+    _check_names(entry, connector)
     names = [column.name.text for column in entry.columns]
     columns: list[Column] = []
     metadata: list[tuple[str, str]] = []
@@ -115,12 +114,12 @@ def source_layout(
         name = column.name.text
         if column.computed is not None:
             if calls(column.computed.node, SYSTEM_ROWTIME):
-                _require_rowtime(source, column, connector)
+                _require_rowtime(column, connector)
                 system = beside(TIMESTAMP, _ZONED).name
         elif column.metadata is None:
-            columns.append(Column(name, _known_type(source, column, checker)))
+            columns.append(Column(name, _known_type(column, checker)))
         else:
-            key, given, wanted = _key(source, column, column.metadata, checker, connector)
+            key, given, wanted = _key(column, column.metadata, checker, connector)
             if wanted == given:
                 columns.append(Column(name, given))
                 metadata.append((name, key))
@@ -131,15 +130,13 @@ def source_layout(
         metadata.append((ROWTIME, TIMESTAMP))
     columns += hidden.values()
     metadata += ((column.name, key) for key, column in hidden.items())
-    _require_stored(source, entry, columns)
+    _require_stored(entry, columns)
     return Layout(tuple(columns), tuple(metadata), casts, system)
 
 
-def sink_layout(
-    source: Source, entry: CreateTable, checker: TypeChecker, connector: str
-) -> SinkLayout:
+def sink_layout(entry: CreateTable, checker: TypeChecker, connector: str) -> SinkLayout:
     """The layout of a table that is written: without its VIRTUAL and its computed columns."""
-    _check_names(source, entry, connector)
+    _check_names(entry, connector)
     declared: list[Column] = []
     columns: list[Column] = []
     metadata: list[tuple[str, str]] = []
@@ -148,70 +145,70 @@ def sink_layout(
             continue
         name = column.name.text
         if column.metadata is None:
-            given = wanted = _known_type(source, column, checker)
+            given = wanted = _known_type(column, checker)
         else:
-            key, given, wanted = _key(source, column, column.metadata, checker, connector)
+            key, given, wanted = _key(column, column.metadata, checker, connector)
             if column.metadata.virtual:
                 continue
             if key in _READ_ONLY:
                 raise BindError(
                     f"'{name}' cannot be written: {key} is given by Kafka",
-                    source.position(column.span),
+                    column.span.place,
                     hint="add VIRTUAL behind METADATA: the column is then read only",
                 )
             metadata.append((name, key))
         declared.append(Column(name, wanted))
         columns.append(Column(name, given))
-    _require_stored(source, entry, columns)
+    _require_stored(entry, columns)
     return SinkLayout(tuple(declared), tuple(columns), tuple(metadata))
 
 
-def _check_names(source: Source, entry: CreateTable, connector: str) -> None:
+def _check_names(entry: CreateTable, connector: str) -> None:
     """Raises BindError for names that are taken or the engine's."""
     seen: dict[str, Name] = {}
     for column in entry.columns:
-        refuse_hidden(source, column.name)
+        refuse_hidden(column.name)
         key = column.name.text.lower()
         if key in seen:
             raise BindError(
                 f"column '{column.name.text}' is declared twice",
-                source.position(column.name.span),
+                column.name.span.place,
                 hint="names that differ only in case are one name",
             )
         if key == ROWTIME and has_rowtime(connector):
             raise BindError(
                 f"'{ROWTIME}' is the system column of every {connector} table",
-                source.position(column.name.span),
+                column.name.span.place,
                 hint=f"leave it out; to write the time of messages, declare"
                 f" ts TIMESTAMP_LTZ(3) METADATA FROM '{TIMESTAMP}'",
             )
         seen[key] = column.name
 
 
-def _require_stored(source: Source, entry: CreateTable, columns: list[Column]) -> None:
+def _require_stored(entry: CreateTable, columns: list[Column]) -> None:
     if not columns:
         raise BindError(
             f"table '{entry.name.text}' has only computed columns",
-            source.position(entry.name.span),
+            entry.name.span.place,
             hint="declare the columns that are read: name TYPE",
         )
 
 
-def _require_rowtime(source: Source, column: ColumnDef, connector: str) -> None:
+def _require_rowtime(column: ColumnDef, connector: str) -> None:
     if connector and not has_rowtime(connector):
         assert column.computed is not None
         raise BindError(
             f"connector '{connector}' has no time of its own for SYSTEM_ROWTIME()",
-            source.position(column.computed.span),
+            column.computed.span.place,
             hint="only kafka messages have one; take the time from a column",
         )
 
 
 def _key(
-    source: Source, column: ColumnDef, metadata: Metadata, checker: TypeChecker, connector: str
+    column: ColumnDef, metadata: Metadata, checker: TypeChecker, connector: str
 ) -> tuple[str, str, str]:
     """The connector's key, its type, and the type that is declared. Raises BindError."""
-    key, place = metadata.key.value, source.position(metadata.key.span)
+    key, place = metadata.key.value, metadata.key.span.place
     known = metadata_keys(connector) if connector else {key: column.type or "VARCHAR"}
     if not known:
         raise BindError(
@@ -227,24 +224,24 @@ def _key(
             hint=did_you_mean(key, known),
         )
     given = checker.type_of(f"CAST(NULL AS {known[key]})", ())
-    wanted = _known_type(source, column, checker) if column.type else given
+    wanted = _known_type(column, checker) if column.type else given
     if not _can_be(given, wanted):
         raise BindError(
             f"metadata '{key}' is {article(given)}, '{column.name.text}' is {article(wanted)}",
-            source.position(column.span),
+            column.span.place,
             hint=f"declare {column.name.text} as {shown_type(given, 3)}",
         )
     return key, given, wanted
 
 
-def _known_type(source: Source, column: ColumnDef, checker: TypeChecker) -> str:
+def _known_type(column: ColumnDef, checker: TypeChecker) -> str:
     """The column's type as DuckDB spells it."""
     try:
         return checker.type_of(f"CAST(NULL AS {column.type})", ())
     except TypeCheckError as error:
         raise BindError(
             f"the type of column '{column.name.text}' does not exist",
-            source.position(column.span),
+            column.span.place,
             detail=str(error),
         ) from None
 

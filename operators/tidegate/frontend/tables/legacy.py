@@ -16,9 +16,8 @@ from typing import Final
 from tidegate.errors import SqlSyntaxError, did_you_mean
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type
-from tidegate.frontend.syntax.dialect import parse_scalar, tokenize
+from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
 from tidegate.frontend.syntax.query_syntax import Option, Options, Text
-from tidegate.frontend.syntax.source import Source, Span
 from tidegate.frontend.syntax.statement_syntax import WatermarkDef
 from tidegate.types import is_event_time_type
 
@@ -27,7 +26,7 @@ _ROWTIME, _EXPRESSION, _TYPE = "rowtime", "strategy.expression", "strategy.datat
 _PARTS: Final = (_ROWTIME, _EXPRESSION, _TYPE)
 
 
-def without_legacy(source: Source, options: Options) -> tuple[Options, list[WatermarkDef]]:
+def without_legacy(options: Options) -> tuple[Options, list[WatermarkDef]]:
     """The options that are left, and the watermarks that the others declare."""
     found: dict[int, dict[str, Option]] = {}
     kept: list[Option] = []
@@ -39,63 +38,61 @@ def without_legacy(source: Source, options: Options) -> tuple[Options, list[Wate
         if match[2].lower() not in _PARTS:
             raise SqlSyntaxError(
                 f"unknown option '{option.key.value}'",
-                source.position(option.key.span),
+                option.key.span.place,
                 hint=did_you_mean(match[2].lower(), _PARTS),
             )
         found.setdefault(int(match[1]), {})[match[2].lower()] = option
-    marks = [_watermark(source, number, found[number]) for number in sorted(found)]
+    marks = [_watermark(number, found[number]) for number in sorted(found)]
     return (replace(options, items=tuple(kept)) if found else options), marks
 
 
-def _watermark(source: Source, number: int, parts: dict[str, Option]) -> WatermarkDef:
+def _watermark(number: int, parts: dict[str, Option]) -> WatermarkDef:
     first = next(iter(parts.values()))
     for part in (_ROWTIME, _EXPRESSION):
         if part not in parts:
             raise SqlSyntaxError(
                 f"option '{first.key.value}' needs 'schema.watermark.{number}.{part}' besides",
-                source.position(first.key.span),
+                first.key.span.place,
                 hint="or write WATERMARK FOR column AS expression among the columns",
             )
     span = first.key.span.to(list(parts.values())[-1].value.span)
-    cursor = _inside(source, parts[_ROWTIME].value)
+    cursor = _inside(parts[_ROWTIME].value)
     path = cursor.path("the time column of the watermark")
     _expect_end(cursor)
-    cursor = _inside(source, parts[_EXPRESSION].value)
+    cursor = _inside(parts[_EXPRESSION].value)
     strategy = parse_scalar(cursor, "the watermark expression")
     _expect_end(cursor)
     if _TYPE in parts:
-        _check_type(source, parts[_TYPE].value)
+        _check_type(parts[_TYPE].value)
     return WatermarkDef(path, strategy, span)
 
 
-def _check_type(source: Source, text: Text) -> None:
-    cursor = _inside(source, text)
+def _check_type(text: Text) -> None:
+    cursor = _inside(text)
     type_ = parse_type(cursor, "the type of the watermark")
     _expect_end(cursor)
     if not is_event_time_type(type_):
         raise SqlSyntaxError(
             f"a watermark is no {text.value}",
-            source.position(text.span),
+            text.span.place,
             hint="write TIMESTAMP(3), TIMESTAMP_LTZ(3) or BIGINT",
         )
 
 
-def _inside(source: Source, text: Text) -> Cursor:
+def _inside(text: Text) -> Cursor:
     """A cursor over the SQL in a text constant, in which every token keeps its place in the file.
 
     A doubled quote becomes a quote and a blank, on its outer side.
     """
-    inside = Span(text.span.start + 1, text.span.end - 1)
+    inside = text.span.cut(text.span.start + 1, text.span.end - 1)
     opening = True
     pieces = []
-    for piece in re.split("('')", source.text[inside.start : inside.end]):
+    for piece in re.split("('')", inside.text):
         pieces.append({True: " '", False: "' "}[opening] if piece == "''" else piece)
         opening ^= piece == "''"
-    blank = "".join(char if char == "\n" else " " for char in source.text[: inside.start])
-    sql = source.with_text(blank + "".join(pieces))
-    cursor = Cursor(source, tokenize(sql))
+    cursor = cursor_over(inside, "".join(pieces))
     if cursor.at_end:
-        raise SqlSyntaxError("this text is empty", source.position(text.span))
+        raise SqlSyntaxError("this text is empty", text.span.place)
     return cursor
 
 

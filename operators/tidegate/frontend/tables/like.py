@@ -9,7 +9,6 @@ from typing import Final, get_args
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError, did_you_mean
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.query_syntax import Name, Option, Options
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import (
     ColumnDef,
     CreateTable,
@@ -60,20 +59,20 @@ def _take_rule(cursor: Cursor, rules: dict[Feature, Merging], said: set[str]) ->
         raise cursor.expected(f"{', '.join(choice[:-1])} or {choice[-1]} after {word}", hint=hint)
     cursor.take()
     if what in said:
-        raise SqlSyntaxError(f"{what} is there twice", cursor.source.position(place))
+        raise SqlSyntaxError(f"{what} is there twice", place.place)
     said.add(what)
     for feature in _FEATURES:
         if what == feature or (what == "ALL" and feature not in said):
             rules[feature] = word
 
 
-def made_like(source: Source, base: CreateTable, new: CreateTable) -> CreateTable:
+def made_like(base: CreateTable, new: CreateTable) -> CreateTable:
     """The declaration that ``new`` is, with what it takes over from ``base``.
 
     Raises BindError where both say something that only one may say.
     """
     assert new.like is not None
-    merge = _Merge(source, base, new, new.like)
+    merge = _Merge(base, new, new.like)
     return replace(
         new,
         columns=merge.columns(),
@@ -87,8 +86,7 @@ def made_like(source: Source, base: CreateTable, new: CreateTable) -> CreateTabl
 
 
 class _Merge:
-    def __init__(self, source: Source, base: CreateTable, new: CreateTable, like: Like) -> None:
-        self._source = source
+    def __init__(self, base: CreateTable, new: CreateTable, like: Like) -> None:
         self._base = base
         self._new = new
         self._rules = like.rules
@@ -121,7 +119,7 @@ class _Merge:
                 raise BindError(
                     f"a watermark for {'.'.join(_path(mark))} is there already, in"
                     f" '{self._base.name.text}'",
-                    self._source.position(mark.span),
+                    mark.span.place,
                     hint="write LIKE … (OVERWRITING WATERMARKS)",
                 )
         return (*base, *new)
@@ -151,7 +149,7 @@ class _Merge:
         if self._base.keys and self._new.keys:
             raise BindError(
                 f"'{self._base.name.text}' has a PRIMARY KEY already",
-                self._source.position(self._new.keys[0].span),
+                self._new.keys[0].span.place,
                 hint="write LIKE … (EXCLUDING CONSTRAINTS)",
             )
         return self._new.keys or self._base.keys
@@ -161,14 +159,14 @@ class _Merge:
         span = next(option.key.span for option in items if option.key.value.lower() == key)
         return BindError(
             f"'{self._base.name.text}' has the option '{old.key.value}' already",
-            self._source.position(span),
+            span.place,
             hint="write LIKE … (OVERWRITING OPTIONS)",
         )
 
     def _twice(self, what: str, name: Name, hint: str) -> BindError:
         return BindError(
             f"{what} is there already, in '{self._base.name.text}'",
-            self._source.position(name.span),
+            name.span.place,
             hint=hint,
         )
 
@@ -183,10 +181,10 @@ def _path(mark: WatermarkDef) -> tuple[str, ...]:
     return tuple(name.text.lower() for name in mark.path)
 
 
-def refuse_view(source: Source, like: Like, view: str) -> UnsupportedError:
+def refuse_view(like: Like, view: str) -> UnsupportedError:
     """The error of a table like a view."""
     return UnsupportedError(
         f"'{view}' is a view, and a table can only be like a table",
-        source.position(like.base.span),
+        like.base.span.place,
         hint=f"write CREATE TABLE … AS SELECT * FROM {view}",
     )

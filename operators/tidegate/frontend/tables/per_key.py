@@ -13,7 +13,6 @@ from tidegate.frontend.expressions.times import bind_size
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar
 from tidegate.frontend.syntax.query_syntax import Per, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.nodes import Node, Project, Scan, Unary, WatermarkFilter
 from tidegate.plan.strategies import PerKey
 from tidegate.types import Column
@@ -38,7 +37,7 @@ def take_per(cursor: Cursor) -> Per | None:
     if not cursor.at("EXPIRE"):
         raise SqlSyntaxError(
             "PER needs EXPIRE AFTER: a key that stops would hold the watermark for ever",
-            cursor.source.position(start.to(cursor.previous_span)),
+            start.to(cursor.previous_span).place,
             hint="add EXPIRE AFTER INTERVAL '10' MINUTE, which is how far a key may fall behind the"
             " greatest before nobody waits for it",
         )
@@ -48,13 +47,13 @@ def take_per(cursor: Cursor) -> Per | None:
     return Per(tuple(keys), expiry, start.to(cursor.previous_span))
 
 
-def refuse_measured(source: Source, per: Per, strategy: Scalar) -> None:
+def refuse_measured(per: Per, strategy: Scalar) -> None:
     """Raises BindError if ``strategy`` is one of those that look at the whole split."""
     for name in (SOURCE_WATERMARK, SYSTEM_WATERMARK):
         if calls(strategy.node, name):
             raise BindError(
                 f"{name.upper()}() looks at all rows of a split, so it is not PER key",
-                source.position(per.span),
+                per.span.place,
                 hint="write a delay, such as t - INTERVAL '5' SECOND, or leave PER out",
             )
 
@@ -64,7 +63,7 @@ def bind_per(
 ) -> PerKey:
     """What ``per`` means for a watermark on ``time``; ``keys`` are the columns that it names."""
     for scalar, column in zip(per.keys, keys, strict=True):
-        place = binder.source.position(scalar.span)
+        place = scalar.span.place
         if column.name == time.name:
             raise BindError(
                 f"'{time.name}' is the time column, and so no key of its watermark",
@@ -93,7 +92,7 @@ def bind_per(
             )
     span = bind_size(binder, per.expiry, time, unit_us, "expiry of keys")
     if span <= 0:
-        place = binder.source.position(per.expiry.span)
+        place = per.expiry.span.place
         raise BindError("the expiry of keys must be more than 0", place)
     return PerKey(tuple(dict.fromkeys(column.name for column in keys)), span)
 
@@ -112,18 +111,18 @@ def _is_constant(node: Node, column: str) -> bool:
     return False
 
 
-def check_per(source: Source, per: Per, node: WatermarkFilter) -> None:
+def check_per(per: Per, node: WatermarkFilter) -> None:
     """Raises BindError if ``node`` is of a table or column that PER does not go with."""
     if node.periodic_us:
         raise BindError(
             "PER goes with every row, and the table says"
             " 'scan.watermark.emit.strategy' = 'on-periodic'",
-            source.position(per.span),
+            per.span.place,
             hint="leave that option out",
         )
     if node.clock:
         raise BindError(
             f"'{node.column}' is the processing time, which is one for all keys",
-            source.position(per.span),
+            per.span.place,
             hint="leave PER out",
         )

@@ -11,11 +11,10 @@ from dataclasses import replace
 from tidegate.errors import BindError
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.syntax.query_syntax import Name, Query
-from tidegate.frontend.syntax.source import Source, Span
 from tidegate.frontend.syntax.statement_syntax import ColumnDef, CreateTable
 
 
-def given_names(source: Source, relation: Relation, query: Query) -> tuple[Name, ...]:
+def given_names(relation: Relation, query: Query) -> tuple[Name, ...]:
     """The names of the query's columns. Raises BindError where two of them are alike."""
     names: list[Name] = []
     for at, field in enumerate(relation.visible):
@@ -24,10 +23,10 @@ def given_names(source: Source, relation: Relation, query: Query) -> tuple[Name,
         if any(field.name.lower() == name.text.lower() for name in names):
             raise BindError(
                 f"the query gives two columns '{field.name}'",
-                source.position(span),
+                span.place,
                 hint="give one of them another name: … AS name",
             )
-        names.append(Name(field.name, True, Span(span.start, span.start)))
+        names.append(Name(field.name, True, span.cut(span.start, span.start)))
     return tuple(names)
 
 

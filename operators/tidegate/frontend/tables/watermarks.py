@@ -23,7 +23,6 @@ from tidegate.frontend.expressions.times import bind_strategy, skew_us_max_of, u
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.windows import WindowPlanner
 from tidegate.frontend.syntax.query_syntax import Per, Scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import ROWTIME
 from tidegate.frontend.tables.per_key import bind_per, check_per, refuse_measured
 from tidegate.plan.nodes import Expr, Node, Table, WatermarkFilter, column_expr
@@ -43,12 +42,10 @@ class WatermarkPlanner:
 
     def __init__(
         self,
-        source: Source,
         checker: TypeChecker,
         settings: Mapping[str, str],
         windows: WindowPlanner,
     ) -> None:
-        self._source = source
         self._checker = checker
         self._settings = settings
         self._windows = windows
@@ -66,12 +63,12 @@ class WatermarkPlanner:
         relation, keys = self._windows.keys(relation, () if per is None else per.keys)
         relation, time = self._windows.time_column(relation, column)
         if per is not None:
-            refuse_measured(self._source, per, strategy)
+            refuse_measured(per, strategy)
         unit_us = unit_us_in(relation.node, time)
         if calls(strategy.node, SYSTEM_WATERMARK) and time.name not in rowtimes:
             raise BindError(
                 f"SYSTEM_WATERMARK() needs a column AS SYSTEM_ROWTIME(), '{time.name}' is none",
-                self._source.position(strategy.span),
+                strategy.span.place,
                 hint=f"write SOURCE_WATERMARK(), or declare {time.name} AS SYSTEM_ROWTIME()"
                 " in CREATE TABLE",
             )
@@ -81,21 +78,21 @@ class WatermarkPlanner:
             if unit_us == 0:
                 raise BindError(
                     f"{text} measures time, and the unit of '{time.name}' is not known",
-                    self._source.position(strategy.span),
+                    strategy.span.place,
                     hint="'scan.watermark.unit' of the table may say s, ms or us",
                 )
             expr = replace(column_expr(time), text=text)
             node = self._filter(relation.node, time, expr, table, unit_us, adaptive_of(table))
             return replace(relation, node=node)
-        scope = Scope(self._source, relation, self._checker)
-        binder = Binder(self._source, scope, self._checker)
+        scope = Scope(relation, self._checker)
+        binder = Binder(scope, self._checker)
         expr = bind_strategy(binder, strategy, time, unit_us)
         if is_bare_clock(expr):
             raise self._bare_clock(relation, time, strategy)
         node = self._filter(relation.node, time, expr, table, unit_us, None)
         if per is not None:
             node = replace(node, per=bind_per(binder, per, keys, time, unit_us))
-            check_per(self._source, per, node)
+            check_per(per, node)
         return replace(relation, node=node)
 
     def default(self, relation: Relation, table: Table) -> Relation:
@@ -127,12 +124,12 @@ class WatermarkPlanner:
             raise BindError(
                 f"{strategy.node.name.upper()}() is about event times, and '{time.name}' is the"
                 " processing time, which has a watermark of its own",
-                self._source.position(strategy.span),
+                strategy.span.place,
                 hint="leave WATERMARK FOR it out",
             )
 
     def _bare_clock(self, relation: Relation, time: Column, strategy: Scalar) -> BindError:
-        place = self._source.position(strategy.span)
+        place = strategy.span.place
         if is_clock(relation.node, time.name):
             return BindError(
                 f"'{time.name}' is the processing time, which has a watermark of its own",

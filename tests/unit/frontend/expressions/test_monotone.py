@@ -5,8 +5,7 @@ import pytest
 from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.scope import Field, Relation, Scope
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar, tokenize
+from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
 from tidegate.frontend.syntax.source import Source
 from tidegate.plan.nodes import Expr, Scan, Table
 from tidegate.types import Column
@@ -26,8 +25,8 @@ def _expr(text: str, zone: str = "UTC") -> Expr:
     node = Scan(_SCHEMA, Table("t", _SCHEMA, "", ""), (), "t")
     fields = tuple(Field((column.name,), column.name, column.type) for column in _SCHEMA)
     checker = _CHECKERS[zone]
-    binder = Binder(source, Scope(source, Relation(node, fields), checker), checker)
-    return binder.bind(parse_scalar(Cursor(source, tokenize(source))))
+    binder = Binder(Scope(Relation(node, fields), checker), checker)
+    return binder.bind(parse_scalar(cursor_over(source.whole)))
 
 
 @pytest.mark.parametrize(

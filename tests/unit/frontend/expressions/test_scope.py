@@ -6,7 +6,7 @@ from tidegate.errors import BindError
 from tidegate.frontend.expressions.scope import Field, Found, Relation, Scope, article, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.syntax.source import Source
 from tidegate.plan.nodes import Scan, Table
 
 _ID = Field(("id",), "id", "BIGINT")
@@ -16,11 +16,12 @@ _NESTED = Field(("event", "log_ts"), "event.log_ts", "TIMESTAMP", hidden=True)
 _RELATION = Relation(
     Scan((), Table("t", (), "", ""), (), "t"), (_ID, _UPPER, _EVENT, _NESTED), "Orders"
 )
-_SCOPE = Scope(Source("f.sql", "x" * 20), _RELATION, TypeChecker())
+_SOURCE = Source("f.sql", "x" * 20)
+_SCOPE = Scope(_RELATION, TypeChecker())
 
 
 def _path(text: str) -> tuple[Name, ...]:
-    return tuple(Name(part.strip('"'), part[0] == '"', Span(0, 1)) for part in text.split("."))
+    return tuple(Name(part.strip('"'), part[0] == '"', _SOURCE.head) for part in text.split("."))
 
 
 @pytest.mark.parametrize(

@@ -8,17 +8,15 @@ from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.scope import Relation, Scope
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, Moment, moment
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.joins import Join
 
-_SOURCE = Source("f.sql", "")
 _MINUTE = 60_000_000
 
 
 def _binder() -> Binder:
     (sink,) = job("SELECT * FROM plain").sinks
     checker = TypeChecker()
-    return Binder(_SOURCE, Scope(_SOURCE, Relation(sink.input, ()), checker), checker)
+    return Binder(Scope(Relation(sink.input, ()), checker), checker)
 
 
 def _interval(text: str) -> exp.Expr:

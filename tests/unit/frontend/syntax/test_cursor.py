@@ -4,13 +4,13 @@ import pytest
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.source import Source
 
 
 def _cursor(text: str) -> Cursor:
     source = Source("f.sql", text)
-    return Cursor(source, tokenize(source))
+    return cursor_over(source.whole)
 
 
 def test_words_match_without_regard_to_case_but_not_in_quotes() -> None:

@@ -3,15 +3,14 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type, shown_type
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.source import Source
 
 
 def _type(text: str) -> str:
     source = Source("f.sql", text)
-    cursor = Cursor(source, tokenize(source))
+    cursor = cursor_over(source.whole)
     type_ = parse_type(cursor)
     assert cursor.at_end
     return type_

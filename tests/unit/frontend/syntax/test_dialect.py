@@ -5,12 +5,12 @@ from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar, tokenize
+from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar, tokenize
 from tidegate.frontend.syntax.source import Source
 
 
 def _kinds(text: str) -> list[TokenType]:
-    return [token.token_type for token in tokenize(Source("f.sql", text))]
+    return [token.token_type for token in tokenize(Source("f.sql", text).whole)]
 
 
 def test_both_kinds_of_quoted_names() -> None:
@@ -19,7 +19,7 @@ def test_both_kinds_of_quoted_names() -> None:
 
 @pytest.mark.parametrize("text", ["$rowtime", "$ROWTIME"])
 def test_the_system_column_is_one_name(text: str) -> None:
-    (token,) = tokenize(Source("f.sql", text))
+    (token,) = tokenize(Source("f.sql", text).whole)
     assert (token.text, token.start, token.end) == (text, 0, 7)
     scalar = parse_scalar(Cursor(Source("f.sql", text), [token]))
     assert scalar.node.name == text
@@ -58,7 +58,7 @@ def test_other_texts_are_no_intervals(text: str) -> None:
 )
 def test_what_is_never_closed(text: str, column: int, message: str) -> None:
     with pytest.raises(SqlSyntaxError) as caught:
-        tokenize(Source("f.sql", text))
+        tokenize(Source("f.sql", text).whole)
     assert caught.value.message == message
     assert caught.value.position is not None
     assert caught.value.position.column == column
@@ -66,8 +66,8 @@ def test_what_is_never_closed(text: str, column: int, message: str) -> None:
 
 def test_a_scalar_stops_where_it_ends_and_functions_stay_as_written() -> None:
     source = Source("f.sql", "to_timestamp(a.b) == 3 AS x")
-    cursor = Cursor(source, tokenize(source))
+    cursor = cursor_over(source.whole)
     scalar = parse_scalar(cursor)
-    assert source.snippet(scalar.span) == "to_timestamp(a.b) == 3"
+    assert scalar.span.shown == "to_timestamp(a.b) == 3"
     assert scalar.node.sql("duckdb", normalize_functions=False) == "to_timestamp(a.b) = 3"
     assert cursor.at("AS")

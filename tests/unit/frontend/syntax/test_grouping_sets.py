@@ -5,8 +5,7 @@ from collections.abc import Iterable
 import pytest
 
 from tidegate.errors import BindError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.grouping_sets import SETS_MAX, parse_group_by
 from tidegate.frontend.syntax.query_syntax import Scalar
 from tidegate.frontend.syntax.source import Source
@@ -15,10 +14,10 @@ from tidegate.frontend.syntax.source import Source
 def sets_of(text: str) -> tuple[str, list[str]]:
     """All keys, and those of each grouping."""
     source = Source("f.sql", text)
-    keys, sets = parse_group_by(Cursor(source, tokenize(source)))
+    keys, sets = parse_group_by(cursor_over(source.whole))
 
     def shown(scalars: Iterable[Scalar]) -> str:
-        return " ".join(source.snippet(scalar.span) for scalar in scalars)
+        return " ".join(scalar.span.shown for scalar in scalars)
 
     return shown(keys), [shown(each) for each in sets]
 

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.hints import parse_options, take_hints
 from tidegate.frontend.syntax.source import Source
 
 
 def _cursor(text: str) -> Cursor:
     source = Source("f.sql", text)
-    return Cursor(source, tokenize(source))
+    return cursor_over(source.whole)
 
 
 def test_options_in_both_spellings() -> None:
@@ -26,7 +26,7 @@ def test_the_first_hint_is_used_and_keeps_its_place() -> None:
     cursor.take()
     (option,) = take_hints(cursor)
     assert option.value.value == "b"
-    assert cursor.source.snippet(option.value.span) == "'b'"
+    assert option.value.span.shown == "'b'"
     assert cursor.at("X")
 
 

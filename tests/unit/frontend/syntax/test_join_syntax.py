@@ -101,8 +101,8 @@ def test_the_span_is_the_join_and_nothing_more() -> None:
     assert isinstance(statement, Select)
     outer = statement.query.source
     assert isinstance(outer, JoinRef)
-    assert source.snippet(outer.span) == "a JOIN b ON a.x = b.x JOIN c USING (x)"
-    assert source.snippet(outer.left.span) == "a JOIN b ON a.x = b.x"
+    assert outer.span.shown == "a JOIN b ON a.x = b.x JOIN c USING (x)"
+    assert outer.left.span.shown == "a JOIN b ON a.x = b.x"
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.match_syntax import variable_of
 from tidegate.frontend.syntax.queries import parse_relation
 from tidegate.frontend.syntax.query_syntax import MatchRef
@@ -19,7 +18,7 @@ def read(pattern: str = "A B", before: str = "", behind: str = "") -> MatchRef:
         f" PATTERN ({pattern}) {behind} DEFINE b AS b.x > 1) AS m"
     )
     source = Source("f.sql", sql)
-    relation = parse_relation(Cursor(source, tokenize(source)))
+    relation = parse_relation(cursor_over(source.whole))
     assert isinstance(relation, MatchRef)
     return relation
 

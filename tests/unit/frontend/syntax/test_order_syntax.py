@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.source import Source
 
@@ -12,7 +11,7 @@ from tidegate.frontend.syntax.source import Source
 def order(text: str) -> list[tuple[bool, bool]]:
     """(descending, NULLs first) of each."""
     source = Source("f.sql", text)
-    items = parse_order_by(Cursor(source, tokenize(source)))
+    items = parse_order_by(cursor_over(source.whole))
     return [(item.descending, item.nulls_first) for item in items]
 
 

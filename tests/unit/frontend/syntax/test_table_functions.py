@@ -4,7 +4,7 @@ import pytest
 
 from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
+from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.queries import parse_relation
 from tidegate.frontend.syntax.query_syntax import (
     Scalar,
@@ -18,7 +18,7 @@ from tidegate.frontend.syntax.source import Source
 
 def _cursor(text: str) -> Cursor:
     source = Source("f.sql", text)
-    return Cursor(source, tokenize(source))
+    return cursor_over(source.whole)
 
 
 def _parsed(text: str) -> WindowRef:

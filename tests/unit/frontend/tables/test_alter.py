@@ -20,8 +20,8 @@ def _altered(sql: str) -> list[str]:
     assert isinstance(table, CreateTable)
     for statement in statements:
         assert isinstance(statement, AlterTable)
-        table = altered(source, table, statement)
-    return [source.snippet(mark.span).removeprefix("WATERMARK FOR ") for mark in table.watermarks]
+        table = altered(table, statement)
+    return [mark.span.shown.removeprefix("WATERMARK FOR ") for mark in table.watermarks]
 
 
 @pytest.mark.parametrize(

@@ -47,30 +47,28 @@ def test_by_range_is_refused() -> None:
 
 
 def test_keys_are_columns() -> None:
-    source = Source("f.sql", "x" * 100)
     buckets = _buckets("DISTRIBUTED BY HASH(a) INTO 4 BUCKETS")
-    found = bound(source, buckets, ["A"])
+    found = bound(buckets, ["A"])
     assert found is not None
     assert [key.text for key in found.keys] == ["A"], "as the table spells it"
     with pytest.raises(BindError, match="no column 'a'"):
-        bound(source, buckets, ["ab"])
-    assert bound(source, None, []) is None
+        bound(buckets, ["ab"])
+    assert bound(None, []) is None
 
 
 def test_what_a_sink_gets() -> None:
-    source = Source("f.sql", "x" * 100)
     buckets = _buckets("DISTRIBUTED BY HASH(a, b) INTO 4 BUCKETS")
     assert buckets is not None
-    assert bucket_options(source, "t", buckets, "kafka", {}) == {
+    assert bucket_options("t", buckets, "kafka", {}) == {
         "key.fields": "a;b",
         "sink.buckets": "4",
     }
     said = {"primary_key": "a, b", "sink.buckets": "5"}
-    assert bucket_options(source, "t", buckets, "kafka", said) == {"key.fields": "a;b"}
+    assert bucket_options("t", buckets, "kafka", said) == {"key.fields": "a;b"}
     with pytest.raises(BindError, match="key of its messages is b, the buckets are by a, b"):
-        bucket_options(source, "t", buckets, "kafka", {"key.fields": "b"})
+        bucket_options("t", buckets, "kafka", {"key.fields": "b"})
     with pytest.raises(BindError, match="'filesystem' has no buckets"):
-        bucket_options(source, "t", buckets, "filesystem", {})
+        bucket_options("t", buckets, "filesystem", {})
 
 
 def test_a_source_is_as_it_is() -> None:

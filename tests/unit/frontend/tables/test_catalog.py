@@ -21,8 +21,7 @@ def _entry() -> CreateTable:
 
 
 def test_encode_is_the_format_and_hints_win() -> None:
-    source = Source("f.sql", _SQL)
-    plain = connect(source, "table 't'", _entry().options, (), "source")
+    plain = connect("table 't'", _entry().options, (), "source")
     assert (plain.connector, plain.format, dict(plain.options)["path"]) == (
         "filesystem",
         "csv",
@@ -30,7 +29,7 @@ def test_encode_is_the_format_and_hints_win() -> None:
     )
     hinted = parse_file(Source("f.sql", "SELECT a FROM T /*+ OPTIONS('PATH' = 'y') */"))
     hints = first_hints(hinted)["t"]
-    assert dict(connect(source, "t", _entry().options, hints, "source").options)["path"] == "y"
+    assert dict(connect("t", _entry().options, hints, "source").options)["path"] == "y"
 
 
 def test_a_job_knows_where_its_sources_say_what_they_read() -> None:
@@ -45,7 +44,7 @@ def test_a_job_knows_where_its_sources_say_what_they_read() -> None:
 
 
 def test_a_name_is_declared_once() -> None:
-    catalog = Catalog(Source("f.sql", _SQL))
+    catalog = Catalog()
     catalog.declare(_entry())
     with pytest.raises(BindError, match="already declared in line 1"):
         catalog.declare(_entry())

@@ -17,12 +17,12 @@ _BASE = (
 )
 
 
-def _like(sql: str) -> tuple[Source, CreateTable]:
+def _like(sql: str) -> CreateTable:
     source = Source("f.sql", _BASE + sql)
     base, new = parse_file(source)
     assert isinstance(base, CreateTable)
     assert isinstance(new, CreateTable)
-    return source, made_like(source, base, new)
+    return made_like(base, new)
 
 
 def _columns(table: CreateTable) -> list[str]:
@@ -34,12 +34,10 @@ def _options(table: CreateTable) -> dict[str, str]:
 
 
 def test_all_is_taken_over_and_options_win() -> None:
-    source, table = _like(
-        "CREATE TABLE more (extra INT) WITH (topic = 'more', format = 'json') LIKE base"
-    )
+    table = _like("CREATE TABLE more (extra INT) WITH (topic = 'more', format = 'json') LIKE base")
     assert _columns(table) == ["id", "t", "day", "k", "extra"]
     assert _options(table) == {"connector": "kafka", "topic": "more", "format": "json"}
-    assert [source.snippet(mark.span) for mark in table.watermarks] == [
+    assert [mark.span.shown for mark in table.watermarks] == [
         "WATERMARK FOR t AS t - INTERVAL '5' SECOND"
     ]
     assert [key.text for key in table.keys] == ["id"]
@@ -61,7 +59,7 @@ def test_all_is_taken_over_and_options_win() -> None:
 def test_what_is_left_out(
     rules: str, columns: str, watermarks: int, options: int, keys: int, buckets: bool
 ) -> None:
-    _, table = _like(f"CREATE TABLE less LIKE base ({rules})")
+    table = _like(f"CREATE TABLE less LIKE base ({rules})")
     assert _columns(table) == columns.split()
     found = (len(table.watermarks), len(table.options.items), len(table.keys))
     assert found == (watermarks, options, keys)
@@ -69,15 +67,15 @@ def test_what_is_left_out(
 
 
 def test_what_is_declared_anew() -> None:
-    source, table = _like(
+    table = _like(
         "CREATE TABLE other (day AS CAST(t AS STRING), WATERMARK FOR t AS t)"
         " LIKE base (OVERWRITING GENERATED OVERWRITING WATERMARKS)"
     )
     assert _columns(table) == ["id", "t", "day", "k"]
     day = table.columns[2]
     assert day.computed is not None
-    assert source.snippet(day.computed.span) == "CAST(t AS STRING)"
-    assert [source.snippet(mark.strategy.span) for mark in table.watermarks] == ["t"]
+    assert day.computed.span.shown == "CAST(t AS STRING)"
+    assert [mark.strategy.span.shown for mark in table.watermarks] == ["t"]
 
 
 @pytest.mark.parametrize(
@@ -142,6 +140,6 @@ def test_a_new_format_takes_the_place_of_the_other(
     base, new = parse_file(source)
     assert isinstance(base, CreateTable)
     assert isinstance(new, CreateTable)
-    table = made_like(source, base, new)
+    table = made_like(base, new)
     assert (table.options.encode.value if table.options.encode else "") == format_
     assert _options(table) == {"connector": "filesystem", "path": "q", **options}
