@@ -26,11 +26,12 @@ from tidegate.clock import SystemClock
 from tidegate.connectors.generators.datagen import write_orders
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.ledger import read_ledger, show_time
+from tidegate.epochs.listener import Listener
 from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.reports.progress import total
-from tidegate.spark.driver import run_job
+from tidegate.spark.driver import Driver
 from tidegate.spark.run_options import RunOptions
 
 SQL = Path("jobs/orders.sql")
@@ -41,7 +42,7 @@ SPLITS, ROWS, EPOCHS = 4, 160_000, 8
 DELAY_US, MINUTE_US = 5_000_000, 60_000_000
 
 
-class Show:
+class Show(Listener):
     """Tells on the terminal what each epoch did."""
 
     def __init__(self, console: Console) -> None:
@@ -49,8 +50,8 @@ class Show:
         self._late_shown = 0
         self._windows_closed = 0
 
-    def epoch(self, entry: Entry) -> None:
-        """One committed epoch: watermarks, closed windows, late rows."""
+    def on_epoch(self, entry: Entry) -> None:
+        """Watermarks, closed windows, late rows."""
         (splits,) = entry.filters.values()
         (counts,) = entry.counts.values()
         grid = Grid(box=None, pad_edge=False)
@@ -175,7 +176,7 @@ def main() -> int:
     show = Show(console)
     began = clock.monotonic_s()
     try:
-        last = run_job(plan, options, clock, console.print, show.epoch)
+        last = Driver(plan, options, clock, console.print, (show,)).run()
     except TidegateError as error:
         console.print(error.render(), markup=False)
         return error.exit_code

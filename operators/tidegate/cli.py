@@ -76,7 +76,7 @@ def run(
         plan, settings, spark = _compiled(file, set_, json_, writes=True)
         if not plan.job.sinks:
             return
-        from tidegate.spark.driver import run_job
+        from tidegate.spark.driver import Driver
         from tidegate.spark.run_options import RunOptions
         from tidegate.spark.stop import Stop
 
@@ -92,7 +92,7 @@ def run(
         clock = SystemClock()
         progress: Progress = progress_for(plan, clock, json_)
         with progress, Stop() as stop:
-            last = run_job(plan, options, clock, progress.log, progress.on_epoch, stop)
+            last = Driver(plan, options, clock, progress.log, (progress,), stop).run()
             progress.finish(last, stopped=stop.requested)
         if stop.at_once:
             raise typer.Exit(130)

@@ -28,6 +28,7 @@ from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.directories import directory_of
 from tidegate.epochs.ledger import counts_document, read_ledger
+from tidegate.epochs.listener import Listener
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.frontend import Script
 from tidegate.frontend.statements.answers import Answer
@@ -38,7 +39,7 @@ from tidegate.reports.status import read_status
 from tidegate.reports.watermarks import read_watermarks
 from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import resolve
-from tidegate.spark.driver import run_job
+from tidegate.spark.driver import Driver
 from tidegate.spark.launch.given import Given, Spark, builder_settings
 from tidegate.spark.run_options import RunOptions
 from tidegate.spark.stop import Stop
@@ -84,6 +85,20 @@ class Answers:
         ]
 
 
+class _Heard(Listener):
+    """What is known of a run: that its query runs, or has ended, and its newest epoch."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.last: Entry | None = None
+
+    def started(self) -> None:
+        self.begun.set()
+
+    def on_epoch(self, entry: Entry) -> None:
+        self.last = entry
+
+
 class Job:
     """A job that a call has started: what runs of its statements, as one Spark query.
 
@@ -100,13 +115,12 @@ class Job:
         self.answers: Final = answers
         self._plan = plan
         self._options = options
-        self._given = Given(spark, self._on_start)
+        self._given = Given(spark)
         self._log = log
         self._stop = Stop()
         self._progress = Progress(plan, SystemClock())
-        self._last: Entry | None = None
+        self._heard = _Heard()
         self._error: TidegateError | None = None
-        self._begun = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"tidegate {self.name}", daemon=True)
 
     def __repr__(self) -> str:
@@ -121,7 +135,7 @@ class Job:
     @property
     def last_progress(self) -> dict[str, Any] | None:
         """The newest epoch of this run: its number, watermark, lag and account; None before it."""
-        entry = self._last
+        entry = self._heard.last
         if entry is None:
             return None
         return {
@@ -185,28 +199,21 @@ class Job:
         `Session.sql` has done so.
         """
         self._thread.start()
-        self._begun.wait()
+        self._heard.begun.wait()
         if self._error is not None:
             raise self._error
 
     def _run(self) -> None:
-        clock = SystemClock()
-        arguments = (self._log, self._on_epoch, self._stop, self._given)
+        surroundings = (SystemClock(), self._log, (self._heard,), self._stop, self._given)
         try:
-            self._last = run_job(self._plan, self._options, clock, *arguments)
+            self._heard.last = Driver(self._plan, self._options, *surroundings).run()
         except TidegateError as error:
             self._error = error
         except BaseException as error:  # whoever waits is told, and not this thread's stderr
             self._error = RunError(f"internal error: {type(error).__name__}: {error}")
             self._error.__cause__ = error
         finally:
-            self._begun.set()
-
-    def _on_start(self) -> None:
-        self._begun.set()
-
-    def _on_epoch(self, entry: Entry) -> None:
-        self._last = entry
+            self._heard.begun.set()
 
 
 class Session:

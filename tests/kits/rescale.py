@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark import SparkStageInfo
 
-from kits.spark import new_checkpoint
+from kits.spark import a_manifest, new_checkpoint
 from tidegate.clock import ManualClock
 from tidegate.epochs.checkpoint import Entry
 from tidegate.errors import (
@@ -59,7 +59,7 @@ class World:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checkpoint = new_checkpoint(directory)
-        self.checkpoint.write_job({"job": "orders", "vnodes": 4, "parallelism": 2})
+        self.checkpoint.write_job(a_manifest("orders"))
         self.moved: list[tuple[str, int]] = []
         self.spark = FakeSpark()
         self.repartition: Callable[[Any, str, int], None] = self.commit

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tidegate import session as module
 from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener
 from tidegate.plan.fragments import Plan
 from tidegate.session import Job, Session
 from tidegate.spark.launch.given import Given
@@ -24,8 +27,13 @@ CREATE TABLE shown (id BIGINT) WITH (connector = 'blackhole');
 INSERT = "INSERT INTO shown SELECT id FROM orders"
 
 
+@dataclass
+class FakeRun:
+    run: Callable[[], Entry]
+
+
 class FakeRuns:
-    """Stands for `run_job`: a job runs until it is stopped, or fails when it is told to."""
+    """Stands for `Driver`: a job runs until it is stopped, or fails when it is told to."""
 
     def __init__(self) -> None:
         self.options: list[RunOptions] = []
@@ -40,16 +48,20 @@ class FakeRuns:
         options: RunOptions,
         clock: Clock,
         log: Any,  # noqa: ARG002
-        listener: Any,
+        listeners: tuple[Listener, ...],
         stop: Stop,
-        given: Given,
-    ) -> Entry:
+        given: Given,  # noqa: ARG002
+    ) -> FakeRun:
         self.plans.append(plan)
         self.options.append(options)
+        return FakeRun(lambda: self._run(clock, listeners, stop))
+
+    def _run(self, clock: Clock, listeners: tuple[Listener, ...], stop: Stop) -> Entry:
         if self.fails is not None:
             raise self.fails
-        given.started()
-        listener(Entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
+        for listener in listeners:
+            listener.started()
+            listener.on_epoch(Entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
         if self.hangs is not None:
             assert self.hangs.wait(30)
         if self.fails_later is not None:
@@ -76,7 +88,7 @@ def started(session: Session, text: str, **options: Any) -> Job:
 def faked(monkeypatch: pytest.MonkeyPatch) -> FakeRuns:
     """What jobs are from now on; any Spark is good for them."""
     fake = FakeRuns()
-    monkeypatch.setattr(module, "run_job", fake)
+    monkeypatch.setattr(module, "Driver", fake)
     monkeypatch.setattr(Given, "check", lambda _: None)
     return fake
 

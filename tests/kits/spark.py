@@ -9,6 +9,7 @@ from typing import Any
 from tidegate.connectors.registry import sink_committer
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.job import WireJob
+from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.targets import TO_SINK
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
@@ -55,6 +56,11 @@ def new_checkpoint(directory: Path) -> Checkpoint:
     checkpoint = Checkpoint(str(directory / "checkpoint"))
     checkpoint.create()
     return checkpoint
+
+
+def a_manifest(job: str = "j") -> Manifest:
+    """What a checkpoint says of a job that is not run."""
+    return Manifest("", 4, True, "UTC", "", 2, {}, job)
 
 
 def job_in(directory: Path, rows_max: int | None = None, **options: Any) -> WireJob:

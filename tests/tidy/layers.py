@@ -9,7 +9,7 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_GROUND: Final = (*_VALUES, "clock", "metrics", "phases", "events", "state", "failpoints")
+_GROUND: Final = (*_VALUES, "codec", "clock", "metrics", "phases", "events", "state", "failpoints")
 
 _BELOW_RUNTIMES: Final = (
     *_GROUND,
@@ -26,6 +26,7 @@ _BELOW_RUNTIMES: Final = (
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": (),
     "errors": (),
+    "codec": (),
     "clock": (),
     "failpoints": _VALUES,
     "metrics": _VALUES,

@@ -40,11 +40,10 @@ ENTRY_POINTS: Final[dict[str, str]] = {
 SPARK_LINES_MAX: Final = 4300
 """Of the folder `spark`: what does not touch Spark belongs on a floor below it."""
 
-PRODUCT_LINES_MAX: Final = 46000
+PRODUCT_LINES_MAX: Final = 46400
 """Of the package: what is added pays for itself, or this is raised with a reason in the commit."""
 
 WITHOUT_PYSPARK: Final[dict[str, str]] = {
-    "driver.py": "starts Spark and runs the query, by `launch` and `runtime`",
     "errors.py": "our errors in the texts of Spark's",
     "exchange/columns.py": "the row of an exchange, by the names of its columns",
     "exchange/ipc.py": "the body of such a row",

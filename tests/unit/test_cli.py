@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tidegate
-from kits.spark import SQL, add_rows, new_checkpoint
+from kits.spark import SQL, a_manifest, add_rows, new_checkpoint
 from tidegate.cli import app
 from tidegate.epochs.checkpoint import Entry
 from tidegate.types import LEDGER_SCHEMA
@@ -200,7 +200,7 @@ def test_the_package_is_the_command() -> None:
 
 def test_lines_in_a_pipe_are_not_broken(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
-    checkpoint.write_job({"job": "j"})
+    checkpoint.write_job(a_manifest())
     many = {**COUNTS, "used": 10**60, "read": 10**60 + 1}
     checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": many}}))
     line = f"read {10**60 + 1}  used {10**60}  filtered 1  late 0  quarantined 0"
@@ -217,7 +217,7 @@ def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:
 
 def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
-    checkpoint.write_job({"job": "j"})
+    checkpoint.write_job(a_manifest())
     empty = json.loads(call("ledger", checkpoint.uri, "--json").stdout)
     assert empty["counts"] == dict.fromkeys(COUNTS, 0)
     checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": COUNTS}}))
@@ -230,7 +230,7 @@ def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
 
 def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
-    checkpoint.write_job({"job": "j"})
+    checkpoint.write_job(a_manifest())
     late = ("o", "o", "b", 7, 5_000_000, 7_500_000, 2_500_000, "TIMESTAMP", "f", "late")
     number = ("o", "o", "c", 8, 5, 7, 2, "BIGINT", "f", "late", None)
     rows = [(*late, b"\x1b[2J[red]" + b"x" * 200), number]
@@ -248,7 +248,7 @@ def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> Non
 
 def test_a_corrupt_entry_is_not_trusted(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
-    checkpoint.write_job({"job": "j"})
+    checkpoint.write_job(a_manifest())
     checkpoint.write_entry(Entry(1, 1))
     (path,) = (Path(checkpoint.uri) / "epochs").glob("*.json")
     path.write_text("{")

@@ -89,7 +89,7 @@ def test_a_call_that_is_interrupted_leaves_no_job(
 
     def interrupted(job: Job) -> None:
         job._thread.start()
-        job._begun.wait()
+        job._heard.begun.wait()
         seen.extend(session.jobs)
         raise KeyboardInterrupt
 

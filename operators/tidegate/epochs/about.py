@@ -1,19 +1,12 @@
 """What ``job.json`` says of a job to those who read a checkpoint without its SQL file.
 
-    {"tables":  {table: {"connector", "format", "options": [[name, value], …],
-                         "columns": [[name, type], …], "key": [name, …]}},
-     "filters": {id: {"table", "account", "column", "type", "unit_us", "strategy"}},
-     "sinks":   {number: table},
-     "closing": {fragment: {operator: type of the key by which its windows close}}}
-
-``columns`` are those of a record's value, ``key`` those that its key alone has. Options are as in
-the file: secrets in them are references.
+Releases before this one have said less; what is missing is empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from tidegate.connectors.registry import columns_of_key_alone
 from tidegate.epochs.targets import sink_tables
@@ -22,46 +15,98 @@ from tidegate.plan.nodes import Node, Table
 from tidegate.plan.physical import FinalAggregate
 from tidegate.types import Column, column_named
 
+Pairs = tuple[tuple[str, str], ...]
 
-def about(plan: Plan) -> dict[str, Any]:
-    """The document of a plan."""
-    tables = plan.accounts()
-    return {
-        "tables": {
-            table.name: {
-                "connector": table.connector,
-                "format": table.format,
-                "options": [list(pair) for pair in table.options],
-                "columns": [
-                    [column.name, column.type]
-                    for column in table.columns
-                    if column.name not in (*dict(table.metadata), *columns_of_key_alone(table))
-                ],
-                "key": list(columns_of_key_alone(table)),
-            }
-            for table in plan.tables
-        },
-        "filters": {
-            node.id: {
-                "table": tables[node.account],
-                "account": node.account,
-                "column": node.column,
-                "type": column_named(node.schema, node.column).type,
-                "unit_us": node.unit_us,
-                "strategy": node.strategy.text,
-            }
-            for node in plan.declared_filters()
-        },
-        "sinks": {str(number): table.name for number, table in sink_tables(plan.job).items()},
-        "closing": {
-            str(number): {
-                type(node).__name__: kind
-                for node in fragment.nodes
-                if (kind := closing_type(node)) is not None
-            }
-            for number, fragment in enumerate(plan.fragments)
-        },
-    }
+
+@dataclass(frozen=True, slots=True)
+class AboutTable:
+    """A source table. ``columns``, with their types, are those of a record's value, ``key`` those
+    that its key alone has. Options are as in the file: secrets in them are references."""
+
+    connector: str
+    format: str
+    options: Pairs
+    columns: Pairs = ()
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AboutFilter:
+    """A watermark filter: what it is declared on, and how."""
+
+    table: str
+    account: str
+    column: str
+    type: str
+    unit_us: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """``filters`` by id; ``sinks``: the table of each target; ``closing``, by fragment and
+    operator: the type of the key by which its windows close."""
+
+    tables: Mapping[str, AboutTable] = field(default_factory=dict)
+    filters: Mapping[str, AboutFilter] = field(default_factory=dict)
+    sinks: Mapping[int, str] = field(default_factory=dict)
+    closing: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> About:
+        """What is to be said of a plan."""
+        tables = plan.accounts()
+        return cls(
+            {table.name: _table(table) for table in plan.tables},
+            {
+                node.id: AboutFilter(
+                    tables[node.account],
+                    node.account,
+                    node.column,
+                    column_named(node.schema, node.column).type,
+                    node.unit_us,
+                    node.strategy.text,
+                )
+                for node in plan.declared_filters()
+            },
+            {number: table.name for number, table in sink_tables(plan.job).items()},
+            {
+                number: {
+                    type(node).__name__: kind
+                    for node in fragment.nodes
+                    if (kind := closing_type(node)) is not None
+                }
+                for number, fragment in enumerate(plan.fragments)
+            },
+        )
+
+    def source_tables(self) -> dict[str, Table]:
+        """The source tables, with the columns that are decoded."""
+        return {
+            name: Table(
+                name,
+                tuple(Column(column, type_) for column, type_ in table.columns),
+                table.connector,
+                table.format,
+                table.options,
+            )
+            for name, table in self.tables.items()
+        }
+
+
+def _table(table: Table) -> AboutTable:
+    keys = columns_of_key_alone(table)
+    return AboutTable(
+        table.connector,
+        table.format,
+        table.options,
+        tuple(
+            (column.name, column.type)
+            for column in table.columns
+            if column.name not in (*dict(table.metadata), *keys)
+        ),
+        tuple(keys),
+    )
 
 
 def closing_type(node: Node) -> str | None:
@@ -74,17 +119,3 @@ def closing_type(node: Node) -> str | None:
     if node.aggregate.early is not None:
         return None
     return column_named(node.aggregate.schema, node.aggregate.closing_key).type
-
-
-def tables_of(document: Mapping[str, Any]) -> dict[str, Table]:
-    """The source tables, with the columns that are decoded."""
-    return {
-        name: Table(
-            name,
-            tuple(Column(column, type_) for column, type_ in table["columns"]),
-            table["connector"],
-            table["format"],
-            tuple((key, value) for key, value in table["options"]),
-        )
-        for name, table in document.get("tables", {}).items()
-    }

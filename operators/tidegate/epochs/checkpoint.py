@@ -27,6 +27,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
+from tidegate.codec import decode, encode
+from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.rejections import Rejections
 from tidegate.errors import OptionsError, StoreError, TrustError
 from tidegate.store.base import Store
@@ -150,13 +152,23 @@ class Checkpoint:
         """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""
         return self.store.where(f"staging/{-target}")
 
-    def read_job(self) -> dict[str, Any]:
-        """job.json."""
-        return self._read_json(_JOB, "the checkpoint's job description")
+    def read_job(self) -> Manifest:
+        """job.json. Raises OptionsError when there is none, TrustError when it is no such thing."""
+        try:
+            document = self._json(_JOB, self.store.read(_JOB))
+        except FileNotFoundError as error:
+            raise OptionsError(
+                f"{self.uri} is no checkpoint of Tidegate: the checkpoint's job description is"
+                " missing"
+            ) from error
+        try:
+            return decode(Manifest, document, more=True)
+        except ValueError as error:
+            raise TrustError(f"{self.store.where(_JOB)} does not describe a job") from error
 
-    def write_job(self, document: Mapping[str, Any]) -> None:
+    def write_job(self, manifest: Manifest) -> None:
         """Writes job.json, once."""
-        self.store.create(_JOB, encoded(document))
+        self.store.create(_JOB, encode(manifest))
 
     def entry(self, epoch: int) -> Entry | None:
         """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
@@ -182,7 +194,7 @@ class Checkpoint:
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
         document = {name: getattr(entry, name) for name in Entry.__slots__}
-        self.store.create(_entry_name(entry.epoch), encoded(document))
+        self.store.create(_entry_name(entry.epoch), encode(document))
 
     def forget_entries(self, bound: int) -> None:
         """Removes the entries of epochs below ``bound``."""
@@ -317,14 +329,6 @@ class Checkpoint:
         if not isinstance(document.get("id"), str):
             raise self._corrupt(_NAME_OF_QUERY)
 
-    def _read_json(self, name: str, what: str) -> dict[str, Any]:
-        try:
-            return self._json(name, self.store.read(name))
-        except FileNotFoundError as error:
-            raise OptionsError(
-                f"{self.uri} is no checkpoint of Tidegate: {what} is missing"
-            ) from error
-
     def _json(self, name: str, data: bytes) -> dict[str, Any]:
         try:
             document = json.loads(data)
@@ -345,11 +349,6 @@ class Checkpoint:
 def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
     """Whether each of ``kinds`` that ``document`` has is of its type."""
     return all(type(document[name]) is kind for name, kind in kinds.items() if name in document)
-
-
-def encoded(document: Mapping[str, Any]) -> bytes:
-    """A document as the checkpoint keeps it."""
-    return json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
 
 
 def _entry_name(epoch: int) -> str:

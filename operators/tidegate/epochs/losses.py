@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener, Log
 
 
-class Losses:
+class Losses(Listener):
     """Tells of every range of rows that retention has removed before they were read."""
 
-    def __init__(self, last: Entry, log: Callable[[str], None]) -> None:
+    def __init__(self, last: Entry, log: Log) -> None:
         self._told = _ranges(last)
         self._log = log
 

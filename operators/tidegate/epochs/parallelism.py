@@ -13,10 +13,11 @@ Until then no run is let in.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final
 
-from tidegate.epochs.checkpoint import Checkpoint, encoded
+from tidegate.codec import decode, encode
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.errors import OptionsError, TrustError
 
 FOLDER: Final = "rescales"
@@ -61,7 +62,7 @@ class Rescales:
     def begin(self, rescale: Rescale) -> None:
         """Writes down what is to be done. Raises FileExistsError when another has come first."""
         self._store.prepare()
-        self._store.create(_name(self._last + 1), encoded(asdict(rescale)))
+        self._store.create(_name(self._last + 1), encode(rescale))
         self._last, self._newest = self._last + 1, rescale
 
     def forget_pending(self) -> None:
@@ -78,8 +79,8 @@ class Rescales:
 
     def _read(self, number: int) -> Rescale:
         try:
-            return Rescale(**json.loads(self._store.read(_name(number))))
-        except (ValueError, TypeError) as error:
+            return decode(Rescale, json.loads(self._store.read(_name(number))))
+        except ValueError as error:
             raise TrustError(
                 f"the checkpoint is corrupt: {self._store.where(_name(number))} cannot be read",
                 hint="restore the checkpoint from a backup, or start anew with another one",

@@ -15,12 +15,13 @@ from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Entry
 from tidegate.epochs.commit import is_finished
 from tidegate.epochs.ledger import counts_document, show_time
+from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.types import Counts, column_named
 
 
-class Progress:
+class Progress(Listener):
     """Plain log lines on stderr: the form for pipes, and the base of the others."""
 
     def __init__(self, plan: Plan, clock: Clock) -> None:
@@ -47,7 +48,6 @@ class Progress:
         sys.stderr.write(line + "\n")
 
     def on_epoch(self, entry: Entry) -> None:
-        """An epoch was committed."""
         self.measure(entry)
         self.log(self.line(entry))
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -28,13 +28,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock
+from tidegate.codec import encode
 from tidegate.connectors.filesystem import lines
 from tidegate.connectors.formats import csv_format, json_format
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, same_target, sink_committer, sink_writer
 from tidegate.engine.engine import Engine
-from tidegate.epochs.about import tables_of
-from tidegate.epochs.checkpoint import Checkpoint, encoded
+from tidegate.epochs.about import About
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.errors import OptionsError
@@ -76,8 +77,8 @@ def replay(checkpoint: Checkpoint, target: Table, choice: Choice, clock: Clock) 
     Raises OptionsError when the choice or the query does not fit, LeaseHeldError when the same
     replay runs already, and what the sink raises.
     """
-    about = checkpoint.read_job().get("about", {})
-    sources = tables_of(about)
+    about = checkpoint.read_job().about
+    sources = about.source_tables()
     for name in choice.tables:
         if name not in sources:
             raise OptionsError(
@@ -109,7 +110,7 @@ def _replay(
     staging = home.where("staging")
     committer = sink_committer(target, staging)
     if not home.exists(_TARGET):
-        home.create(_TARGET, encoded(committer.prepare(True)))
+        home.create(_TARGET, encode(committer.prepare(True)))
     else:
         committer.prepare(False)
     remembered: dict[str, str] = json.loads(home.read(_TARGET))
@@ -137,7 +138,7 @@ def _replay(
         raise
     committer.publish(number, staged)
     committer.discard_unknown(number)
-    home.write(_done(number), encoded({"rows": rows}))
+    home.write(_done(number), encode({"rows": rows}))
     return Replayed(rows, skipped, last)
 
 
@@ -175,7 +176,7 @@ def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
         first = bounds["to"] + 1
     last = checkpoint.published_epoch()
     if first <= last:
-        home.create(_bounds(number), encoded({"from": first, "to": last}))
+        home.create(_bounds(number), encode({"from": first, "to": last}))
     return number, first, last
 
 
@@ -285,11 +286,11 @@ def _decoded(records: Any, source: Table, engine: Engine) -> tuple[pa.Table, int
     return decoded.data, len(whole) - decoded.data.num_rows
 
 
-def _refuse_keys(target: Table, about: Mapping[str, Any], tables: Iterable[str]) -> None:
+def _refuse_keys(target: Table, about: About, tables: Iterable[str]) -> None:
     """The ledger keeps values, not keys: a column of the key could only be NULL."""
     wanted = {column.name.lower(): column.name for column in target.columns}
     for table in tables:
-        for name in about["tables"][table].get("key", ()):
+        for name in about.tables[table].key:
             if name.lower() in wanted:
                 raise OptionsError(
                     f"column '{wanted[name.lower()]}' of table '{target.name}' is of the key of"

@@ -27,14 +27,13 @@ from tidegate.types import END
 def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
     """The document. Raises OptionsError when the directory is no checkpoint."""
     job, entry = newest(checkpoint)
-    about = job.get("about", {})
     return {
         **watermarks_of(job, entry),
         "driver": holder_of(checkpoint.store.below("lease"), clock),
         **counts_document(entry.counts),
         "ledger": list(_ledger(entry)),
-        "state": list(_state(entry, about.get("closing", {}))),
-        "sinks": _sinks(entry, about.get("sinks", {})),
+        "state": list(_state(entry, job.about.closing)),
+        "sinks": _sinks(entry, job.about.sinks),
     }
 
 
@@ -50,10 +49,10 @@ def _ledger(entry: Entry) -> Iterator[dict[str, Any]]:
                 }
 
 
-def _state(entry: Entry, closing: Mapping[str, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
+def _state(entry: Entry, closing: Mapping[int, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
     for fragment, operators in sorted(entry.state.items()):
         for operator, kept in sorted(operators.items()):
-            kind = closing.get(fragment, {}).get(operator)
+            kind = closing.get(int(fragment), {}).get(operator)
             # Groups without a time have the highest bucket.
             timed = kind is not None and kept["buckets"] and kept["oldest"] < END - 1
             yield {
@@ -66,10 +65,12 @@ def _state(entry: Entry, closing: Mapping[str, Mapping[str, str]]) -> Iterator[d
             }
 
 
-def _sinks(entry: Entry, names: Mapping[str, str]) -> dict[str, dict[str, int]]:
+def _sinks(entry: Entry, names: Mapping[int, str]) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for number, counted in sorted(entry.sunk.items()):
-        told = found.setdefault(names.get(number, number), {"commits": 0, "rows": 0, "bytes": 0})
+        told = found.setdefault(
+            names.get(int(number), number), {"commits": 0, "rows": 0, "bytes": 0}
+        )
         for name, value in zip(told, counted, strict=True):
             told[name] += value
     return found

@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidegate.connectors.registry import ends_now
-from tidegate.epochs.about import tables_of
+from tidegate.epochs.about import AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.ledger import show_time
+from tidegate.epochs.manifest import Manifest
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
 from tidegate.types import Status
@@ -31,7 +32,7 @@ def read_watermarks(checkpoint: Checkpoint) -> dict[str, Any]:
     return watermarks_of(*newest(checkpoint))
 
 
-def newest(checkpoint: Checkpoint) -> tuple[dict[str, Any], Entry]:
+def newest(checkpoint: Checkpoint) -> tuple[Manifest, Entry]:
     """What the job is, and its newest entry. Raises OptionsError where there is no checkpoint."""
     job = checkpoint.read_job()
     entry = checkpoint.entry(checkpoint.last_epoch())
@@ -39,17 +40,15 @@ def newest(checkpoint: Checkpoint) -> tuple[dict[str, Any], Entry]:
     return job, entry
 
 
-def watermarks_of(job: Mapping[str, Any], entry: Entry) -> dict[str, Any]:
+def watermarks_of(job: Manifest, entry: Entry) -> dict[str, Any]:
     """The document, of what was read."""
-    about = job.get("about", {})
-    tables = tables_of(about)
-    ends, silent = _ends(entry, tables)
+    ends, silent = _ends(entry, job.about.source_tables())
     filters = [
-        _filter(entry, filter_id, about["filters"][filter_id], ends)
-        for filter_id in sorted(about.get("filters", {}))
+        _filter(entry, filter_id, filter_, ends)
+        for filter_id, filter_ in sorted(job.about.filters.items())
     ]
     document = {
-        "job": job.get("job"),
+        "job": job.job or None,
         "epoch": entry.epoch,
         "time": show_time(entry.time_us, "TIMESTAMP") if entry.epoch else None,
         "filters": filters,
@@ -73,9 +72,9 @@ def _ends(
 
 
 def _filter(
-    entry: Entry, filter_id: str, about: Mapping[str, Any], ends: Mapping[str, Mapping[str, int]]
+    entry: Entry, filter_id: str, about: AboutFilter, ends: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Any]:
-    table, kind = about["table"], about["type"]
+    table, kind = about.table, about.type
     statuses = {split: Status(s) for split, s in entry.statuses.get(table, {}).items()}
     states = entry.filters.get(filter_id, {})
     splits, effective = [], dict[str, int | None]()
@@ -99,8 +98,8 @@ def _filter(
     return {
         "id": filter_id,
         "table": table,
-        "column": about["column"],
-        "strategy": about["strategy"],
+        "column": about.column,
+        "strategy": about.strategy,
         "watermark": _END
         if set(statuses.values()) == {Status.FINISHED}
         else show_time(entry.merged_filters.get(filter_id), kind),

@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -61,6 +61,7 @@ from pyspark.sql import SparkSession
 from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Holder, Lease
+from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.parallelism import FOLDER, Rescale, Rescales
 from tidegate.errors import (
     LeaseHeldError,
@@ -96,8 +97,6 @@ def rescale(checkpoint: Checkpoint, options: RunOptions, clock: Clock, log: Log)
     checkpoint is not whole, RunError when Spark fails.
     """
     manifest = checkpoint.read_job()
-    if not manifest.keys() >= {"job", "vnodes", "parallelism"}:
-        raise TrustError(f"{checkpoint.store.where('job.json')} does not describe a job")
     checkpoint.create()  # what a backup may have left out
     lease = Lease(checkpoint.store.below("lease"), clock)
     note = lease.acquire(options.takeover)
@@ -112,7 +111,7 @@ def rescale(checkpoint: Checkpoint, options: RunOptions, clock: Clock, log: Log)
 
 def _rescale(
     checkpoint: Checkpoint,
-    manifest: Mapping[str, Any],
+    manifest: Manifest,
     options: RunOptions,
     lease: Lease,
     clock: Clock,
@@ -120,14 +119,14 @@ def _rescale(
 ) -> None:
     checkpoint.check_spark_log()
     rescales, wanted = Rescales(checkpoint), options.parallelism
-    begun, vnodes = rescales.pending, manifest["vnodes"]
+    begun, vnodes = rescales.pending, manifest.vnodes
     if begun is None:
         if not 1 <= wanted <= vnodes:
             raise OptionsError(
                 f"--parallelism {wanted} does not fit: it is from 1 to {vnodes}, the job's vnodes",
                 hint="a task without a vnode would have nothing to do",
             )
-        now = rescales.parallelism(manifest["parallelism"])
+        now = rescales.parallelism(manifest.parallelism)
         if now == wanted:
             log(f"the job has {now} parallel tasks already: nothing to do")
             return
@@ -150,7 +149,7 @@ def _rescale(
     hit("rescale-recorded", begun.epoch)
     if rescales.pending is not None:
         _enter(checkpoint, begun)
-        _move(checkpoint, begun, manifest["job"], options, lease, log)
+        _move(checkpoint, begun, manifest.job, options, lease, log)
     if vnodes % wanted:
         log(f"{wanted} does not divide the job's {vnodes} vnodes: some tasks have more than others")
     log(f"done: from {begun.before} to {begun.after} parallel tasks, from the next epoch on")

@@ -1,4 +1,4 @@
-"""How a job is run."""
+"""How a job is run on Spark."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.epochs.opening import EpochOptions
 from tidegate.settings import Address, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a job is run; none of it changes what it gives (S6)."""
+class RunOptions(EpochOptions):
+    """With what is Spark's, or the process'."""
 
-    checkpoint: str | None = None
     master: str = "local[2]"
-    parallelism: int = 2
-    rows_max: int | None = 4_000_000
-    bytes_max: int | None = 256 << 20
-    duration_us: int = 10_000_000
     interval_s: float = 1.0
-    available_now: bool = False
-    takeover: bool = False
     debug: bool = False
     metrics: Address | None = None
     spark: tuple[tuple[str, str], ...] = ()

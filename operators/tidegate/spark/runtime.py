@@ -5,9 +5,9 @@ source (all tables) ─► group by route ─► stage 1 ─► … ─► stage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from tidegate.connectors.registry import is_bounded
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.commit import Committer
 from tidegate.epochs.job import WireJob
+from tidegate.epochs.listener import Listener, Log
 from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
-from tidegate.reports.metrics.health import Health
 from tidegate.reports.metrics.profile import COMMIT, DRIVER, RUN, Profile
 from tidegate.spark.errors import explained
 from tidegate.spark.exchange.columns import SPARK_SCHEMA
@@ -36,111 +36,111 @@ _POLL_S = 1
 """How often the driver looks for signals, and at its lease, while the query runs."""
 
 
-@dataclass(slots=True)
-class RunState:
-    """What the driver's callback and its main thread share."""
-
-    health: Health
-    error: TidegateError | None = None
-    epochs: int = 0
-    last: Entry | None = None
-    listeners: list[Callable[[Entry], None]] = field(default_factory=list)
-    ticks: list[Callable[[], None]] = field(default_factory=list)  # about once a second
-    starts: list[Callable[[], None]] = field(default_factory=list)  # once, when the query runs
-    profile: Profile = field(default_factory=Profile)
-
-
 def all_bounded(plan: Plan) -> bool:
     """Whether the job ends by itself: every table is bounded."""
     return all(is_bounded(table) for table in plan.tables)
 
 
-def run_query(
-    spark: SparkSession,
-    job: WireJob,
-    committer: Committer,
-    state: RunState,
-    interval_s: float,
-    stop: Stop,
-    log: Callable[[str], None],
-) -> None:
-    """Runs the job's query until it ends or is stopped. Raises a TidegateError when it fails."""
-    try:
-        query = _start(spark, job, committer, state, interval_s)
-    except Py4JJavaError as error:
-        raise _explained(error, state) from error
-    told = False
-    state.health.running()
-    for begins in state.starts:
-        begins()
-    try:
+@dataclass(slots=True)
+class Query:
+    """A job's query. ``last`` is the newest entry: what the callback of Spark's thread and the
+    driver's main one share, beside the error that ended it."""
+
+    job: WireJob
+    committer: Committer
+    last: Entry
+    listeners: Sequence[Listener]
+    profile: Profile
+    stop: Stop
+    log: Log
+    _error: TidegateError | None = None
+
+    def run(self, spark: SparkSession, interval_s: float) -> Entry:
+        """Runs it until it ends or is stopped; gives the newest entry. Raises a TidegateError when
+        it fails."""
+        try:
+            query = self._start(spark, interval_s)
+        except Py4JJavaError as error:
+            raise self._explained(error) from error
+        try:
+            for listener in self.listeners:
+                listener.started()
+            self._watch(query)
+        except StreamingQueryException as error:
+            if not self.stop.at_once:
+                raise self._explained(error) from error
+        finally:
+            if query.isActive:
+                query.stop()
+            for listener in self.listeners:
+                listener.stopped()
+        return self.last
+
+    def _watch(self, query: StreamingQuery) -> None:
+        told = False
         while not query.awaitTermination(_POLL_S):
-            state.health.beat(waiting=not query.status["isTriggerActive"])
             progress = query.lastProgress
             if progress is not None:
-                state.profile.on_batch(progress.batchId, progress.durationMs)
+                self.profile.on_batch(progress.batchId, progress.durationMs)
             # Found out now, not when an epoch has been run in vain; a store that is away just now
             # is asked again when it matters.
             with suppress(StoreError):
-                committer.check_lease()
-            for tick in state.ticks:
-                tick()
-            if stop.at_once:
-                log("stopping at once: the epoch in progress will be run again")
+                self.committer.check_lease()
+            for listener in self.listeners:
+                listener.on_tick(not query.status["isTriggerActive"])
+            if self.stop.at_once:
+                self.log("stopping at once: the epoch in progress will be run again")
                 break
-            if stop.requested and not told:
+            if self.stop.requested and not told:
                 told = True
-                state.health.stopping()
-                log("stopping behind the epoch in progress (a second signal stops at once)")
-                Path(job.stop_mark).touch()
+                for listener in self.listeners:
+                    listener.stopping()
+                self.log("stopping behind the epoch in progress (a second signal stops at once)")
+                Path(self.job.stop_mark).touch()
             elif told and not query.status["isTriggerActive"]:
                 break  # whatever trigger comes now finds nothing planned
-    except StreamingQueryException as error:
-        if not stop.at_once:
-            raise _explained(error, state) from error
-    finally:
-        if query.isActive:
-            query.stop()
 
+    def _start(self, spark: SparkSession, interval_s: float) -> StreamingQuery:
+        job, text = self.job, self.job.encode()
+        spark.dataSource.register(TidegateSource)
+        rows: DataFrame = spark.readStream.format(FORMAT).option("job", text).load()
+        for depth in range(1, job.plan.depth + 1):
+            rows = rows.groupBy("route").transformWithState(
+                StageProcessor(text, depth), SPARK_SCHEMA, "append", "None"
+            )
 
-def _start(
-    spark: SparkSession, job: WireJob, committer: Committer, state: RunState, interval_s: float
-) -> StreamingQuery:
-    text, clock = job.encode(), SystemClock()
-    spark.dataSource.register(TidegateSource)
-    rows: DataFrame = spark.readStream.format(FORMAT).option("job", text).load()
-    for depth in range(1, job.plan.depth + 1):
-        rows = rows.groupBy("route").transformWithState(
-            StageProcessor(text, depth), SPARK_SCHEMA, "append", "None"
-        )
+        def commit_epoch(batch: DataFrame, batch_id: int) -> None:
+            try:
+                self._commit(batch, batch_id + 1, text)
+            except TidegateError as error:
+                self._error = error
+                raise
 
-    def commit_epoch(batch: DataFrame, batch_id: int) -> None:
-        try:
-            began_s = clock.monotonic_s()
-            written = committer.begin(batch_id + 1)
-            task = writer(text, batch_id + 1, written)
-            results = batch.mapInArrow(task, WRITER_SCHEMA).collect()
-            ran_s = clock.monotonic_s()
-            entry = committer.commit((row.kind, bytes(row.body)) for row in results)
-            state.profile.add(DRIVER, RUN, ran_s - began_s)
-            state.profile.add(DRIVER, COMMIT, clock.monotonic_s() - ran_s)
-            state.epochs += 1
-            state.last = entry
-            state.health.progress()
-            for listener in state.listeners:
-                listener(entry)
-        except TidegateError as error:
-            state.error = error
-            raise
+        stream = rows.writeStream.foreachBatch(commit_epoch)
+        stream = stream.option("checkpointLocation", Checkpoint(job.checkpoint).spark)
+        stream = stream.queryName(job.plan.job.name)
+        if job.available_now or all_bounded(job.plan):
+            stream = stream.trigger(availableNow=True)
+        else:
+            stream = stream.trigger(processingTime=f"{max(interval_s, 0.01)} seconds")
+        return stream.start()
 
-    stream = rows.writeStream.foreachBatch(commit_epoch)
-    stream = stream.option("checkpointLocation", Checkpoint(job.checkpoint).spark)
-    stream = stream.queryName(job.plan.job.name)
-    if job.available_now or all_bounded(job.plan):
-        stream = stream.trigger(availableNow=True)
-    else:
-        stream = stream.trigger(processingTime=f"{max(interval_s, 0.01)} seconds")
-    return stream.start()
+    def _commit(self, batch: DataFrame, epoch: int, job_text: str) -> None:
+        clock = SystemClock()
+        began_s = clock.monotonic_s()
+        task = writer(job_text, epoch, self.committer.begin(epoch))
+        results = batch.mapInArrow(task, WRITER_SCHEMA).collect()
+        ran_s = clock.monotonic_s()
+        entry = self.committer.commit((row.kind, bytes(row.body)) for row in results)
+        self.profile.add(DRIVER, RUN, ran_s - began_s)
+        self.profile.add(DRIVER, COMMIT, clock.monotonic_s() - ran_s)
+        self.last = entry
+        for listener in self.listeners:
+            listener.on_epoch(entry)
+
+    def _explained(self, error: Exception) -> TidegateError:
+        """The error behind Spark's: the driver's own, else what its text says."""
+        return self._error if self._error is not None else explained(str(error))
 
 
 def executors_of(spark: SparkSession) -> int:
@@ -151,11 +151,16 @@ def executors_of(spark: SparkSession) -> int:
     return known if local else known - 1
 
 
-def _explained(error: Exception, state: RunState) -> TidegateError:
-    """The error behind Spark's: the driver's own, else what its text says."""
-    if state.error is not None:
-        return state.error
-    return explained(str(error))
+class ExecutorCount(Listener):
+    """Tells how many executors there are."""
+
+    def __init__(self, spark: SparkSession, told: Callable[[int], None]) -> None:
+        self._spark = spark
+        self._told = told
+
+    def on_tick(self, waiting: bool = False) -> None:
+        del waiting
+        self._told(executors_of(self._spark))
 
 
 @contextmanager

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from kits.spark import a_manifest
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.errors import OptionsError, TrustError
 
@@ -26,11 +26,11 @@ def test_the_description_is_written_once(checkpoint: Checkpoint) -> None:
     assert not checkpoint.exists
     with pytest.raises(OptionsError, match="no checkpoint of Tidegate"):
         checkpoint.read_job()
-    checkpoint.write_job({"job": "one"})
+    checkpoint.write_job(a_manifest("one"))
     assert checkpoint.exists
     with pytest.raises(FileExistsError):
-        checkpoint.write_job({"job": "two"})
-    assert checkpoint.read_job() == {"job": "one"}
+        checkpoint.write_job(a_manifest("two"))
+    assert checkpoint.read_job() == a_manifest("one")
     assert [p.name for p in Path(checkpoint.uri).iterdir() if p.is_file()] == ["job.json"]
 
 
@@ -193,10 +193,13 @@ def test_what_is_no_entry_is_not_taken_for_one(checkpoint: Checkpoint) -> None:
 
 
 def test_a_description_that_is_corrupt(checkpoint: Checkpoint) -> None:
-    checkpoint.write_job({"job": "one"})
-    (Path(checkpoint.uri) / "job.json").write_text(json.dumps({"job": "one"})[:-2])
-    with pytest.raises(TrustError, match=r"job\.json"):
-        checkpoint.read_job()
+    checkpoint.write_job(a_manifest())
+    path = Path(checkpoint.uri) / "job.json"
+    whole = path.read_text()
+    for text in (whole[:-2], "[]", '{"job": "one"}', whole.replace('"vnodes":4', '"vnodes":"4"')):
+        path.write_text(text)
+        with pytest.raises(TrustError, match=r"job\.json"):
+            checkpoint.read_job()
 
 
 def test_an_epoch_is_planned_in_sparks_place_and_forgotten(checkpoint: Checkpoint) -> None:

@@ -11,10 +11,10 @@ import pytest
 from kits.spark import new_checkpoint, plan_in
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import Stage, sink_committer, sink_writer
-from tidegate.epochs.about import about
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import ledger_table
+from tidegate.epochs.manifest import Manifest
 from tidegate.errors import LeaseHeldError, OptionsError
 from tidegate.frontend import declared_sink
 from tidegate.plan.nodes import Table
@@ -49,7 +49,7 @@ class World:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.checkpoint: Checkpoint = new_checkpoint(directory)
-        self.checkpoint.write_job({"job": "job", "about": about(plan_in(directory))})
+        self.checkpoint.write_job(Manifest.of(plan_in(directory), 2, {}))
         self._epochs = 0
 
     def add(self, *rows: dict[str, Any]) -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
-from tidegate.epochs.about import about
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
+from tidegate.epochs.manifest import Manifest
 from tidegate.errors import OptionsError
 from tidegate.reports.status import read_status
 from tidegate.types import END
@@ -20,7 +20,7 @@ from tidegate.types import END
 def checkpoint(tmp_path: Path) -> Checkpoint:
     add_rows(tmp_path, "a", "0.json", (1, 1))
     made = new_checkpoint(tmp_path)
-    made.write_job({"job": "job", "about": about(plan_in(tmp_path))})
+    made.write_job(Manifest.of(plan_in(tmp_path), 2, {}))
     entry = Entry(1, 1_700_000_000_000_000)
     entry.counts = {"orders": {"a": {"read": 9, "used": 5, "filtered": 1, "late": 2,
                                      "quarantined": 1}}}  # fmt: skip
@@ -56,7 +56,7 @@ def test_who_runs_it(checkpoint: Checkpoint) -> None:
 def test_windows_are_those_of_operators_that_have_some(checkpoint: Checkpoint) -> None:
     (kept,) = read_status(checkpoint, SystemClock())["state"]
     assert (kept["windows"], kept["oldest"]) == (2, 60)
-    job = checkpoint.read_job()
+    job = json.loads(checkpoint.store.read("job.json"))
     del job["about"]["closing"]  # as an older release has written it
     checkpoint.store.write("job.json", json.dumps(job).encode())
     (kept,) = read_status(checkpoint, SystemClock())["state"]

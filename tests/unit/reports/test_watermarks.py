@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from kits.spark import add_rows, new_checkpoint, plan_in
-from tidegate.epochs.about import about, tables_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.manifest import Manifest
 from tidegate.errors import OptionsError
 from tidegate.reports.watermarks import read_watermarks
 from tidegate.types import Status
@@ -17,7 +17,7 @@ from tidegate.types import Status
 def checkpoint(tmp_path: Path) -> Checkpoint:
     add_rows(tmp_path, "a", "0.json", (1, 1))
     made = new_checkpoint(tmp_path)
-    made.write_job({"job": "job", "about": about(plan_in(tmp_path))})
+    made.write_job(Manifest.of(plan_in(tmp_path), 2, {}))
     return made
 
 
@@ -93,9 +93,3 @@ def test_ends_that_the_epoch_knew(checkpoint: Checkpoint) -> None:
 def test_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="is no checkpoint"):
         read_watermarks(Checkpoint(str(tmp_path)))
-
-
-def test_what_a_checkpoint_says_of_its_job(tmp_path: Path) -> None:
-    (table,) = plan_in(tmp_path).tables
-    (found,) = tables_of(about(plan_in(tmp_path))).values()
-    assert found == table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from py4j.protocol import Py4JError
 from pyspark import SparkStageInfo
 
 from kits.rescale import NOW_US, OFFSET, World, process
+from kits.spark import a_manifest
 from tidegate.clock import ManualClock, SystemClock
+from tidegate.codec import encode
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.parallelism import Rescales
@@ -61,8 +64,8 @@ def test_the_spark_of_one_that_died_is_waited_for(world: World) -> None:
 
 def test_one_that_was_begun_with_more_tasks_than_vnodes_can_be_undone(world: World) -> None:
     world.add_epoch(partitions="6")
-    job = {"job": "orders", "vnodes": 4, "parallelism": 6}
-    (Path(world.checkpoint.uri) / "job.json").write_text(json.dumps(job))
+    job = replace(a_manifest("orders"), parallelism=6)
+    (Path(world.checkpoint.uri) / "job.json").write_bytes(encode(job))
 
     def fail(*_: Any) -> None:
         raise Py4JError("trace\norg.apache.spark.SparkException: no disk\n at somewhere")

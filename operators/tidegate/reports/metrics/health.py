@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidegate.clock import Clock
+from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener
 
 STALLED_S: Final = 300.0
 """An epoch that takes longer does not get on. Brokers or a store that are away for long do that
@@ -22,8 +24,8 @@ class Verdict:
     why: str
 
 
-class Health:
-    """Told by the driver, asked by others, in any thread."""
+class Health(Listener):
+    """Asked by others, in any thread."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -31,23 +33,20 @@ class Health:
         self._progress_s = self._beat_s
         self._phase = "starting"
 
-    def running(self) -> None:
-        """The query has been started."""
+    def started(self) -> None:
         self._phase = "running"
         self._progress_s = self._beat_s = self._clock.monotonic_s()
 
     def stopping(self) -> None:
-        """It was asked to stop."""
         self._phase = "stopping"
 
-    def beat(self, *, waiting: bool) -> None:
-        """The driver's main thread has come by; the query is ``waiting`` for rows, or at work."""
+    def on_tick(self, waiting: bool = False) -> None:
         self._beat_s = self._clock.monotonic_s()
         if waiting:
             self._progress_s = self._beat_s
 
-    def progress(self) -> None:
-        """An epoch was committed."""
+    def on_epoch(self, entry: Entry) -> None:
+        del entry
         self._progress_s = self._clock.monotonic_s()
 
     def alive(self) -> Verdict:

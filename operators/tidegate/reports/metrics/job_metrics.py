@@ -23,6 +23,7 @@ from tidegate.clock import Clock
 from tidegate.connectors.registry import liveness
 from tidegate.epochs.about import closing_type
 from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener
 from tidegate.epochs.targets import sink_tables
 from tidegate.events import SINK_RETRY
 from tidegate.metrics import Kind, Metric
@@ -38,7 +39,7 @@ Buckets = tuple[tuple[str, ...], list[int], float]
 _FATES = ("used", "filtered", "late", "quarantined")
 
 
-class JobMetrics:
+class JobMetrics(Listener):
     """Collects them. ``profile`` is that of the run."""
 
     def __init__(self, plan: Plan, profile: Profile, clock: Clock, entry: Entry) -> None:
@@ -56,7 +57,6 @@ class JobMetrics:
         self._executors: int | None = None
 
     def on_epoch(self, entry: Entry) -> None:
-        """An epoch was committed."""
         took_s = max(0, entry.ended_us - entry.time_us) / 1e6
         self._durations[bisect_left(metrics.EPOCH_DURATION.bounds, took_s)] += 1
         self._duration_s += took_s

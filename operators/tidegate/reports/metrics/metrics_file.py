@@ -12,6 +12,7 @@ from prometheus_client.core import Metric as Family
 
 from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener
 from tidegate.errors import StoreError
 from tidegate.reports.metrics.job_metrics import JobMetrics
 from tidegate.store.base import Store
@@ -21,7 +22,7 @@ AWAY_S: Final = 10.0
 """How often it is written into a store that is not local: nobody looks more often."""
 
 
-class MetricsFile:
+class MetricsFile(Listener):
     """Writes the file anew, whole: for each epoch, or every `AWAY_S` and at the end of the run.
 
     Metrics that are ``live`` are left out: the file may be read when the job has long ended.
@@ -35,14 +36,16 @@ class MetricsFile:
         self._waiting: Entry | None = None
 
     def on_epoch(self, entry: Entry) -> None:
-        """An epoch was committed."""
         self._waiting = entry
         self.on_tick()
 
-    def on_tick(self) -> None:
-        """Time has passed."""
+    def on_tick(self, waiting: bool = False) -> None:
+        del waiting
         if self._store.is_local or self._clock.monotonic_s() >= self._written_s + AWAY_S:
             self.flush()
+
+    def stopped(self) -> None:
+        self.flush()
 
     def flush(self) -> None:
         """Writes what has not been written. A store that takes no file does not end the job."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.listener import Listener
 
 DRIVER: Final = "driver"
 RUN, COMMIT = "run", "commit"
@@ -27,7 +28,7 @@ _SPARKS: Final[Mapping[str, str]] = {
 _RAN: Final = "addBatch"
 
 
-class Profile:
+class Profile(Listener):
     """Sums up. Fed from two threads of the driver, each with phases of its own."""
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class Profile:
         self._seconds[key] = self._seconds.get(key, 0.0) + seconds
 
     def on_epoch(self, entry: Entry) -> None:
-        """An epoch was committed; its entry has what the tasks measured."""
+        """Its entry has what the tasks measured."""
         for kind, phases in entry.phases.items():
             for phase, seconds in phases.items():
                 self.add(kind, phase, seconds)

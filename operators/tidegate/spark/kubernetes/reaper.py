@@ -19,11 +19,11 @@ are files that no entry lists, and state is of the version that the next task re
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tidegate.clock import Clock
+from tidegate.epochs.listener import Listener, Log
 
 MARGIN_S: Final = 15.0
 """How long behind its grace period a pod may take: a slow node is no dead one."""
@@ -33,7 +33,7 @@ EVERY_S: Final = 5.0
 
 
 @dataclass(slots=True)
-class Reaper:
+class Reaper(Listener):
     """Looks after the executors of one application. ``pods`` is a CoreV1Api of Kubernetes.
 
     Times are those of this process: a pod's own would be compared with another clock.
@@ -44,15 +44,16 @@ class Reaper:
     application: str
     driver: str  # its pod's name
     clock: Clock
-    log: Callable[[str], None]
+    log: Log
     reaped: int = 0
     _tidied: bool = False
     _since_s: dict[tuple[str, bool], float] = field(default_factory=dict)
     """Since when a pod (by uid) is seen to end (True), or to be started (False)."""
     _looked_s: float = float("-inf")
 
-    def on_tick(self) -> None:
-        """Time has passed. What the API server refuses or does not answer is tried again."""
+    def on_tick(self, waiting: bool = False) -> None:
+        """What the API server refuses or does not answer is tried again."""
+        del waiting
         now_s = self.clock.monotonic_s()
         if now_s < self._looked_s + EVERY_S:
             return
@@ -116,9 +117,7 @@ def _key(pod: Any) -> tuple[str, bool]:
     return pod.metadata.uid, _is_ending(pod)
 
 
-def reaper_in(
-    namespace: str, driver: str, application: str, clock: Clock, log: Callable[[str], None]
-) -> Reaper:
+def reaper_in(namespace: str, driver: str, application: str, clock: Clock, log: Log) -> Reaper:
     """The reaper of the driver in the pod ``driver``, by the token of its service account."""
     from kubernetes import client, config
 

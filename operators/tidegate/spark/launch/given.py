@@ -48,11 +48,10 @@ def builder_settings() -> dict[str, Any]:
 
 
 class Given:
-    """A user's session. ``started`` is called when a job's query runs."""
+    """A user's session."""
 
-    def __init__(self, spark: Spark, started: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, spark: Spark) -> None:
         self._spark = spark
-        self.started = started
 
     @property
     def master(self) -> str:

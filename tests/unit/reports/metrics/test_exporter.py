@@ -49,7 +49,7 @@ def test_metrics_and_probes(place: str, health: Health) -> None:
     assert "\ntidegate_epoch 7.0\n" in text
     assert asked(f"{place}/healthz") == (200, "starting\n")
     assert asked(f"{place}/readyz") == (503, "starting\n")
-    health.running()
+    health.started()
     assert asked(f"{place}/readyz") == (200, "running\n")
 
 

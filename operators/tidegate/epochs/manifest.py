@@ -1,0 +1,117 @@
+"""``job.json``: what a checkpoint's job is. Its first run writes it, all others are held to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Final
+
+import tidegate
+from tidegate.connectors.registry import same_table
+from tidegate.engine.engine import Engine
+from tidegate.epochs.about import About
+from tidegate.errors import OptionsError, TrustError
+from tidegate.executor.exchange.dispatch import hash_probe
+from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
+
+_SETTINGS: Final = {
+    "vnodes": "tidegate.vnodes",
+    "pushdown": "tidegate.watermark.pushdown",
+    "time_zone": "table.local-time-zone",
+}
+"""What of the manifest a setting says, and state or results depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """``sinks``: what the committer of each target remembers. ``hash`` tells by what hash keys are
+    spread over vnodes, ``tidegate`` the release that has written this. ``parallelism`` is that of
+    the first run (see `parallelism`)."""
+
+    fingerprint: str
+    vnodes: int
+    pushdown: bool
+    time_zone: str
+    hash: str
+    parallelism: int
+    sinks: Mapping[int, Mapping[str, str]]
+    job: str = ""
+    about: About = field(default_factory=About)
+    tidegate: str = ""
+
+    @classmethod
+    def of(cls, plan: Plan, parallelism: int, sinks: Mapping[int, Mapping[str, str]]) -> Manifest:
+        """That of a job's first run."""
+        return cls(
+            fingerprint(plan),
+            plan.vnodes,
+            _pushed_down(plan),
+            time_zone(plan.job),
+            hash_probe(Engine()),
+            parallelism,
+            sinks,
+            plan.job.name,
+            About.of(plan),
+            tidegate.__version__,
+        )
+
+    def check(self, now: Manifest, uri: str) -> None:
+        """Raises OptionsError when a run of ``now`` is another job's than that of the checkpoint
+        at ``uri``, or has other settings where that matters; TrustError for another hash."""
+        if self.fingerprint != now.fingerprint:
+            raise OptionsError(
+                f"the checkpoint {uri} belongs to another job",
+                detail=f"it was made by '{self.job}'; tables or queries differ",
+                hint="give this job a checkpoint of its own, or run the SQL that made this one; if"
+                " it has relative paths, in the directory in which it was run",
+            )
+        for name, setting in _SETTINGS.items():
+            began, wanted = (json.dumps(getattr(each, name)) for each in (self, now))
+            if began != wanted:
+                raise OptionsError(
+                    f"{setting} is {wanted}, but the checkpoint began with {began}, and keeps to"
+                    " it",
+                    hint=f"run with --set {setting}={began}, or give a new --checkpoint",
+                )
+        if self.hash != now.hash:
+            raise TrustError(
+                "this release spreads keys over vnodes in another way than the checkpoint's",
+                hint=f"run with tidegate {self.tidegate}, which made the checkpoint",
+            )
+
+
+def _pushed_down(plan: Plan) -> bool:
+    """Whether the watermark filters run in the readers (`tidegate.watermark.pushdown`)."""
+    return not any(
+        isinstance(node, WatermarkFilter)
+        for fragment in plan.fragments
+        if fragment.table is None
+        for node in fragment.nodes
+    )
+
+
+def fingerprint(plan: Plan) -> str:
+    """What a checkpoint's job is: its sinks' plans, whatever settings it is run with."""
+    job = plan.job
+    further = [part for part in (job.ledger, job.functions) if part]
+    written = [job.sinks, *further] if further else job.sinks
+    document = json.dumps(_canonical(written), sort_keys=True)
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if isinstance(value, Expr):  # how it was written, or is explained, makes no other job
+        return {"": "Expr", "sql": value.sql, "type": value.type}
+    if isinstance(value, Table):
+        value = same_table(value)
+    if is_dataclass(value):
+        content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
+        return {"": type(value).__name__, **content}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple | list):
+        return [_canonical(item) for item in value]
+    return value

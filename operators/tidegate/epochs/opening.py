@@ -1,0 +1,179 @@
+"""A job and its checkpoint, opened: what a run does before its first epoch, without an engine.
+
+In this order. The lease is taken, so nobody else commits from here on. A new job's sources are
+looked at, so that a missing path is told before anything is written; job.json is written, or holds
+the job to what it says; outputs are prepared. The logs must agree. What the newest entry lists is
+published, in case its driver died before it did. Then, unless the job has ended: sources are looked
+at, and sinks that publish in tasks are taken over from an earlier driver (`OpenJob.begin`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tidegate.clock import Clock
+from tidegate.connectors.registry import sink_committer, source_planner
+from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.commit import Committer, is_finished
+from tidegate.epochs.job import WireJob
+from tidegate.epochs.lease import Lease
+from tidegate.epochs.listener import Log
+from tidegate.epochs.manifest import Manifest
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.outputs import targets
+from tidegate.epochs.parallelism import parallelism_of
+from tidegate.errors import BindError, OptionsError, TrustError
+from tidegate.plan.fragments import Plan
+from tidegate.ports import SinkCommitter
+
+
+@dataclass(frozen=True, slots=True)
+class EpochOptions:
+    """How a job is run, as far as its epochs go; none of it changes what it gives (S6).
+
+    ``checkpoint`` None: a temporary one. ``rows_max`` and ``bytes_max`` bound an epoch of one
+    table, ``duration_us`` is what it aims at (see `pace`).
+    """
+
+    checkpoint: str | None = None
+    parallelism: int = 2
+    rows_max: int | None = 4_000_000
+    bytes_max: int | None = 256 << 20
+    duration_us: int = 10_000_000
+    available_now: bool = False
+    takeover: bool = False
+
+
+class OpenJob:
+    """A job whose checkpoint is held here, from `__enter__` to `__exit__`.
+
+    Inside, ``committer`` commits its epochs, ``last`` is the newest entry when it was opened, and
+    ``is_finished`` says that nothing is left to do. ``parallelism`` is the checkpoint's. Opening
+    raises LeaseHeldError when another driver holds it, OptionsError (or BindError, with a place)
+    when the job is another or does not fit, TrustError, SinkError.
+    """
+
+    committer: Committer
+    last: Entry
+    is_finished: bool
+    parallelism: int
+
+    def __init__(
+        self,
+        plan: Plan,
+        checkpoint: Checkpoint,
+        options: EpochOptions,
+        clock: Clock,
+        log: Log,
+        patience_s: float = 0.0,
+    ) -> None:
+        self.plan = plan
+        self.checkpoint = checkpoint
+        self._options = options
+        self._clock = clock
+        self._log = log
+        self._patience_s = patience_s
+        self._lease = Lease(checkpoint.store.below("lease"), clock)
+        self._manifest: Manifest
+
+    def __enter__(self) -> Self:
+        self.checkpoint.create()
+        note = self._lease.acquire(self._options.takeover, self._patience_s)
+        try:
+            if note:
+                self._log(note)
+            self._open()
+        except BaseException:
+            self._lease.release()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._lease.release()
+
+    def _open(self) -> None:
+        tables = targets(self.plan.job, self.checkpoint)
+        committers = {
+            target: sink_committer(table, self.checkpoint.staging(target))
+            for target, table in tables.items()
+        }
+        fresh = not self.checkpoint.exists
+        if fresh:
+            self._look_at_sources(begun=False)
+        self._manifest = self._written(committers) if fresh else self._read(committers)
+        for target, committer in committers.items():
+            committer.bind(self._manifest.sinks[target])
+        self.parallelism = self._manifest.parallelism
+        self.checkpoint.check_spark_log()
+        self.committer = Committer(self.plan, self.checkpoint, self._lease, committers, self._clock)
+        self.last = last = self.committer.recover()
+        ended = last.epoch > 0 and is_finished(self.plan, last)
+        self.is_finished = ended and self.checkpoint.is_committed(last.epoch)
+        if not (fresh or self.is_finished):
+            self._look_at_sources(begun=last.epoch > 0)
+
+    def _written(self, committers: Mapping[int, SinkCommitter]) -> Manifest:
+        if self.checkpoint.last_epoch():
+            raise TrustError(f"{self.checkpoint.uri} has epochs but no job.json")
+        sinks = {target: committer.prepare(True) for target, committer in committers.items()}
+        manifest = Manifest.of(self.plan, self._options.parallelism, sinks)
+        self.checkpoint.write_job(manifest)
+        return manifest
+
+    def _read(self, committers: Mapping[int, SinkCommitter]) -> Manifest:
+        manifest = self.checkpoint.read_job()
+        manifest.check(Manifest.of(self.plan, 0, {}), self.checkpoint.uri)
+        parallelism = parallelism_of(self.checkpoint, manifest.parallelism)
+        for committer in committers.values():  # not before it is known whose checkpoint this is
+            committer.prepare(False)
+        return replace(manifest, parallelism=parallelism)
+
+    def _look_at_sources(self, *, begun: bool) -> None:
+        places = dict(self.plan.job.places)
+        for table in self.plan.tables:
+            try:
+                source_planner(table, self._options.available_now).splits(begun=begun)
+            except OptionsError as error:
+                place, detail = places.get(table.name), error.detail
+                raise BindError(error.message, place, detail=detail, hint=error.hint) from None
+
+    def begin(self, stop_mark: Path) -> WireJob:
+        """From here on no earlier driver's task publishes. What planner and workers are given."""
+        fenced = self.committer.fence(self.parallelism)
+        remembered = {t: {**k, **fenced.get(t, {})} for t, k in self._manifest.sinks.items()}
+        return WireJob(
+            self.plan,
+            self.checkpoint.uri,
+            self._options.rows_max,
+            self.parallelism,
+            self._options.available_now,
+            self._manifest.time_zone,
+            tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
+            self._options.bytes_max,
+            self._options.duration_us,
+            str(stop_mark),
+        )
+
+    def say_finished(self) -> None:
+        """Logs that the job has ended, and what has appeared in its tables since."""
+        text = self.checkpoint.spark_offset(self.last.epoch)
+        offset = Offset.from_json(json.loads(text))
+        self._log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
+        for table in self.plan.tables:
+            try:
+                unread = source_planner(table, True).unread(offset.positions(table.name))
+            except OptionsError as error:  # the input may be gone: all of it was read
+                self._log(f"{table.name}: {error.message}")
+                continue
+            for name in unread:
+                self._log(f"{table.name}: {name} appeared since and is not read")
