@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
-from tidegate.connectors.filesystem.staging import writer_of
 from tidegate.connectors.kafka import sink, transactions
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.transactions import transactional_id
 from tidegate.connectors.options import parsed
+from tidegate.connectors.staging import writer_of
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Progress, StagedFile

@@ -16,8 +16,9 @@ from contextlib import suppress
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.filesystem.files import open_location
-from tidegate.connectors.filesystem.staging import (
+from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
+from tidegate.connectors.locations import open_location
+from tidegate.connectors.staging import (
     delete_staged,
     is_file,
     make_directory,
@@ -26,7 +27,6 @@ from tidegate.connectors.filesystem.staging import (
     write_durable,
     write_order,
 )
-from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import StagedFile

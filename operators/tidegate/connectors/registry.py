@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeVar
 from tidegate.connectors.blackhole import BlackholeCommitter, BlackholeWriter
 from tidegate.connectors.delta.sink import DeltaCommitter
 from tidegate.connectors.delta.types import check_delta
-from tidegate.connectors.filesystem.files import absolute
 from tidegate.connectors.filesystem.overlap import overlaps
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
@@ -26,6 +25,7 @@ from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
+from tidegate.connectors.locations import absolute
 from tidegate.connectors.option_types import AlignedOptions, list_of
 from tidegate.connectors.options import (
     DatagenOptions,

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors.filesystem.files import open_location
-from tidegate.connectors.filesystem.staging import (
+from tidegate.connectors.formats import parquet_format
+from tidegate.connectors.locations import open_location
+from tidegate.connectors.staging import (
     is_file,
     make_directory,
     sink_errors,
@@ -22,7 +23,6 @@ from tidegate.connectors.filesystem.staging import (
     write_durable,
     write_order,
 )
-from tidegate.connectors.formats import parquet_format
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import StagedFile

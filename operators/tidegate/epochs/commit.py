@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.connectors.filesystem.staging import writer_of
 from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.staging import writer_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.observations import observe

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate.connectors.filesystem.files import open_location
+from tidegate.connectors.locations import open_location
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError

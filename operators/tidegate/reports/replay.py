@@ -29,8 +29,7 @@ import pyarrow.compute as pc
 
 from tidegate.clock import Clock
 from tidegate.codec import encode
-from tidegate.connectors.filesystem import lines
-from tidegate.connectors.formats import csv_format, json_format
+from tidegate.connectors.formats import csv_format, json_format, lines
 from tidegate.connectors.options import csv_options
 from tidegate.connectors.registry import Stage, same_target, sink_committer, sink_writer
 from tidegate.engine.engine import Engine

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from tidegate.connectors.avro.cursor import Bools, Cursor, Ints, Words, views
 from tidegate.connectors.avro.schema import Leaf
 from tidegate.connectors.avro.target import Target, fits, form_of
-from tidegate.connectors.filesystem import lines
+from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.json_shape import Kind
 from tidegate.connectors.formats.text_rules import text_fits
 from tidegate.engine.engine import Engine

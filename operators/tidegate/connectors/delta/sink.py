@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.filesystem.files import S3_SCHEMES, open_location
-from tidegate.connectors.filesystem.staging import (
+from tidegate.connectors.locations import one_spelling, open_location
+from tidegate.connectors.options import DeltaOptions, parsed
+from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.connectors.staging import (
     delete_staged,
     make_directory,
     sink_errors,
     unique_token,
 )
-from tidegate.connectors.options import DeltaOptions, parsed
-from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
 from tidegate.engine.engine import Engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
@@ -51,7 +51,7 @@ class DeltaCommitter:
         options: DeltaOptions = parsed(DeltaOptions, table.connector, table.options)
         self._table = table
         self._key = options.key_fields
-        self._place = _uri(options.path or view_path(staging, table.name))
+        self._place = one_spelling(options.path or view_path(staging, table.name))
         self._filesystem, self._staging = open_location(staging)
         self._token = token
         self._identity = ""
@@ -167,13 +167,6 @@ class DeltaCommitter:
 def view_path(staging: str, name: str) -> str:
     """Where a materialized view lies, beside the checkpoint's staging directory."""
     return f"{staging.rsplit('/', 2)[0]}/{VIEWS}/{name}"
-
-
-def _uri(path: str) -> str:
-    for scheme in S3_SCHEMES:
-        if path.startswith(scheme):
-            return "s3://" + path.removeprefix(scheme)
-    return path
 
 
 def store_options() -> dict[str, str]:

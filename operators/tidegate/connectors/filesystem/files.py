@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import pyarrow as pa
 from pyarrow import fs
 
 from tidegate.connectors.filesystem.local_walk import Found, refuse_names, walk
+from tidegate.connectors.locations import open_location
 from tidegate.errors import OptionsError
 
 _WILDCARDS: Final = ("*", "?", "[")
-S3_SCHEMES: Final = ("s3a://", "s3n://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +45,6 @@ class Listing:
 
 class NothingFoundError(OptionsError):
     """There is neither a file nor a directory at a path, or none that matches its glob."""
-
-
-def absolute(path: str) -> str:
-    """``path`` as every process understands it: a relative local one becomes absolute."""
-    return path if "://" in path else str(Path(path).absolute())
-
-
-def open_location(path: str) -> tuple[Any, str]:
-    """The file system and the path within it. Raises OptionsError on an unknown scheme."""
-    uri = path
-    for scheme in S3_SCHEMES:
-        if uri.startswith(scheme):
-            uri = "s3://" + uri.removeprefix(scheme)
-    if "://" not in uri:
-        return fs.LocalFileSystem(), absolute(uri)
-    try:
-        filesystem, inner = fs.FileSystem.from_uri(_quoted_wildcards(uri))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise OptionsError(
-            f"cannot open path '{path}'",
-            detail=str(error),
-            hint="use a local path, file://, s3://, gs:// or hdfs://",
-        ) from None
-    return filesystem, _unquoted_wildcards(inner).rstrip("/") or "/"
 
 
 def list_splits(path: str, each_file: bool) -> Listing:
@@ -202,22 +177,3 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     if not parts or not fnmatch.fnmatchcase(parts[0], pattern[0]):
         return False
     return _matches(parts[1:], pattern[1:])
-
-
-_QUOTES: Final = {"[": "%5B", "]": "%5D", "?": "%3F"}
-
-
-def _quoted_wildcards(uri: str) -> str:
-    """Wildcards that a URI may not hold, as percent codes; a query (``?a=b``) stays."""
-    head, mark, query = uri.partition("?")
-    if mark and "=" not in query:
-        head, mark, query = uri, "", ""
-    for character, code in _QUOTES.items():
-        head = head.replace(character, code)
-    return head + mark + query
-
-
-def _unquoted_wildcards(path: str) -> str:
-    for character, code in _QUOTES.items():
-        path = path.replace(code, character)
-    return path

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from tidegate.connectors.filesystem.files import DataFile
-from tidegate.connectors.filesystem.lines import BLOCK_BYTES, NEWLINE
+from tidegate.connectors.formats.lines import BLOCK_BYTES, NEWLINE
 from tidegate.connectors.formats.parquet_format import unreadable
 
 _TAIL_BYTES = 1 << 16

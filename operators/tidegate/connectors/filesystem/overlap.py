@@ -11,7 +11,8 @@ import posixpath
 from typing import Final
 from urllib.parse import unquote
 
-from tidegate.connectors.filesystem.files import S3_SCHEMES, absolute, fixed_prefix, matches_below
+from tidegate.connectors.filesystem.files import fixed_prefix, matches_below
+from tidegate.connectors.locations import absolute, one_spelling
 
 _PART: Final = "part-0001-0000000001-0000"
 
@@ -37,9 +38,7 @@ def overlaps(written: str, format_: str, read: str) -> bool:
 
 def _components(path: str) -> tuple[str, tuple[str, ...]]:
     """The store, "" for local files, and the path there in components."""
-    for scheme in S3_SCHEMES:
-        if path.startswith(scheme):
-            path = "s3://" + path.removeprefix(scheme)
+    path = one_spelling(path)
     place, separator, inner = path.partition("://")
     if separator and place != "file":
         head, _, query = inner.partition("?")

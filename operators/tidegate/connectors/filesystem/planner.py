@@ -22,7 +22,6 @@ from tidegate.connectors.filesystem.files import (
     Listing,
     NothingFoundError,
     list_splits,
-    open_location,
 )
 from tidegate.connectors.filesystem.line_count import Measure, ParquetMeasure, TextMeasure
 from tidegate.connectors.filesystem.positions import (
@@ -31,8 +30,9 @@ from tidegate.connectors.filesystem.positions import (
     joined_hashes,
     joined_sizes,
 )
-from tidegate.connectors.filesystem.shares import share_rows
+from tidegate.connectors.locations import open_location
 from tidegate.connectors.options import FilesystemSourceOptions, parsed
+from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Position, SplitPlan

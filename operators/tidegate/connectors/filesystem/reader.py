@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidegate.connectors.filesystem import lines
-from tidegate.connectors.filesystem.files import DataFile, file_path, open_location, split_files
+from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
-from tidegate.connectors.formats import csv_format, json_format, parquet_format
+from tidegate.connectors.formats import csv_format, json_format, lines, parquet_format
+from tidegate.connectors.locations import open_location
 from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError

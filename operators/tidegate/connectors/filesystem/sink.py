@@ -19,8 +19,10 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
-from tidegate.connectors.filesystem.files import open_location
-from tidegate.connectors.filesystem.staging import (
+from tidegate.connectors.formats import csv_format, json_encode, parquet_format
+from tidegate.connectors.locations import open_location
+from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
+from tidegate.connectors.staging import (
     create_new,
     delete_staged,
     is_file,
@@ -32,8 +34,6 @@ from tidegate.connectors.filesystem.staging import (
     write_durable,
     write_order,
 )
-from tidegate.connectors.formats import csv_format, json_encode, parquet_format
-from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.filesystem import lines
+from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.formats.json_encode import encode_lines
+from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import quoted

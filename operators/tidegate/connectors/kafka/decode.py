@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors.filesystem import lines
-from tidegate.connectors.formats import avro_format, csv_format, json_format, raw_format
+from tidegate.connectors.formats import avro_format, csv_format, json_format, lines, raw_format
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined

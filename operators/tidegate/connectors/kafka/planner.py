@@ -19,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.filesystem.shares import share_rows
 from tidegate.connectors.kafka.fits import check_source
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.kafka.position import (
@@ -30,6 +29,7 @@ from tidegate.connectors.kafka.position import (
 )
 from tidegate.connectors.kafka.topics import Partition, Topics, patiently
 from tidegate.connectors.options import parsed
+from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Position, SplitPlan

@@ -22,7 +22,6 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.filesystem.staging import write_order, writer_of
 from tidegate.connectors.kafka.delivery import (
     WAIT_S,
     Failed,
@@ -40,6 +39,7 @@ from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.options import parsed
+from tidegate.connectors.staging import write_order, writer_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY

@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.filesystem.files import open_location
-from tidegate.connectors.filesystem.staging import (
-    delete_staged,
-    make_directory,
-    sink_errors,
-    unique_token,
-)
+from tidegate.connectors.locations import open_location
 from tidegate.connectors.options import PostgresOptions, parsed
 from tidegate.connectors.postgres.client import Server, Session
 from tidegate.connectors.postgres.guard import Guard
@@ -31,6 +25,12 @@ from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
 from tidegate.connectors.postgres.text import Text
 from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.connectors.staging import (
+    delete_staged,
+    make_directory,
+    sink_errors,
+    unique_token,
+)
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.failpoints import hit

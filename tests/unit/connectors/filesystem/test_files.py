@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.connectors.filesystem.files import (
-    absolute,
     file_path,
     list_splits,
-    open_location,
     split_files,
 )
 from tidegate.errors import OptionsError, TrustError
@@ -133,17 +131,6 @@ def test_a_path_without_anything_is_an_error(tree: Path, name: str) -> None:
     assert caught.value.hint
 
 
-def test_an_unknown_scheme_is_an_error() -> None:
-    with pytest.raises(OptionsError, match="cannot open path 'ftp2://x'"):
-        open_location("ftp2://x")
-
-
-def test_s3a_is_s3() -> None:
-    filesystem, path = open_location("s3a://bucket/a/*.json?region=us-east-1")
-    assert filesystem.type_name == "s3"
-    assert path == "bucket/a/*.json"
-
-
 @pytest.mark.parametrize("each_file", [False, True])
 def test_a_file_is_found_without_listing(tree: Path, each_file: bool) -> None:
     for path in (tree, tree / "a" / "1.json", f"{tree}/*/*.json"):
@@ -151,8 +138,3 @@ def test_a_file_is_found_without_listing(tree: Path, each_file: bool) -> None:
             assert split_files(str(path), split, each_file) == files
             for file in files:
                 assert file_path(str(path), split, file.name, each_file)[1] == file.path
-
-
-def test_relative_paths_become_absolute() -> None:
-    assert absolute("x/y") == f"{Path.cwd()}/x/y"
-    assert absolute("s3://x/y") == "s3://x/y"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.connectors.filesystem.shares import share_rows
+from tidegate.connectors.shares import share_rows
 
 
 @given(st.integers(1, 50), st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 30)))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.connectors.filesystem import lines
-from tidegate.connectors.filesystem.lines import as_strings, blocks, split_lines, valid_utf8
+from tidegate.connectors.formats import lines
+from tidegate.connectors.formats.lines import as_strings, blocks, split_lines, valid_utf8
 
 
 @settings(deadline=None)  # the first array that pyarrow makes imports pandas

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-from tidegate.connectors.filesystem.staging import (
+from tidegate.connectors.staging import (
     delete_staged,
     is_file,
     sink_errors,
