@@ -30,6 +30,8 @@ from confluent_kafka.admin import AdminClient
 from tidegate.spark.launch.java import java
 
 VERSION: Final = "4.3.0"
+_LOG: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
+"""What a broker's words go through, of the same version as its log4j: else its log is empty."""
 START_S: Final = 90.0
 _CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
 _JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
@@ -209,8 +211,9 @@ class Broker:
 
     def _java(self, *args: str) -> list[str]:
         jars = resolved_jars("org.apache.kafka", "kafka_2.13", VERSION)
+        log = resolved_jars(*_LOG, alone=True)
         log4j = f"-Dlog4j2.configurationFile={self._path('yaml')}"
-        return [java(), *_JVM, log4j, "-cp", f"{jars}/*", *args]
+        return [java(), *_JVM, log4j, "-cp", f"{jars}/*:{log}/*", *args]
 
     def _path(self, suffix: str) -> Path:
         return self._directory / f"server.{suffix}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from kafka.broker import Cluster
 from kafka.kit import Kit
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -27,3 +28,8 @@ def test_rows_go_in_and_come_out(kafka: Kit) -> None:
     wanted = SplitRange(splits[0], plans[splits[0]].end, later[splits[0]].end, 3)
     ((_, chunk),) = reader.read([wanted])
     assert chunk.data.column("a").to_pylist() == [3, 4]
+
+
+def test_a_broker_says_what_it_does(cluster: Cluster) -> None:
+    """Its log is all that tells why one failed."""
+    assert "WARN QuorumController" in cluster.brokers[0].log
