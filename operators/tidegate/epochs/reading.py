@@ -1,0 +1,125 @@
+"""A reader task: the source fragments of some splits, for one epoch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from tidegate.connectors.registry import offset_at
+from tidegate.epochs.ledger_share import LedgerShare
+from tidegate.epochs.planner import FragmentTask, ReaderTask
+from tidegate.epochs.targets import TO_LEDGER
+from tidegate.epochs.worker import Worker
+from tidegate.executor.actor import NO_SPLIT, Actor, Emission
+from tidegate.phases import PHASES
+from tidegate.ports import SplitRange
+from tidegate.state import MemoryStateTable, StateTable
+from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
+
+Report: TypeAlias = dict[str, Any]
+"""What a task tells the driver."""
+
+
+def read_task(worker: Worker, task: ReaderTask) -> Generator[tuple[int, Emission | Report]]:
+    """Reads the task's splits through their fragments: all that each of them, by its number, sends
+    on from there, and behind that its report."""
+    worker.engine.set_epoch_time(task.time_us)
+    share = None
+    if worker.job.plan.job.ledger is None:  # else writers copy all rows for the ledger into a table
+        share = LedgerShare(lambda: worker.writer_of(TO_LEDGER, task.epoch, str(task.index), 0))
+    try:
+        for work in task.fragments:
+            is_last = work is task.fragments[-1]
+            for sent in _read_fragment(worker, task, work, share, is_last=is_last):
+                yield work.fragment, sent
+    except BaseException:
+        if share is not None:
+            share.abort()
+        raise
+
+
+def _read_fragment(
+    worker: Worker,
+    task: ReaderTask,
+    work: FragmentTask,
+    share: LedgerShare | None,
+    *,
+    is_last: bool,
+) -> Iterator[Emission | Report]:
+    """``is_last``: nothing is added to ``share`` after this fragment."""
+    plan = worker.job.plan
+    fragment = plan.fragments[work.fragment]
+    table = fragment.table
+    assert table is not None
+    state = _restored(work)
+    actor = Actor(fragment, plan.vnodes, worker.engine, state, task.index, worker.checks)
+    splits = [split for split in work.splits if split.split != NO_SPLIT]
+    actor.open_splits([split.split for split in splits], task.time_us)
+    for split in splits:
+        if split.floors:
+            actor.take_over(split.split, split.floors)
+            status = SplitStatus(Status.ACTIVE, split.split, tuple(split.floors.items()))
+            yield from actor.announce(status)
+    reader = worker.reader_of(table, worker.engine)
+    ranges = [
+        SplitRange(split.split, split.start, split.end, split.first_offset)
+        for split in splits
+        if split.start != split.end
+    ]
+    next_offsets = {split.split: split.first_offset for split in splits}
+    read_bytes: dict[str, int] = {}
+    for split_name, chunk in PHASES.timed("read", reader.read(ranges)):
+        next_offsets[split_name] = chunk.next_offset
+        size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
+        read_bytes[split_name] = read_bytes.get(split_name, 0) + size
+        yield from _shared(actor.on_source(split_name, chunk), share)
+    for wanted in ranges:
+        # Offsets may have gaps: the epoch's end lies behind its last row then.
+        at = offset_at(table, wanted.end)
+        if at is not None:
+            next_offsets[wanted.split] = at
+    statuses = {split.split: split.status for split in work.splits}
+    ended = actor.close_splits(statuses, Barrier(task.epoch, task.time_us))
+    yield from _shared(ended, share)
+    few = share.close() if share is not None and is_last else None
+    if few is not None:
+        yield Emission(None, None, few)
+    yield {
+        "type": "source",
+        "epoch": task.epoch,
+        "time_us": task.time_us,
+        "table": table.name,
+        "next_offsets": next_offsets,
+        "statuses": {split.split: int(split.status) for split in splits},
+        "splits": [asdict(report) for report in actor.reports()],
+        "bytes": read_bytes,
+        "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
+        "lost": reader.take_lost(),
+        **(share.report() if share is not None and is_last else {}),
+        "phases": PHASES.take(),
+    }
+
+
+def _shared(emissions: Iterable[Emission], share: LedgerShare | None) -> Iterator[Emission]:
+    """Those of ``emissions`` that ``share`` does not take."""
+    for emission in emissions:
+        if share is not None and isinstance(emission.message, Rejected):
+            share.add(emission.message)
+        else:
+            yield emission
+
+
+class _restored:  # noqa: N801  # a small callable, not a concept
+    """State tables of filters, filled from the epoch log (watermark push-down)."""
+
+    def __init__(self, work: FragmentTask) -> None:
+        self._tables: dict[str, MemoryStateTable] = {}
+        for split in work.splits:
+            for filter_id, state in split.filters.items():
+                encoded = json.dumps(state).encode()
+                self(filter_id).put(f"filter:{split.split}", encoded)
+
+    def __call__(self, name: str) -> StateTable:
+        return self._tables.setdefault(name, MemoryStateTable())

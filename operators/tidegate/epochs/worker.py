@@ -1,0 +1,44 @@
+"""A process that runs tasks of a job, whoever carries what they send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from tidegate.connectors.registry import source_reader
+from tidegate.engine.engine import Engine
+from tidegate.epochs.job import WireJob, worker_engine
+from tidegate.epochs.outputs import staging_writer
+from tidegate.plan.nodes import Table
+from tidegate.ports import SinkWriter, SourceReader
+
+ReaderOf: TypeAlias = Callable[[Table, Engine], SourceReader]
+WriterOf: TypeAlias = Callable[[int, int, str, int], SinkWriter]
+"""Who stages rows: of a target, in an epoch, as a task, and the last epoch it is known to have
+written (see `tidegate.connectors.registry.Stage`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """``checks``: every operator is checked while it runs (see `tidegate.executor.checked`).
+
+    Not every task asks for the ``engine``, which takes a moment to make.
+    """
+
+    job: WireJob
+    engine_of: Callable[[], Engine]
+    reader_of: ReaderOf
+    writer_of: WriterOf
+    checks: bool = False
+
+    @property
+    def engine(self) -> Engine:
+        return self.engine_of()
+
+    @classmethod
+    def of(cls, job: WireJob) -> Worker:
+        """One that reads and writes what the job's tables say."""
+        engine_of = partial(worker_engine, job)
+        return cls(job, engine_of, source_reader, partial(staging_writer, job))
