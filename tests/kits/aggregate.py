@@ -10,7 +10,8 @@ import pyarrow as pa
 from kits.executor import ENGINE, Text
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql, partial_sql
 from tidegate.plan.aggregate_types import LISTS, PICKS
-from tidegate.plan.nodes import Aggregate, AggregateCall, Node
+from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.nodes import Node
 from tidegate.types import Column, Schema
 
 

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 from tidegate.frontend import compile, compile_file
 from tidegate.frontend.statements.answers import Listing
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import (
-    Aggregate,
-    Filter,
-    Job,
-    Node,
-    Project,
-    Scan,
-    Sink,
-    Sort,
-    Table,
-    Tumble,
-    WatermarkFilter,
-)
+from tidegate.plan.nodes import Filter, Job, Node, Project, Scan, Sink, Sort, Table, WatermarkFilter
 from tidegate.plan.over import Frame, OverCall, OverWindow
+from tidegate.plan.windows import Tumble
 
 _FILES = "WITH (connector = 'filesystem', path = 'p', format = 'json');"
 _OUT = _FILES.replace("'p'", "'o'")

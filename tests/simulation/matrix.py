@@ -18,21 +18,12 @@ from pathlib import Path
 from typing import Final
 
 from simulation.check import Ran, judged
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import (
-    Aggregate,
-    Cumulate,
-    Filter,
-    Hop,
-    Job,
-    Node,
-    Session,
-    Sort,
-    Tumble,
-    WatermarkFilter,
-)
+from tidegate.plan.nodes import Filter, Job, Node, Sort, WatermarkFilter
 from tidegate.plan.over import OverWindow
+from tidegate.plan.windows import Cumulate, Hop, Session, Tumble
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
 BATCH: Final = 20

@@ -30,7 +30,7 @@ from tidegate.executor.sorting.merge_sort import MergeSort
 from tidegate.executor.sorting.sort import Sort
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
 from tidegate.executor.windows.tumble import Tumble
-from tidegate.plan import nodes, strategies
+from tidegate.plan import aggregates, nodes, strategies, windows
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message
 
@@ -75,9 +75,9 @@ def _watermark_filter(config: Config, columns: str) -> Executor:
 def _tumble(config: Config, columns: str) -> Executor:
     below = leaf(columns)
     column = below.column_of(config["column"])
-    windows = schema(f"window_start {column.type}, window_end {column.type}")
+    added = schema(f"window_start {column.type}, window_end {column.type}")
     return Tumble(
-        nodes.Tumble((*below.schema, *windows), below, column.name, config["size"]), ENGINE
+        windows.Tumble((*below.schema, *added), below, column.name, config["size"]), ENGINE
     )
 
 
@@ -95,16 +95,16 @@ def _merge_sort(config: Config, columns: str) -> Executor:
     return MergeSort(_sort_node(config, columns), tuple(config.get("drop", ())), ENGINE)
 
 
-def _aggregate(config: Config) -> nodes.Aggregate:
+def _aggregate(config: Config) -> aggregates.Aggregate:
     below = leaf(config["input"])
     keys = tuple(config["keys"].split())
     calls = tuple(
-        nodes.AggregateCall(schema(call["output"])[0], call["function"], call.get("argument"))
+        aggregates.AggregateCall(schema(call["output"])[0], call["function"], call.get("argument"))
         for call in config["calls"]
     )
     outputs = tuple(call.output for call in calls)
     columns = tuple(below.column_of(key) for key in keys)
-    return nodes.Aggregate((*columns, *outputs), below, keys, calls, config["closing_key"])
+    return aggregates.Aggregate((*columns, *outputs), below, keys, calls, config["closing_key"])
 
 
 def _final_aggregate(config: Config, _: str) -> Executor:

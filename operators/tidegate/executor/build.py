@@ -34,7 +34,7 @@ from tidegate.executor.windows.fixed_windows import WindowExecutor
 from tidegate.executor.windows.hop import Hop
 from tidegate.executor.windows.session_rows import SessionRows
 from tidegate.executor.windows.tumble import Tumble
-from tidegate.plan import joins, nodes, physical
+from tidegate.plan import joins, nodes, physical, windows
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import RecentRows as RecentRowsNode
 from tidegate.state import StateTable
@@ -69,7 +69,7 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return Project(node, engine)
         case nodes.Filter():
             return Filter(node, engine)
-        case nodes.Window():
+        case windows.Window():
             return _windows(node)
         case joins.Union() | joins.Join():
             return _junction(node, context, name)
@@ -138,13 +138,13 @@ def _final(node: physical.FinalAggregate, context: Context, name: str) -> Execut
     return final(node.aggregate, node.derived, context.engine, context.state(name))
 
 
-def _windows(node: nodes.Window) -> WindowExecutor:
+def _windows(node: windows.Window) -> WindowExecutor:
     match node:
-        case nodes.Tumble():
+        case windows.Tumble():
             return Tumble(node)
-        case nodes.Hop():
+        case windows.Hop():
             return Hop(node)
-        case nodes.Cumulate():
+        case windows.Cumulate():
             return Cumulate(node)
     raise AssertionError(f"no executor for {type(node).__name__}")
 

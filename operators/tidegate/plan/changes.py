@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.plan.nodes import Aggregate, Filter, Node, Project, Sink
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import Filter, Node, Project, Sink
 
 
 def is_changing(node: Node) -> bool:

@@ -12,22 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
-    Aggregate,
-    Cumulate,
     Expr,
     Filter,
     Node,
     Project,
     Scan,
-    Session,
     Sink,
     Sort,
     Unary,
     WatermarkFilter,
-    Window,
 )
 from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.physical import (
@@ -42,6 +39,7 @@ from tidegate.plan.physical import (
     Tally,
     WindowPartials,
 )
+from tidegate.plan.windows import Cumulate, Session, Window
 from tidegate.types import is_event_time_type
 
 WINDOW_START: Final = "window_start"

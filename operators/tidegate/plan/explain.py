@@ -11,13 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tidegate.plan import joins, nodes, physical
 from tidegate.plan.derivation import NONE, Columns, Derived, derive
 from tidegate.plan.fragments import Fragment, Output, Plan
-from tidegate.plan.match import MatchRecognize
-from tidegate.plan.over import OverWindow, Reach, RecentRows
-from tidegate.plan.pattern import longest
-from tidegate.plan.titles import span, time_span, title
+from tidegate.plan.nodes import Node, PerSplit, Project
+from tidegate.plan.physical import Input
+from tidegate.plan.texts import count
 
 Ports: TypeAlias = Mapping[tuple[int, int], Columns]
 """What is known of the columns that come in, by (fragment, port)."""
@@ -27,11 +25,11 @@ def explain(plan: Plan) -> str:
     """The text of EXPLAIN for a whole job."""
     counted = ", ".join(
         [
-            _count(len(plan.sources), "source"),
-            _count(len(plan.job.sinks), "sink"),
-            _count(len(plan.fragments), "fragment"),
-            _count(sum(len(fragment.inputs) for fragment in plan.fragments), "exchange"),
-            _count(plan.vnodes, "vnode"),
+            count(len(plan.sources), "source"),
+            count(len(plan.job.sinks), "sink"),
+            count(len(plan.fragments), "fragment"),
+            count(sum(len(fragment.inputs) for fragment in plan.fragments), "exchange"),
+            count(plan.vnodes, "vnode"),
         ]
     )
     lines = [f"job {plan.job.name}: {counted}"]
@@ -53,7 +51,7 @@ class _Part:
     fragment: Fragment
     ports: Ports
 
-    def derive(self, node: nodes.Node) -> Columns:
+    def derive(self, node: Node) -> Columns:
         inputs = range(len(self.fragment.inputs))
         return derive(node, [self.ports[self.fragment.id, port] for port in inputs])
 
@@ -65,7 +63,7 @@ class _Part:
         return f"fragment {fragment.id}: stage {fragment.depth}, {where}"
 
     def body(self) -> Iterator[str]:
-        shown: set[nodes.Node] = set()
+        shown: set[Node] = set()
         for output in self.fragment.outputs:
             node = self.fragment.nodes[output.at]
             yield f"  -> {self._target(output)}"
@@ -80,7 +78,7 @@ class _Part:
         keys = f"({', '.join(output.exchange.keys)})" if output.exchange.keys else ""
         return f"exchange {by}{keys} to fragment {output.fragment}"
 
-    def _tree(self, node: nodes.Node, indent: int, shown: set[nodes.Node]) -> Iterator[str]:
+    def _tree(self, node: Node, indent: int, shown: set[Node]) -> Iterator[str]:
         pad = "  " * indent
         if node in shown:
             yield f"{pad}{self._name(node)} (as above)"
@@ -92,39 +90,18 @@ class _Part:
         for below in node.inputs:
             yield from self._tree(below, indent + 1, shown)
 
-    def _name(self, node: nodes.Node) -> str:
-        if isinstance(node, physical.Input):
+    def _name(self, node: Node) -> str:
+        if isinstance(node, Input):
             return f"Merge fragment {self.fragment.inputs[node.port]}, {node.distribution.value}"
-        return title(node)
+        return node.title
 
-    def _state(self, node: nodes.Node) -> Iterator[str]:
-        """A bound on what the operator keeps between epochs; nothing said is nothing kept."""
-        match node:
-            case nodes.WatermarkFilter():
-                pushed = self.fragment.table is not None
-                where = "the epoch log (pushed down)" if pushed else "the state store"
-                yield from (f"state: {kept}" for kept in _of_filter(node, where))
-            case physical.Input() if node.watermarks and (
-                node.distribution is not physical.Distribution.BY_SPLIT
-            ):
-                yield f"state: the merged watermark of {', '.join(node.watermarks)}"
-            case physical.FinalAggregate():
-                yield from _group_state(node.aggregate)
-            case physical.SessionRows():
-                yield "state: the rows of sessions that are not over"
-            case joins.Join():
-                yield from _join_state(node)
-            case RecentRows():
-                where = "the epoch log (pushed down)" if self.fragment.table else "the state store"
-                rows = _count(Reach.of(node.calls).rows_back, "row")
-                yield f"state: the last {rows} of each split, in {where}"
-            case physical.OverRows() | MatchRecognize():
-                yield from _ordered_state(node)
-            case physical.SortRuns():
-                column = node.sort.column
-                yield f"state: the rows whose {column} is not below the watermark"
+    def _state(self, node: Node) -> Iterator[str]:
+        where = "the epoch log (pushed down)" if self.fragment.table else "the state store"
+        for number, line in enumerate(node.state):
+            is_by_split = number == 0 and isinstance(node, PerSplit)
+            yield f"{line}, in {where}" if is_by_split else line
 
-    def _losses(self, node: nodes.Node) -> Iterator[str]:
+    def _losses(self, node: Node) -> Iterator[str]:
         """The watermarks that end here, where the reason is not one of the input."""
         if not node.inputs:
             return
@@ -135,20 +112,20 @@ class _Part:
         for name, derived in self.derive(node).items():
             if derived.lost and derived.lost not in known and _ends(name, node, below):
                 yield f"loses the watermark on {name}: {derived.lost}"
-        if isinstance(node, nodes.Project):
+        if isinstance(node, Project):
             gone = _projected_away(node, below)
             if gone:
                 yield f"loses the watermark on {', '.join(gone)}: not selected"
 
 
-def _ends(name: str, node: nodes.Node, below: Columns) -> bool:
+def _ends(name: str, node: Node, below: Columns) -> bool:
     """Whether column ``name`` of ``node`` is made from one that has a watermark."""
-    if isinstance(node, nodes.Project):
+    if isinstance(node, Project):
         return any(below[column].has_watermark for column in dict(node.columns)[name].columns)
     return below.get(name, NONE).has_watermark
 
 
-def _projected_away(node: nodes.Project, below: Columns) -> list[str]:
+def _projected_away(node: Project, below: Columns) -> list[str]:
     used = {column for _, expr in node.columns for column in expr.columns}
     return [name for name, derived in below.items() if derived.has_watermark and name not in used]
 
@@ -168,98 +145,3 @@ def _watermarks(columns: Columns) -> Iterator[str]:
 def _origin(derived: Derived) -> str:
     filters = list(dict.fromkeys(each.filter_id for each in derived.all))
     return f"{derived.describe()}, from filter{'s' * (len(filters) > 1)} {', '.join(filters)}"
-
-
-def _ordered_state(node: physical.OverRows | MatchRecognize) -> Iterator[str]:
-    """Of what looks at rows in their order."""
-    return _match_state(node) if isinstance(node, MatchRecognize) else _over_state(node.over)
-
-
-def _over_state(node: OverWindow) -> Iterator[str]:
-    if node.by_partition:
-        yield f"state: the rows whose {node.time} is not below the watermark"
-        return
-    reach = Reach.of(node.calls)
-    of = f"of each {', '.join(node.keys)}" if node.keys else "of all"
-    yield f"state: the rows whose {node.time} is not below the watermark"
-    rows = reach.rows_back + reach.rows_ahead
-    if rows:
-        yield f"state: the last {rows} row{'s' * (rows > 1)} {of}"
-    if reach.time_back is not None:
-        length = time_span(node, node.time, reach.time_back + reach.time_ahead)
-        yield f"state: the rows of the last {length}"
-    if any(call.is_running for call in node.calls):
-        yield f"state: one row {of}"
-
-
-def _match_state(node: MatchRecognize) -> Iterator[str]:
-    of = f"of each {', '.join(node.keys)}" if node.keys else "of all"
-    rows, length = longest(node.pattern), node.within
-    yield f"state: the rows whose {node.time} is not below the watermark"
-    if length is not None:
-        within = time_span(node.input, node.time, length)
-        yield f"state: the rows {of} from the first start of a match of the last {within} on"
-    elif rows is not None:
-        yield f"state: the last {_count(rows - 1, 'row')} {of}"
-    else:
-        yield f"unbounded: all rows {of} from the first start of a match on, no WITHIN"
-    if node.rows_back:
-        yield f"state: the last {_count(node.rows_back, 'row')} {of}"
-
-
-def _of_filter(node: nodes.WatermarkFilter, where: str) -> Iterator[str]:
-    """What a watermark filter keeps."""
-    yield f"one watermark per split, in {where}"
-    if node.adaptive is not None:
-        yield f"per split, how far out of order its last {node.adaptive.records:,} records were"
-    if node.per is not None:
-        yield f"per split, one watermark per ({', '.join(node.per.keys)}) that has not expired"
-
-
-def _group_state(node: nodes.Aggregate) -> Iterator[str]:
-    yield f"state: {_groups(node)}"
-    if node.early is not None:
-        time = node.early.time.name
-        yield f"state: in each, one row per tick of {time} that the watermark has not passed"
-    for call in node.calls:
-        if call.distinct:
-            yield f"state: in each, the distinct values of {call.argument}"
-        elif call.grows:
-            yield f"state: in each, all values of {call.argument}"
-
-
-def _groups(node: nodes.Aggregate) -> str:
-    """How many groups there are at a time."""
-    if node.closing_key:
-        return f"one row per group whose {node.closing_key} the watermark has not reached"
-    if not node.keys:
-        return "one row"
-    return f"unbounded: one row per group, no watermark on {', '.join(node.keys)}"
-
-
-def _join_state(node: joins.Join) -> Iterator[str]:
-    left, right = node.times
-    if isinstance(node, joins.LookupJoin):
-        yield "state: all right rows, of a table that ends; the left rows until it has ended"
-        return
-    if isinstance(node, joins.TemporalJoin):
-        yield f"state: the left rows until the watermark of {right} is past {left}"
-        keys = ", ".join(key for _, key in node.keys)
-        yield f"state: the last right row of each {keys} up to the watermarks, and all later ones"
-        return
-    if node.at_one_time:
-        yield f"state: the rows whose {left} or {right} not both watermarks have passed"
-        return
-    upper, lower = _moved(node, left, node.upper), _moved(node, right, -node.lower)
-    yield f"state: the left rows until the watermark of {right} is past {upper}"
-    yield f"state: the right rows until the watermark of {left} is past {lower}"
-
-
-def _moved(node: joins.Join, column: str, by: int) -> str:
-    if by == 0:
-        return column
-    return f"{column} {'-' if by < 0 else '+'} {span(node, abs(by))}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"

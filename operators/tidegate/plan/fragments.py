@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
-from tidegate.plan.nodes import Job, Node, Scan, Sink, Table, WatermarkFilter
-from tidegate.plan.over import RecentRows
+from tidegate.plan.nodes import Job, Node, PerSplit, Scan, Sink, Table, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
 
@@ -98,7 +97,7 @@ class Plan:
     def filters(self) -> dict[str, str]:
         """Account by the id of what keeps something of each split: filters, `RecentRows`."""
         nodes = (node for fragment in self.fragments for node in fragment.nodes)
-        return {n.id: n.account for n in nodes if isinstance(n, WatermarkFilter | RecentRows)}
+        return {n.id: n.account for n in nodes if isinstance(n, PerSplit)}
 
     def watermark_filters(self) -> Iterator[WatermarkFilter]:
         """All watermark filters, wherever they run."""

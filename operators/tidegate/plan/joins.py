@@ -6,11 +6,11 @@ Columns of a join's two sides have different names; the frontend renames where t
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
-from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import Aggregate, Expr, Node
+from tidegate.plan.nodes import Expr, Node
 from tidegate.types import Schema
 
 
@@ -26,6 +26,13 @@ class Union(Node):
 
     def on(self, inputs: Sequence[Node]) -> Node:
         return replace(self, branches=tuple(inputs))
+
+    @property
+    def repeats(self) -> bool:
+        return True
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return tuple(wanted for _ in self.branches)
 
 
 class JoinKind(enum.StrEnum):
@@ -68,6 +75,9 @@ class Join(Node):
     is the end of windows. Else it is an *interval join*.
     """
 
+    stateful: ClassVar[bool] = True
+    gives_splits: ClassVar[bool] = False
+
     left: Node
     right: Node
     kind: JoinKind
@@ -95,6 +105,49 @@ class Join(Node):
         """The output's columns, if the sides have these."""
         return (*left, *right) if self.kind.has_right else left
 
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return tuple(zip(self.inputs, self.times, strict=True))
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        read = self.condition.columns if self.condition else frozenset()
+        return tuple(
+            wanted | read | {self.times[side], *(keys[side] for keys in self.keys)}
+            for side in range(2)
+        )
+
+    @property
+    def title(self) -> str:
+        parts = [f"{left} = {right}" for left, right in self.keys]
+        name, timed = self.kind_of_times
+        parts += [timed] if timed else []
+        parts += [self.condition.shown] if self.condition is not None else []
+        return f"{name} {self.kind.lower()}" + (f" on {', '.join(parts)}" if parts else "")
+
+    @property
+    def kind_of_times(self) -> tuple[str, str]:
+        """What EXPLAIN calls the join, and what it says of the times of a pair."""
+        if self.at_one_time:
+            return "WindowJoin", ""
+        (left, right), lower, upper = self.times, self._span(self.lower), self._span(self.upper)
+        return "IntervalJoin", f"{right} - {left} between {lower} and {upper}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        left, right = self.times
+        if self.at_one_time:
+            yield f"state: the rows whose {left} or {right} not both watermarks have passed"
+            return
+        upper, lower = self._moved(left, self.upper), self._moved(right, -self.lower)
+        yield f"state: the left rows until the watermark of {right} is past {upper}"
+        yield f"state: the right rows until the watermark of {left} is past {lower}"
+
+    def _span(self, units: int) -> str:
+        return self.left.span(self.times[0], units)
+
+    def _moved(self, column: str, by: int) -> str:
+        return f"{column} {'-' if by < 0 else '+'} {self._span(abs(by))}" if by else column
+
 
 @dataclass(frozen=True, slots=True)
 class TemporalJoin(Join):
@@ -111,6 +164,18 @@ class TemporalJoin(Join):
     def at_one_time(self) -> bool:
         return False
 
+    @property
+    def kind_of_times(self) -> tuple[str, str]:
+        left, right = self.times
+        return "TemporalJoin", f"the last {right} up to {left}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        left, right = self.times
+        yield f"state: the left rows until the watermark of {right} is past {left}"
+        keys = ", ".join(key for _, key in self.keys)
+        yield f"state: the last right row of each {keys} up to the watermarks, and all later ones"
+
 
 @dataclass(frozen=True, slots=True)
 class LookupJoin(Join):
@@ -125,6 +190,18 @@ class LookupJoin(Join):
     def at_one_time(self) -> bool:
         return False
 
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ()  # rows pass, once the table has ended
+
+    @property
+    def kind_of_times(self) -> tuple[str, str]:
+        return "LookupJoin", ""
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: all right rows, of a table that ends; the left rows until it has ended"
+
     def given(self, left: Schema, right: Schema) -> Schema:
         if not self.kind.has_right:
             return left
@@ -132,12 +209,8 @@ class LookupJoin(Join):
 
 
 def has_splits(node: Node) -> bool:
-    """Whether the rows of ``node`` are a source's, each of a split, at an offset.
-
-    Groups, pairs and matches are of none.
-    """
-    own = Aggregate | Join | MatchRecognize
-    return not any(isinstance(part, own) for part in node.walk())
+    """Whether the rows of ``node`` are a source's, each of a split, at an offset."""
+    return all(part.gives_splits for part in node.walk())
 
 
 def branches(node: Node) -> tuple[Node, ...]:

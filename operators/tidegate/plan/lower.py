@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
 from tidegate.plan.joins import (
     Join,
@@ -32,20 +33,17 @@ from tidegate.plan.joins import (
 )
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
-    Aggregate,
     Filter,
     Node,
+    PerSplit,
     Project,
     Scan,
-    Session,
     Sink,
     Sort,
-    Tumble,
     Unary,
     WatermarkFilter,
-    Window,
 )
-from tidegate.plan.over import OverWindow, RecentRows
+from tidegate.plan.over import OverWindow
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     Distribution,
@@ -61,6 +59,7 @@ from tidegate.plan.physical import (
     UpdatingAggregate,
     WindowPartials,
 )
+from tidegate.plan.windows import Session
 from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT, TICK
 
 
@@ -69,7 +68,7 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
     match node:
         case Scan():
             return node
-        case WatermarkFilter() | RecentRows():
+        case PerSplit():
             below = lower(node.input, pushdown, keep)
             if isinstance(node, WatermarkFilter) and node.is_end:
                 return replace(node, input=below)
@@ -77,7 +76,7 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
                 hidden = (OFFSET, RECORD, BROKER_TIME)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
-        case Project() | Filter() | Window():
+        case Unary() if node.row_wise:
             return replace(node, input=lower(node.input, pushdown, keep))
         case Session():
             return _lower_session(node, pushdown, keep)
@@ -100,11 +99,11 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
 def raised(node: Node) -> Node:
     """``node`` with its unions above the projections, filters and windows over them."""
     node = node.on([raised(below) for below in node.inputs])
-    match node:
-        case Union():
-            return united([part for branch in node.branches for part in branches(branch)])
-        case Project() | Filter() | Window():
-            return united([node.on((branch,)) for branch in branches(node.input)])
+    if isinstance(node, Union):
+        return united([part for branch in node.branches for part in branches(branch)])
+    if node.row_wise:
+        (below,) = node.inputs
+        return united([node.on((branch,)) for branch in branches(below)])
     return node
 
 
@@ -192,8 +191,7 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
         if has_splits(node.right):
             hidden = (SPLIT, OFFSET)
         ties = hidden
-        once = Scan | WatermarkFilter | Project | Filter
-        if not all(isinstance(part, once) for part in node.right.walk()):
+        if not hidden or any(part.repeats for part in node.right.walk()):
             ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
         node = replace(node, ties=ties)
     left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
@@ -233,7 +231,7 @@ def _region(node: Node) -> list[Node]:
 
 def _has_filter(node: Node) -> bool:
     """Whether ``node`` needs the rows of each split by themselves."""
-    return any(isinstance(part, WatermarkFilter | RecentRows) for part in _region(node))
+    return any(isinstance(part, PerSplit) for part in _region(node))
 
 
 def _tallied(node: Node, keep: tuple[str, ...]) -> Node:
@@ -242,7 +240,7 @@ def _tallied(node: Node, keep: tuple[str, ...]) -> Node:
     for part in _region(node):
         if isinstance(part, WatermarkFilter | Scan):
             return Tally(node.schema, node, part.account, keep, repeats)
-        if not isinstance(part, Project | Filter | Window):
+        if not part.row_wise:
             break
-        repeats = repeats or (isinstance(part, Window) and not isinstance(part, Tumble))
+        repeats = repeats or part.repeats
     return node

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from tidegate.plan.nodes import Expr, SortKey, Unary
-from tidegate.plan.pattern import Pattern
+from tidegate.plan.nodes import Expr, Node, SortKey, Unary
+from tidegate.plan.pattern import Pattern, longest, text
+from tidegate.plan.texts import by, count, of_each
 from tidegate.types import HIDDEN_PREFIX, Column
 
 AGGREGATES: Final = frozenset({"count", "sum", "avg", "min", "max"})
@@ -65,6 +67,9 @@ class MatchRecognize(Unary):
     next row.
     """
 
+    stateful: ClassVar[bool] = True
+    gives_splits: ClassVar[bool] = False
+
     keys: tuple[str, ...]
     order: tuple[SortKey, ...]
     ties: tuple[str, ...]
@@ -102,13 +107,38 @@ class MatchRecognize(Unary):
         return max((look.offset for look in self._all if look.function == "prev"), default=0)
 
     @property
-    def read(self) -> frozenset[str]:
-        """The columns of the input that it reads."""
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ((self.input, self.time),)
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        del wanted  # of the keys and of what is looked at, all
         names = {*self.keys, *self.ties, *(key.column for key in self.order)}
         for condition in self.conditions:
             names |= condition.predicate.columns
         names |= {look.argument.name for look in self._all if look.argument is not None}
-        return frozenset(names)
+        return (names,)
+
+    @property
+    def title(self) -> str:
+        within = f" within {self.input.span(self.time, self.within)}" if self.within else ""
+        skip = "" if self.skip is SkipTo.PAST_LAST else f", skip {self.skip} {self.skip_variable}"
+        defined = "; ".join(f"{each.variable} AS {each.predicate.text}" for each in self.conditions)
+        pattern = f"MatchRecognize ({text(self.pattern)}){by(self.keys)}"
+        return f"{pattern}{within}{skip.rstrip()}: {defined}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        rows, of = longest(self.pattern), of_each(self.keys)
+        yield f"state: the rows whose {self.time} is not below the watermark"
+        if self.within is not None:
+            within = self.input.span(self.time, self.within)
+            yield f"state: the rows {of} from the first start of a match of the last {within} on"
+        elif rows is not None:
+            yield f"state: the last {count(rows - 1, 'row')} {of}"
+        else:
+            yield f"unbounded: all rows {of} from the first start of a match on, no WITHIN"
+        if self.rows_back:
+            yield f"state: the last {count(self.rows_back, 'row')} {of}"
 
     @property
     def _all(self) -> tuple[Look, ...]:

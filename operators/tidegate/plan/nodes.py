@@ -8,13 +8,12 @@ need to know of it, worked out by the frontend, so that nothing below it parses 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
 
 from tidegate.errors import Position
-from tidegate.plan.aggregate_types import LISTS, SORTED
-from tidegate.plan.early import Early
 from tidegate.plan.strategies import Adaptive, PerKey
+from tidegate.plan.texts import duration, length
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema, column_named
 
@@ -45,6 +44,11 @@ class Expr:
     def is_column(self) -> bool:
         """Whether the expression is nothing but a column."""
         return len(self.columns) == 1 and self.sql == quoted(next(iter(self.columns)))
+
+    @property
+    def shown(self) -> str:
+        """The expression, as EXPLAIN has it."""
+        return self.text or self.sql
 
 
 def quoted(name: str) -> str:
@@ -84,9 +88,35 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Base of all plan nodes. ``schema`` is the output; hidden columns are not part of it."""
+    """Base of all plan nodes. ``schema`` is the output; hidden columns are not part of it.
+
+    What an operator *is*, its class says, and the passes ask for it.
+    """
+
+    row_wise: ClassVar[bool] = False
+    """Each row becomes rows of the output by itself and at once."""
+    stateful: ClassVar[bool] = False
+    """It keeps rows, or what became of them, for longer than an epoch; not those that keep
+    something of each split (`PerSplit`)."""
+    gives_splits: ClassVar[bool] = True
+    """Rows of a source leave as rows of that source: each of a split, at an offset."""
 
     schema: Schema
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a row may leave several times."""
+        return False
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        """The columns of its inputs whose watermarks make its results final."""
+        return ()
+
+    @property
+    def title(self) -> str:
+        """The operator, with what matters about it, in a line of EXPLAIN."""
+        return type(self).__name__
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -97,8 +127,22 @@ class Node:
         assert not inputs
         return self
 
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        """Which columns it reads of each input, if these of its own are ``wanted``."""
+        del wanted
+        return tuple({column.name for column in below.schema} for below in self.inputs)
+
+    @property
+    def state(self) -> Iterator[str]:
+        """Bounds on what it keeps between epochs, a line of EXPLAIN each; none is nothing kept."""
+        return iter(())
+
     def column_of(self, name: str) -> Column:
         return column_named(self.schema, name)
+
+    def span(self, column: str, units: int) -> str:
+        """A length in the unit of ``column``, as EXPLAIN has it."""
+        return length(self.column_of(column).type, units)
 
     def walk(self) -> Iterator[Node]:
         """This node and all below it, inputs first."""
@@ -123,6 +167,17 @@ class Unary(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class PerSplit(Unary):
+    """Keeps something of each split: in the epoch log, or in a state store.
+
+    ``id`` is unique in the job and names it there; ``account`` is that of the scan below.
+    """
+
+    id: str
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
 class Scan(Node):
     """Reads a table: its columns, then the ``computed`` ones (over the physical columns).
 
@@ -135,15 +190,20 @@ class Scan(Node):
     computed: tuple[tuple[str, Expr], ...]
     account: str
 
+    @property
+    def title(self) -> str:
+        computed = f", computes {', '.join(n for n, _ in self.computed)}" * bool(self.computed)
+        return f"Scan {self.table.name} ({self.table.connector}, {self.table.format}){computed}"
+
 
 @dataclass(frozen=True, slots=True)
-class WatermarkFilter(Unary):
+class WatermarkFilter(PerSplit):
     """S2. ``strategy`` is evaluated for each row of the input and has the type of ``column``.
 
-    ``id`` is unique in the job and names the filter's state. ``account`` is shared by filters
-    stacked on each other (one chain, one account). ``skew_us_max`` is S11's guard (0: off) and
-    ``unit_us`` the microseconds in one unit of the column (0: not a time, which turns the guard
-    off). A strategy that cannot be computed for a row counts as NULL.
+    ``account`` is shared by filters stacked on each other (one chain, one account).
+    ``skew_us_max`` is S11's guard (0: off) and ``unit_us`` the microseconds in one unit of the
+    column (0: not a time, which turns the guard off). A strategy that cannot be computed for a row
+    counts as NULL.
 
     ``adaptive`` takes the place of the strategy, which is then the column itself. ``periodic_us``
     above 0 is ``on-periodic`` (S10): the watermark advances at barriers that lie so far apart.
@@ -153,8 +213,6 @@ class WatermarkFilter(Unary):
     epoch's recorded time, rows or not (S4). ``per``: keys of the rows have watermarks of their own.
     """
 
-    id: str
-    account: str
     column: str
     strategy: Expr
     skew_us_max: int
@@ -171,86 +229,69 @@ class WatermarkFilter(Unary):
         declared it, and it needs no state."""
         return self.strategy == NEVER
 
+    @property
+    def title(self) -> str:
+        parts = [self.strategy.shown]
+        if self.adaptive is not None:
+            parts += self.adaptive.unusual
+        if self.per is not None:
+            expiry = self.per.span
+            after = duration(expiry * self.unit_us) if self.unit_us else f"{expiry:,}"
+            parts.append(f"per ({', '.join(self.per.keys)}) expiring after {after}")
+        if self.periodic_us:
+            parts.append(f"on-periodic every {duration(self.periodic_us)}")
+        if self.before:
+            parts.append(f"with CURRENT_WATERMARK({self.column})")
+        return f"WatermarkFilter {self.id}: {self.column} AS {', '.join(parts)}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: one watermark per split"
+        if self.adaptive is not None:
+            records = f"{self.adaptive.records:,}"
+            yield f"state: per split, how far out of order its last {records} records were"
+        if self.per is not None:
+            keys = ", ".join(self.per.keys)
+            yield f"state: per split, one watermark per ({keys}) that has not expired"
+
 
 @dataclass(frozen=True, slots=True)
 class Project(Unary):
     """Computes ``columns``: (name, expression over the input). Hidden columns pass."""
 
+    row_wise: ClassVar[bool] = True
+
     columns: tuple[tuple[str, Expr], ...]
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        exprs = (expr for name, expr in self.columns if name in wanted)
+        return (set().union(*(expr.columns for expr in exprs)),)
+
+    @property
+    def title(self) -> str:
+        return f"Project {', '.join(self._shown(name, expr) for name, expr in self.columns)}"
+
+    @staticmethod
+    def _shown(name: str, expr: Expr) -> str:
+        if expr.is_column and name in expr.columns:
+            return name
+        return f"{expr.shown} AS {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Filter(Unary):
     """Keeps the rows for which ``predicate`` is true."""
 
+    row_wise: ClassVar[bool] = True
+
     predicate: Expr
 
-
-@dataclass(frozen=True, slots=True)
-class Window(Unary):
-    """Adds ``window_start`` and ``window_end`` of the type of ``time_column``, in its unit.
-
-    A row stands in the output once for each window that has its time. ``size`` is the length of
-    the longest window; ``offset`` moves all of them against the Unix epoch. ``with_time`` adds
-    ``window_time`` too, the last millisecond of the window (Flink), of a timestamp.
-    """
-
-    time_column: str
-    size: int
-    offset: int = 0
-    with_time: bool = False
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return (wanted | self.predicate.columns,)
 
     @property
-    def pane(self) -> int:
-        """Times in one pane ``[offset + n * pane, offset + (n + 1) * pane)`` share all windows."""
-        return self.size
-
-
-@dataclass(frozen=True, slots=True)
-class Tumble(Window):
-    """One window for each time: ``[start, start + size)``, starts congruent to ``offset``."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hop(Window):
-    """Windows ``[start, start + size)``, starts congruent to ``offset`` modulo ``slide``.
-
-    ``size`` is a multiple of ``slide``; a time is in ``size / slide`` of them.
-    """
-
-    slide: int = field(kw_only=True)
-
-    @property
-    def pane(self) -> int:
-        return self.slide
-
-
-@dataclass(frozen=True, slots=True)
-class Cumulate(Window):
-    """Windows ``[start, start + n * step)`` up to ``size``, starts congruent modulo ``size``.
-
-    ``size`` is a multiple of ``step``.
-    """
-
-    step: int = field(kw_only=True)
-
-    @property
-    def pane(self) -> int:
-        return self.step
-
-
-@dataclass(frozen=True, slots=True)
-class Session(Unary):
-    """Adds ``window_start`` and ``window_end`` of sessions, for each value of ``keys`` its own.
-
-    A session is ``[first, last + gap)``: its rows are less than ``gap`` apart, and a row exactly
-    one gap later begins the next one (S4). ``with_time`` as of `Window`.
-    """
-
-    time_column: str
-    keys: tuple[str, ...]
-    gap: int
-    with_time: bool = False
+    def title(self) -> str:
+        return f"Filter {self.predicate.shown}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,60 +308,12 @@ class SortKey:
         direction = "DESC" if self.descending else "ASC"
         return f"{direction} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
 
-
-@dataclass(frozen=True, slots=True)
-class AggregateCall:
-    """One aggregate: ``output`` = ``function(argument)``, over the rows where ``where`` is true.
-
-    ``function`` is one of tidegate.plan.aggregate_types.FUNCTIONS. ``argument``, ``where`` and
-    those in ``order`` are columns of the input (projected below). ``order`` is that of a list, and
-    the ascending one in which FIRST_VALUE, LAST_VALUE, MIN_BY and MAX_BY choose. What it leaves
-    open, split and offset decide if the rows have them (``by_source``), else the value.
-    ``parameter`` is a constant, as SQL: a separator, a fraction.
-    """
-
-    output: Column
-    function: str
-    argument: str | None = None
-    distinct: bool = False
-    where: str | None = None
-    order: tuple[SortKey, ...] = ()
-    by_source: bool = False
-    parameter: str | None = None
-
     @property
-    def grows(self) -> bool:
-        """Whether a group's state grows with its rows."""
-        return self.distinct or self.function in LISTS | SORTED
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the input that are read."""
-        named = (self.argument, self.where, *(key.column for key in self.order))
-        return tuple(name for name in named if name is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate(Unary):
-    """Groups by the input columns ``keys``; output is the keys, then the calls' outputs.
-
-    ``closing_key`` is the key whose watermark closes groups (EMIT ON WINDOW CLOSE): a group is
-    final once its value is below that watermark. One that ``updates`` emits changes: every one at
-    once, and it may do without a closing key (empty), then its groups stay; or, with ``early``,
-    what changed at ticks and when groups close. Its input has the column `TICK` then.
-    """
-
-    keys: tuple[str, ...]
-    calls: tuple[AggregateCall, ...]
-    closing_key: str
-    updates: bool = False
-    early: Early | None = None
-
-    @property
-    def ordered_keys(self) -> tuple[str, ...]:
-        """The keys in the order of results: the closing key first."""
-        closing = (self.closing_key,) if self.closing_key else ()
-        return (*closing, *(key for key in self.keys if key != self.closing_key))
+    def text(self) -> str:
+        """The key, as EXPLAIN has it, which leaves out what is usual."""
+        unusual = self.nulls_first != self.descending
+        nulls = f" NULLS {'FIRST' if self.nulls_first else 'LAST'}" if unusual else ""
+        return self.column + " DESC" * self.descending + nulls
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,9 +325,23 @@ class Sort(Unary):
     besides; ``ties``, ascending, are hidden or visible columns.
     """
 
+    stateful: ClassVar[bool] = True
+
     column: str
     ties: tuple[str, ...]
     keys: tuple[SortKey, ...] = ()
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ((self.input, self.column),)
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return (wanted | {key.column for key in self.order},)
+
+    @property
+    def by(self) -> str:
+        """What the query orders by, as EXPLAIN has it."""
+        return ", ".join([self.column, *(key.text for key in self.keys)])
 
     @property
     def order(self) -> tuple[SortKey, ...]:

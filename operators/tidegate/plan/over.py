@@ -6,11 +6,12 @@ column with a watermark, which are whole once it has passed them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
-from tidegate.plan.nodes import SortKey, Unary
+from tidegate.plan.nodes import Node, PerSplit, SortKey, Unary
+from tidegate.plan.texts import by, count, of_each
 from tidegate.types import Column
 
 CARRIED: Final = frozenset(
@@ -93,6 +94,8 @@ class OverWindow(Unary):
     where ``by_partition``, one of the keys.
     """
 
+    stateful: ClassVar[bool] = True
+
     keys: tuple[str, ...]
     time: str
     order: tuple[SortKey, ...]
@@ -100,18 +103,57 @@ class OverWindow(Unary):
     calls: tuple[OverCall, ...]
     by_partition: bool
 
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ((self.input, self.time),)
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        read = {self.time, *self.keys, *self.ties, *(key.column for key in self.order)}
+        for call in self.calls:
+            read |= {*call.arguments, *(name for name in (call.default, call.where) if name)}
+        return (wanted | read,)
+
+    @property
+    def title(self) -> str:
+        calls = ", ".join(call.output.name for call in self.calls)
+        order = [key.column + " DESC" * key.descending for key in self.order]
+        ordered = f" in the order of {', '.join(order)}" if order else ""
+        return f"Over {calls}{by(self.keys)}{ordered}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield f"state: the rows whose {self.time} is not below the watermark"
+        if self.by_partition:
+            return
+        reach, of = Reach.of(self.calls), of_each(self.keys)
+        rows = reach.rows_back + reach.rows_ahead
+        if rows:
+            yield f"state: the last {count(rows, 'row')} {of}"
+        if reach.time_back is not None:
+            length = self.span(self.time, reach.time_back + reach.time_ahead)
+            yield f"state: the rows of the last {length}"
+        if any(call.is_running for call in self.calls):
+            yield f"state: one row {of}"
+
 
 @dataclass(frozen=True, slots=True)
-class RecentRows(Unary):
+class RecentRows(PerSplit):
     """Adds the calls' outputs to each row of a split, in the split's order (seed 000).
 
-    Frames are in rows and end at the current one; LAG is the only other call. ``id`` is unique in
-    the job and names the state, ``account`` is that of the scan below.
+    Frames are in rows and end at the current one; LAG is the only other call.
     """
 
     calls: tuple[OverCall, ...]
-    id: str
-    account: str
+
+    @property
+    def title(self) -> str:
+        calls = ", ".join(call.output.name for call in self.calls)
+        return f"Over {calls} in the order of the split"
+
+    @property
+    def state(self) -> Iterator[str]:
+        rows = count(Reach.of(self.calls).rows_back, "row")
+        yield f"state: the last {rows} of each split"
 
 
 def _frame_of(call: OverCall) -> Frame:

@@ -10,16 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, window_columns
-from tidegate.plan.nodes import (
-    Aggregate,
-    Filter,
-    Node,
-    Project,
-    Tumble,
-    Window,
-    column_expr,
-)
+from tidegate.plan.nodes import Filter, Node, Project, column_expr
+from tidegate.plan.windows import Tumble, Window
 from tidegate.types import Column
 
 
@@ -67,7 +61,7 @@ def paned(node: Aggregate) -> Paned | None:
 def _by_pane(node: Node) -> _Rows | None:
     """``node`` over panes in the place of overlapping windows, if it only passes those on."""
     match node:
-        case Window() if node.pane < node.size:
+        case Window() if node.repeats:
             return _panes_of(node)
         case Filter():
             below = _by_pane(node.input)

@@ -6,10 +6,14 @@ They are values like the logical nodes. A node tree that holds no `Exchange` run
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tidegate.plan.nodes import Aggregate, Node, Session, Sort, Unary, Window
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import Node, Sort, Unary
 from tidegate.plan.over import OverWindow
+from tidegate.plan.texts import by
+from tidegate.plan.windows import Session, Window
 
 
 class Distribution(enum.StrEnum):
@@ -44,6 +48,11 @@ class Input(Node):
     watermarks: tuple[str, ...]
     hidden: tuple[str, ...] = ()
 
+    @property
+    def state(self) -> Iterator[str]:
+        if self.watermarks and self.distribution is not Distribution.BY_SPLIT:
+            yield f"state: the merged watermark of {', '.join(self.watermarks)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Tally(Unary):
@@ -54,12 +63,20 @@ class Tally(Unary):
     repeats: bool = False
     """A row may stand in the input several times, one behind the other."""
 
+    @property
+    def title(self) -> str:
+        return f"Tally rows used of account {self.account}"
+
 
 @dataclass(frozen=True, slots=True)
 class PartialAggregate(Unary):
     """First phase of an aggregation, before the exchange; partial columns are the executor's."""
 
     aggregate: Aggregate
+
+    @property
+    def title(self) -> str:
+        return f"PartialAggregate {self.aggregate.by}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +92,11 @@ class WindowPartials(Unary):
     pane: str
     parts: tuple[tuple[str, str], ...]
 
+    @property
+    def title(self) -> str:
+        window = f"{type(self.window).__name__} by {self.window.bounds}"
+        return f"WindowPartials {window}, from panes"
+
 
 @dataclass(frozen=True, slots=True)
 class FinalAggregate(Unary):
@@ -85,6 +107,16 @@ class FinalAggregate(Unary):
 
     aggregate: Aggregate
     derived: tuple[tuple[str, int], ...]
+
+    @property
+    def title(self) -> str:
+        calls = ", ".join(call.text for call in self.aggregate.calls)
+        what = f"{calls} {self.aggregate.by}" if calls else self.aggregate.by
+        return f"Aggregate {what}, {self.aggregate.when}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        return self.aggregate.state
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +137,15 @@ class SessionRows(Unary):
     session: Session
     hidden: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        time, gap = self.session.time_column, self.session.gap
+        return f"Session {time}{by(self.session.keys)}, gap {self.session.span(time, gap)}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: the rows of sessions that are not over"
+
 
 @dataclass(frozen=True, slots=True)
 class SortRuns(Unary):
@@ -113,6 +154,14 @@ class SortRuns(Unary):
     sort: Sort
     hidden: tuple[str, ...]
 
+    @property
+    def title(self) -> str:
+        return f"Sort by {self.sort.by}, on window close"
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield f"state: the rows whose {self.sort.column} is not below the watermark"
+
 
 @dataclass(frozen=True, slots=True)
 class MergeRuns(Unary):
@@ -120,6 +169,10 @@ class MergeRuns(Unary):
 
     sort: Sort
     hidden: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"MergeSort by {self.sort.by}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +186,11 @@ class OverRows(Unary):
     hidden: tuple[str, ...]
     keep: tuple[str, ...]
     follow: tuple[tuple[str, int], ...]
+
+    @property
+    def title(self) -> str:
+        return self.over.title
+
+    @property
+    def state(self) -> Iterator[str]:
+        return self.over.state

@@ -13,20 +13,10 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import (
-    Filter,
-    Node,
-    Project,
-    Scan,
-    Session,
-    Sink,
-    Sort,
-    WatermarkFilter,
-    Window,
-)
+from tidegate.plan.nodes import Filter, Node, Project, Scan, Sink, Sort, WatermarkFilter
 from tidegate.plan.over import OverWindow
 from tidegate.plan.projections import narrowed, project
+from tidegate.plan.windows import Session, Window
 from tidegate.types import Schema
 
 _Wanted: TypeAlias = dict[Node, set[str]]
@@ -48,44 +38,8 @@ def _want(node: Node, names: Iterable[str], wanted: _Wanted) -> None:
     if not new and known:
         return
     known |= new
-    for below, read in zip(node.inputs, _reads(node, known), strict=True):
+    for below, read in zip(node.inputs, node.reads(known), strict=True):
         _want(below, read & _names(below.schema), wanted)
-
-
-def _reads(node: Node, wanted: set[str]) -> tuple[set[str], ...]:
-    """Which columns of its inputs ``node`` reads, if these of its own are wanted."""
-    match node:
-        case Project():
-            exprs = [expr for name, expr in node.columns if name in wanted]
-            return (set().union(*(expr.columns for expr in exprs)),)
-        case Filter():
-            return (wanted | node.predicate.columns,)
-        case Window():
-            return (wanted | {node.time_column},)
-        case Session():
-            return (wanted | {node.time_column, *node.keys},)
-        case OverWindow():
-            return (wanted | _read_over(node),)
-        case MatchRecognize():
-            return (set(node.read),)
-        case Sort():
-            return (wanted | {key.column for key in node.order},)
-        case Join():
-            read = node.condition.columns if node.condition else frozenset()
-            return tuple(
-                wanted | read | {node.times[side], *(keys[side] for keys in node.keys)}
-                for side in range(2)
-            )
-        case Union():
-            return tuple(wanted for _ in node.branches)
-    return tuple(_names(below.schema) for below in node.inputs)
-
-
-def _read_over(node: OverWindow) -> set[str]:
-    read = {node.time, *node.keys, *node.ties, *(key.column for key in node.order)}
-    for call in node.calls:
-        read |= {*call.arguments, *(name for name in (call.default, call.where) if name)}
-    return read
 
 
 def _built(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
@@ -100,8 +54,8 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
     if isinstance(node, Scan | WatermarkFilter):
         return node
     inputs = [_built(below, wanted, built) for below in node.inputs]
-    if isinstance(node, Join | MatchRecognize | OverWindow | Session | Sort):
-        inputs = [_only(b, r) for b, r in zip(inputs, _reads(node, names), strict=True)]
+    if node.stateful:
+        inputs = [_only(b, r) for b, r in zip(inputs, node.reads(names), strict=True)]
     match node:
         case Project():
             columns = tuple(pair for pair in node.columns if pair[0] in names) or node.columns[:1]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from tidegate.plan.texts import duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,20 @@ class Adaptive:
         (750, 10_000_000),
         (1_000, 1_000_000),
     )
+
+    @property
+    def unusual(self) -> Iterator[str]:
+        """The figures that differ from the usual ones, as EXPLAIN has them."""
+        usual = Adaptive()
+        if (self.quantile, self.records) != (usual.quantile, usual.records):
+            yield f"{self.quantile * 100:g} % of {self.records:,} records"
+        if self.delay_us_min != usual.delay_us_min:
+            yield f"at least {duration(self.delay_us_min)}"
+        if self.delay_us_max != usual.delay_us_max:
+            yield f"at most {duration(self.delay_us_max)}"
+        if self.margins != usual.margins:
+            margins = [f"{duration(margin)} up to {count:,}" for count, margin in self.margins]
+            yield f"margins {'; '.join(margins) or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ NODE: MatchRecognize = a_node(Variable("A"), {"A": UP})
 
 
 def test_what_it_reads_is_what_decides_and_what_is_shown() -> None:
-    assert NODE.read >= {"k", "t", "v", "__split", "__offset"}
+    (read,) = NODE.reads(set())
+    assert read >= {"k", "t", "v", "__split", "__offset"}
     assert NODE.hidden == ("__split", "__offset")
 
 

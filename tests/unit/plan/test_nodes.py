@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kits.actor import plan
-from tidegate.plan.nodes import Expr, Filter, Project, Scan, Table, column_expr, quoted
+from kits.executor import leaf
+from kits.join import a_join
+from kits.match import a_node
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.joins import LookupJoin, Union
+from tidegate.plan.nodes import (
+    Expr,
+    Filter,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    Sort,
+    Table,
+    WatermarkFilter,
+    column_expr,
+    quoted,
+)
+from tidegate.plan.over import OverWindow, RecentRows
+from tidegate.plan.pattern import Variable
+from tidegate.plan.windows import Hop, Session, Tumble
 from tidegate.types import Column
 
 T = Column("t", "BIGINT")
@@ -39,3 +61,38 @@ def test_options_have_defaults() -> None:
     assert TABLE.option("path") == "p"
     assert TABLE.option("format", "json") == "json"
     assert plan("SELECT t FROM marked").tables[0].option("source.monitor-interval") == ""
+
+
+BELOW = leaf("t BIGINT")
+TRUE = Expr("true", "BOOLEAN")
+OVER = OverWindow((T,), BELOW, (), "t", (), (), (), by_partition=True)
+JOIN = a_join()
+LOOKUP = LookupJoin(JOIN.schema, JOIN.left, JOIN.right, JOIN.kind, JOIN.keys, ("", "u"), 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("node", "facts"),
+    [
+        (SCAN, "gives_splits"),
+        (WatermarkFilter((T,), BELOW, "f", "a", "t", column_expr(T), 0, 0), "gives_splits"),
+        (RecentRows((T,), BELOW, "f", "a", ()), "gives_splits"),
+        (Project((T,), BELOW, (("t", column_expr(T)),)), "row_wise gives_splits"),
+        (Filter((T,), BELOW, TRUE), "row_wise gives_splits"),
+        (Tumble((T,), BELOW, "t", 10), "row_wise gives_splits"),
+        (Hop((T,), BELOW, "t", 10, slide=5), "row_wise gives_splits repeats"),
+        (Union((T,), (BELOW, BELOW)), "gives_splits repeats"),
+        (Session((T,), BELOW, "t", (), 5), "stateful gives_splits waits_for"),
+        (Sort((T,), BELOW, "t", ()), "stateful gives_splits waits_for"),
+        (OVER, "stateful gives_splits waits_for"),
+        (a_node(Variable("A"), {}), "stateful waits_for"),
+        (Aggregate((T,), BELOW, ("t",), (), "t"), "stateful waits_for"),
+        (Aggregate((T,), BELOW, ("t",), (), "", updates=True), "stateful"),
+        (JOIN, "stateful waits_for"),
+        (LOOKUP, "stateful"),
+        (Sink((T,), BELOW, TABLE), "gives_splits"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Node) else "",
+)
+def test_what_an_operator_is(node: Node, facts: str) -> None:
+    names = ("row_wise", "stateful", "gives_splits", "repeats", "waits_for")
+    assert [name for name in names if getattr(node, name)] == facts.split()

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import job
-from tidegate.plan.nodes import Aggregate, Tumble
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.panes import Paned, paned
+from tidegate.plan.windows import Tumble
 
 HOP = "FROM HOP(orders, order_time, INTERVAL '20' SECOND, INTERVAL '1' MINUTE)"
 TUMBLE = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"

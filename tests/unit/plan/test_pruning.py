@@ -6,8 +6,9 @@ import pytest
 
 from kits.frontend import job, lines
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Node, Scan, Session, Sink, Sort, WatermarkFilter
+from tidegate.plan.nodes import Node, Scan, Sink, Sort, WatermarkFilter
 from tidegate.plan.pruning import pruned
+from tidegate.plan.windows import Session
 
 _SAME_TIME = "a.order_time = b.order_time"
 

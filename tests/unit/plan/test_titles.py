@@ -8,7 +8,7 @@ import pytest
 
 from kits.executor import expr, leaf, schema
 from kits.join import a_join
-from tidegate.plan import nodes
+from tidegate.plan import aggregates, nodes, windows
 from tidegate.plan.joins import Join, JoinKind, Union
 from tidegate.plan.physical import (
     FinalAggregate,
@@ -17,16 +17,15 @@ from tidegate.plan.physical import (
     SessionRows,
     SortRuns,
 )
-from tidegate.plan.titles import title
 
 BELOW = leaf("t TIMESTAMP, v BIGINT")
 NUMBERS = leaf("t BIGINT, v BIGINT")
 MINUTE = 60_000_000
-AGGREGATE = nodes.Aggregate(
+AGGREGATE = aggregates.Aggregate(
     schema("v BIGINT, n BIGINT"),
     NUMBERS,
     ("v",),
-    (nodes.AggregateCall(schema("n BIGINT")[0], "count", "t", distinct=True, where="w"),),
+    (aggregates.AggregateCall(schema("n BIGINT")[0], "count", "t", distinct=True, where="w"),),
     "v",
 )
 
@@ -51,15 +50,18 @@ AGGREGATE = nodes.Aggregate(
             ),
             'Project v, "v" AS w, v + 1 AS x',
         ),
-        (nodes.Tumble(BELOW.schema, BELOW, "t", MINUTE), "Tumble t by 60 s"),
-        (nodes.Tumble(NUMBERS.schema, NUMBERS, "t", MINUTE), "Tumble t by 60000000"),
+        (windows.Tumble(BELOW.schema, BELOW, "t", MINUTE), "Tumble t by 60 s"),
+        (windows.Tumble(NUMBERS.schema, NUMBERS, "t", MINUTE), "Tumble t by 60000000"),
         (
-            nodes.Tumble(BELOW.schema, BELOW, "t", MINUTE, with_time=True),
+            windows.Tumble(BELOW.schema, BELOW, "t", MINUTE, with_time=True),
             "Tumble t by 60 s, with window_time",
         ),
-        (nodes.Hop(BELOW.schema, BELOW, "t", MINUTE, slide=1_500_000), "Hop t by 60 s every 1.5 s"),
         (
-            nodes.Cumulate(BELOW.schema, BELOW, "t", MINUTE, step=MINUTE // 2),
+            windows.Hop(BELOW.schema, BELOW, "t", MINUTE, slide=1_500_000),
+            "Hop t by 60 s every 1.5 s",
+        ),
+        (
+            windows.Cumulate(BELOW.schema, BELOW, "t", MINUTE, step=MINUTE // 2),
             "Cumulate t by 30 s up to 60 s",
         ),
         (PartialAggregate(AGGREGATE.schema, NUMBERS, AGGREGATE), "PartialAggregate by v"),
@@ -76,15 +78,15 @@ AGGREGATE = nodes.Aggregate(
     ],
 )
 def test_titles(node: nodes.Node, said: str) -> None:
-    assert title(node) == said
+    assert node.title == said
 
 
 @pytest.mark.parametrize(
     ("keys", "said"), [((), "Session t, gap 60 s"), (("v", "w"), "Session t by v, w, gap 60 s")]
 )
 def test_sessions(keys: tuple[str, ...], said: str) -> None:
-    session = nodes.Session(BELOW.schema, BELOW, "t", keys, MINUTE)
-    assert title(SessionRows(session.schema, BELOW, session, ())) == said
+    session = windows.Session(BELOW.schema, BELOW, "t", keys, MINUTE)
+    assert SessionRows(session.schema, BELOW, session, ()).title == said
 
 
 @pytest.mark.parametrize(
@@ -98,8 +100,8 @@ def test_sessions(keys: tuple[str, ...], said: str) -> None:
 )
 def test_orders(key: nodes.SortKey, said: str) -> None:
     sort = nodes.Sort(BELOW.schema, BELOW, "t", (), (key,))
-    assert title(SortRuns(BELOW.schema, BELOW, sort, ())) == f"Sort by t, {said}, on window close"
-    assert title(MergeRuns(BELOW.schema, BELOW, sort, ())) == f"MergeSort by t, {said}"
+    assert SortRuns(BELOW.schema, BELOW, sort, ()).title == f"Sort by t, {said}, on window close"
+    assert MergeRuns(BELOW.schema, BELOW, sort, ()).title == f"MergeSort by t, {said}"
 
 
 @pytest.mark.parametrize(
@@ -119,10 +121,10 @@ def test_orders(key: nodes.SortKey, said: str) -> None:
     ],
 )
 def test_joins(join: Join, said: str) -> None:
-    assert title(join) == said
+    assert join.title == said
 
 
 def test_a_joins_bounds_are_in_seconds_where_it_has_timestamps() -> None:
     left, right = leaf("t TIMESTAMP"), leaf("u TIMESTAMP")
     join = replace(a_join(lower=-MINUTE, upper=500_000, keys=()), left=left, right=right)
-    assert title(join) == "IntervalJoin inner on u - t between -60 s and 0.5 s"
+    assert join.title == "IntervalJoin inner on u - t between -60 s and 0.5 s"

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidegate.plan.aggregate_types import sum_type
-from tidegate.plan.nodes import AggregateCall, SortKey, quoted
+from tidegate.plan.aggregates import AggregateCall
+from tidegate.plan.nodes import SortKey, quoted
 from tidegate.types import OFFSET, SPLIT, Column, decimal_scale
 
 _LIMB: Final = 10**18

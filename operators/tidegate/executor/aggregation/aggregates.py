@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from tidegate.executor.aggregation.aggregate_parts import Maker, Phases
 from tidegate.plan.aggregate_types import LISTS, PICKS, SORTED, is_wide, result_type
-from tidegate.plan.nodes import Aggregate, AggregateCall, quoted
+from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.nodes import quoted
 from tidegate.types import OFFSET, SPLIT, Column, Schema, column_named
 
 

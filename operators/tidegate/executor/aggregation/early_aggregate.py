@@ -34,7 +34,7 @@ from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, w
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.nodes import Aggregate
+from tidegate.plan.aggregates import Aggregate
 from tidegate.state import StateTable, get_int, put_int, scan_until
 from tidegate.types import TICK, Barrier, Chunk, Message, Watermark
 

@@ -24,7 +24,7 @@ from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState, with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import Int64s
-from tidegate.plan.nodes import Aggregate
+from tidegate.plan.aggregates import Aggregate
 from tidegate.state import StateTable, scan_until
 from tidegate.types import Barrier, Chunk, Message, Watermark
 

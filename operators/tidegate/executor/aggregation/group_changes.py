@@ -23,7 +23,8 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.nodes import Aggregate, quoted
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import quoted
 from tidegate.state import StateTable
 from tidegate.types import HIDDEN_PREFIX, OP, Chunk, Op
 

@@ -32,7 +32,7 @@ from tidegate.executor.aggregation.aggregates import (
     partial_sql,
 )
 from tidegate.executor.base import Executor
-from tidegate.plan.nodes import Aggregate
+from tidegate.plan.aggregates import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 BYTES_MAX: Final = 128 << 20

@@ -21,7 +21,7 @@ from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.nodes import Aggregate
+from tidegate.plan.aggregates import Aggregate
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 

@@ -15,7 +15,7 @@ import numpy as np
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
-from tidegate.plan.nodes import Cumulate as CumulateNode
+from tidegate.plan.windows import Cumulate as CumulateNode
 
 
 class Cumulate(WindowExecutor):

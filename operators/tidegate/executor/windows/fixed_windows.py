@@ -34,7 +34,7 @@ from tidegate.executor.columns import (
     times_column,
 )
 from tidegate.plan.derivation import window_columns
-from tidegate.plan.nodes import Window
+from tidegate.plan.windows import Window
 from tidegate.types import END, Chunk, Message, Schema, Watermark
 
 START: Final = "window_start"

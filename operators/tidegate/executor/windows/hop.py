@@ -14,7 +14,7 @@ import numpy as np
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import LOWEST, Assigned, WindowExecutor, floors, raised
-from tidegate.plan.nodes import Hop as HopNode
+from tidegate.plan.windows import Hop as HopNode
 
 
 class Hop(WindowExecutor):

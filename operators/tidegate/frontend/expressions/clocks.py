@@ -15,25 +15,19 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
-from tidegate.plan.joins import Join, LookupJoin
-from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     PROC_TIME_SQL,
-    Aggregate,
     Expr,
     Filter,
     Node,
     Project,
     Scan,
-    Session,
     Sink,
-    Sort,
     Table,
     Unary,
     WatermarkFilter,
     column_expr,
 )
-from tidegate.plan.over import OverWindow
 
 OWN_TEXT: Final = "PROCTIME()"
 """How the watermark shows in EXPLAIN that nobody has declared."""
@@ -135,17 +129,4 @@ def _waited_for(node: Node) -> Iterator[str]:
 
 
 def _waits(node: Node) -> Iterator[Derived]:
-    match node:
-        case Aggregate() if node.closing_key:
-            yield derive(node.input)[node.closing_key]
-        case Session():
-            yield derive(node.input)[node.time_column]
-        case Sort():
-            yield derive(node.input)[node.column]
-        case OverWindow():
-            yield derive(node.input)[node.time]
-        case MatchRecognize():
-            yield derive(node.input)[node.time]
-        case Join() if not isinstance(node, LookupJoin):
-            yield derive(node.left)[node.times[0]]
-            yield derive(node.right)[node.times[1]]
+    return (derive(below)[column] for below, column in node.waits_for)

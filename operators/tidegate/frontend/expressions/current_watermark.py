@@ -23,23 +23,17 @@ from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Query
 from tidegate.frontend.syntax.source import Span
 from tidegate.plan.derivation import derive
-from tidegate.plan.joins import Join, Union
-from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
-    Aggregate,
     Filter,
     Node,
     Project,
-    Session,
     Sink,
-    Sort,
     Unary,
     WatermarkFilter,
-    Window,
     column_expr,
 )
-from tidegate.plan.over import OverWindow
 from tidegate.plan.projections import narrowed
+from tidegate.plan.windows import Window
 from tidegate.types import Column
 
 
@@ -124,7 +118,7 @@ def _carried(relation: Relation, node: Node, column: str, span: Span) -> tuple[N
                 raise _without_watermark(relation, column, span)
             below, name = _carried(relation, node.input, column, span)
             return _over(node, below), name
-        case Aggregate() | Session() | Sort() | Join() | Union() | OverWindow() | MatchRecognize():
+        case _ if node.stateful or len(node.inputs) > 1:
             raise UnsupportedError(
                 "rows that are grouped, sorted, joined or united are of no split, so"
                 " CURRENT_WATERMARK is not known",

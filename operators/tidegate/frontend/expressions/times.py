@@ -23,19 +23,12 @@ from tidegate.frontend.expressions.typecheck import (
 from tidegate.frontend.syntax.query_syntax import Scalar
 from tidegate.frontend.syntax.source import Span
 from tidegate.plan.aggregate_types import PICKS
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join
 from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import (
-    Aggregate,
-    Expr,
-    Node,
-    Project,
-    Scan,
-    Session,
-    Table,
-    Window,
-)
+from tidegate.plan.nodes import Expr, Node, Project, Scan, Table
 from tidegate.plan.over import OverCall, OverWindow, RecentRows
+from tidegate.plan.windows import Session, Window
 from tidegate.types import END, Column, decimal_scale, is_event_time_type
 
 UNITS_US: Final = {"s": 1_000_000, "ms": 1_000, "us": 1, "none": 0}

@@ -10,7 +10,8 @@ from tidegate.plan.changes import is_changing, is_early
 from tidegate.plan.derivation import derive
 from tidegate.plan.early import Early
 from tidegate.plan.joins import Union
-from tidegate.plan.nodes import Expr, Filter, Node, Project, Session, Window, quoted
+from tidegate.plan.nodes import Expr, Filter, Node, Project, quoted
+from tidegate.plan.windows import Session, Window
 
 
 def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early, Expr]:

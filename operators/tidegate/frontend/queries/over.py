@@ -142,7 +142,7 @@ class OverPlanner:
             }
             node = below.build()
             schema = (*node.schema, *(call.output for call in calls))
-            return replace(relation, node=RecentRows(schema, node, tuple(calls), "", ""))
+            return replace(relation, node=RecentRows(schema, node, "", "", tuple(calls)))
         keys = tuple(dict.fromkeys(column(key) for key in group.spec.partition))
         order = tuple(
             SortKey(column(each.this), bool(each.args.get("desc")), bool(each.args["nulls_first"]))

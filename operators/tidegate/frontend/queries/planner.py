@@ -31,7 +31,8 @@ from tidegate.frontend.queries.windows import (
 from tidegate.frontend.syntax.query_syntax import Item, JoinRef, Option, Query, Scalar
 from tidegate.frontend.syntax.statement_syntax import CreateTable, CreateView
 from tidegate.frontend.tables.catalog import Catalog, refuse_hidden
-from tidegate.plan.nodes import Aggregate, Expr, Filter, Node, column_expr
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import Expr, Filter, Node, column_expr
 from tidegate.plan.projections import narrowed
 from tidegate.types import Column
 

@@ -31,10 +31,7 @@ from tidegate.frontend.tables.catalog import Catalog
 from tidegate.frontend.tables.declared_tables import TablePlanner
 from tidegate.frontend.tables.defaults import without_defaults
 from tidegate.frontend.tables.watermarks import WatermarkPlanner
-from tidegate.plan.joins import Join, Union
-from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import Aggregate, Scan, Session, Sort, Window
-from tidegate.plan.over import OverWindow
+from tidegate.plan.nodes import Scan
 
 if TYPE_CHECKING:
     from tidegate.frontend.queries.planner import QueryPlanner
@@ -170,15 +167,13 @@ class RelationPlanner:
         relation = self.plan(syntax.input, replace(env, judged=True))
         nodes = list(relation.node.walk())
         scan = next((node for node in nodes if isinstance(node, Scan)), None)
-        kept = Aggregate | Session | Sort | Join | Union | OverWindow | MatchRecognize
-        stateful = any(isinstance(node, kept) for node in nodes)
-        if scan is None or stateful:
+        if scan is None or any(node.stateful or len(node.inputs) > 1 for node in nodes):
             raise UnsupportedError(
                 "WATERMARK over rows that are grouped, sorted, joined or united is not there yet",
                 syntax.span.place,
                 hint="put WATERMARK around the table, inside that query",
             )
-        if any(isinstance(node, Window) and node.pane < node.size for node in nodes):
+        if any(node.repeats for node in nodes):
             raise UnsupportedError(
                 "WATERMARK over rows that stand in several windows would judge a row several times",
                 syntax.span.place,

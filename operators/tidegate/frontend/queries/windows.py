@@ -25,17 +25,8 @@ from tidegate.plan.derivation import (
     derive,
     window_columns,
 )
-from tidegate.plan.nodes import (
-    Cumulate,
-    Filter,
-    Hop,
-    Node,
-    Project,
-    Session,
-    Tumble,
-    Window,
-    column_expr,
-)
+from tidegate.plan.nodes import Filter, Node, Project, column_expr
+from tidegate.plan.windows import Cumulate, Hop, Session, Tumble, Window
 from tidegate.types import Column
 
 _GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, tuple[str, ...], str]]] = {
@@ -280,7 +271,7 @@ class WindowPlanner:
 def repeated_by(node: Node) -> tuple[str, ...]:
     """The columns of ``node`` that tell apart what one row of a source became."""
     names = {column.name for column in node.schema}
-    over = any(isinstance(part, Window) and part.pane < part.size for part in node.walk())
+    over = any(isinstance(part, Window) and part.repeats for part in node.walk())
     return tuple(name for name in (WINDOW_END, WINDOW_START) if over and name in names)
 
 

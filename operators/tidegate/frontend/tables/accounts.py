@@ -9,16 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.plan.nodes import (
-    Aggregate,
-    Node,
-    Scan,
-    Session,
-    Sink,
-    Sort,
-    Unary,
-    WatermarkFilter,
-)
+from tidegate.plan.nodes import Node, Scan, Sink, Unary, WatermarkFilter
 from tidegate.plan.over import RecentRows
 
 
@@ -50,7 +41,7 @@ def _named(node: Node, account: str) -> Node:
     if isinstance(node, Scan):
         return replace(node, account=account)
     assert isinstance(node, Unary)
-    assert not isinstance(node, Aggregate | Session | Sort)
+    assert not node.stateful
     below = _named(node.input, account)
     if isinstance(node, RecentRows):
         lower = sum(isinstance(part, RecentRows) for part in below.walk())

@@ -19,19 +19,8 @@ from dataclasses import replace
 from tidegate.errors import BindError, Position
 from tidegate.frontend.expressions.clocks import is_own, waits_for_clocks
 from tidegate.frontend.tables.watermarks import is_default
-from tidegate.plan.joins import Join, LookupJoin
-from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import (
-    Aggregate,
-    Node,
-    Scan,
-    Session,
-    Sink,
-    Sort,
-    Table,
-    WatermarkFilter,
-)
-from tidegate.plan.over import OverWindow
+from tidegate.plan.joins import LookupJoin
+from tidegate.plan.nodes import Node, Scan, Sink, Table, WatermarkFilter
 
 _GROUP = "scan.watermark.alignment.group"
 
@@ -84,7 +73,7 @@ def _waits(sink: Sink) -> bool:
             continue  # rows pass
         if waits_for_clocks(node):
             continue  # what it waits for is no row's word
-        if isinstance(node, Aggregate | Session | Sort | Join | MatchRecognize | OverWindow):
+        if node.stateful:
             return True
         if isinstance(node, WatermarkFilter) and node.before:
             return True

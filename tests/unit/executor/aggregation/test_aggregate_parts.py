@@ -11,7 +11,8 @@ import pytest
 from kits.aggregate import ROWS, aggregate, call, check, results
 from kits.executor import Text
 from tidegate.plan.aggregate_types import result_type
-from tidegate.plan.nodes import AggregateCall, SortKey
+from tidegate.plan.aggregates import AggregateCall
+from tidegate.plan.nodes import SortKey
 
 
 def of(function: str, type_: str = "BIGINT", **more: Any) -> AggregateCall:

@@ -17,7 +17,8 @@ from tidegate.executor.aggregation.aggregates import (
     partial_sql,
 )
 from tidegate.plan.aggregate_types import FUNCTIONS, result_type
-from tidegate.plan.nodes import Aggregate, AggregateCall, Node, SortKey
+from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.nodes import Node, SortKey
 from tidegate.types import Column
 
 TOTAL = "DECIMAL(38,0)"

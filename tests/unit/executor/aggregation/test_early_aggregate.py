@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
+from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.early import Early
-from tidegate.plan.nodes import Aggregate, AggregateCall
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
 from tidegate.types import TICK, Column, Op
 

@@ -5,7 +5,7 @@ import pytest
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import final_aggregate
 from tidegate.executor.aggregation.final_aggregate import FinalAggregate
-from tidegate.plan.nodes import Aggregate, AggregateCall
+from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Column
 

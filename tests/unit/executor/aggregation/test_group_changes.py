@@ -5,7 +5,7 @@ import pytest
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import group_changes
 from tidegate.executor.aggregation.group_changes import GroupChanges
-from tidegate.plan.nodes import Aggregate, AggregateCall
+from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.state import MemoryStateTable
 from tidegate.types import Column, Op
 

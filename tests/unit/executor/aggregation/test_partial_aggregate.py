@@ -6,7 +6,7 @@ import pytest
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import partial_aggregate
 from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
-from tidegate.plan.nodes import Aggregate, AggregateCall
+from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.types import Chunk, Column
 
 TEXT = Text("w BIGINT, k VARCHAR, v BIGINT")

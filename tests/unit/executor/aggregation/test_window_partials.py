@@ -3,9 +3,9 @@ from __future__ import annotations
 from kits.executor import Text, leaf, schema
 from tidegate.executor.aggregation.window_partials import WindowPartials
 from tidegate.executor.windows.hop import Hop
-from tidegate.plan.nodes import Aggregate, AggregateCall
-from tidegate.plan.nodes import Hop as HopNode
+from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.physical import WindowPartials as Node
+from tidegate.plan.windows import Hop as HopNode
 from tidegate.types import Column
 
 IN = Text("pane BIGINT, k VARCHAR, __p0_n BIGINT")

@@ -23,7 +23,7 @@ CALLS = (
 def recent(state: MemoryStateTable, split: str = "s") -> RecentRows:
     below = leaf(COLUMNS)
     schema = (*below.schema, *(call.output for call in CALLS))
-    return RecentRows(Node(schema, below, CALLS, "x.recent", "x"), split, ENGINE, state)
+    return RecentRows(Node(schema, below, "x.recent", "x", CALLS), split, ENGINE, state)
 
 
 TEXT = Text(COLUMNS, ADDED)

@@ -4,7 +4,7 @@ import pytest
 
 from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.cumulate import Cumulate
-from tidegate.plan.nodes import Cumulate as CumulateNode
+from tidegate.plan.windows import Cumulate as CumulateNode
 from tidegate.types import END
 
 TEXT = Text("t BIGINT")

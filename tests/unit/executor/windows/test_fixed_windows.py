@@ -7,7 +7,7 @@ from kits.executor import Text, leaf, schema
 from tidegate.executor.windows import fixed_windows as windows
 from tidegate.executor.windows.fixed_windows import LOWEST, floors, last_of, raised
 from tidegate.executor.windows.hop import Hop
-from tidegate.plan.nodes import Hop as HopNode
+from tidegate.plan.windows import Hop as HopNode
 from tidegate.types import END
 
 TEXT = Text("v BIGINT, t BIGINT, __offset BIGINT")

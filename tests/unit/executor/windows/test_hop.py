@@ -4,7 +4,7 @@ import pytest
 
 from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.hop import Hop
-from tidegate.plan.nodes import Hop as HopNode
+from tidegate.plan.windows import Hop as HopNode
 from tidegate.types import END
 
 MINUTE = 60_000_000

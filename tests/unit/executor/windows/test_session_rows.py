@@ -4,8 +4,8 @@ import pytest
 
 from kits.executor import ENGINE, Text, leaf, schema
 from tidegate.executor.windows.session_rows import SessionRows
-from tidegate.plan.nodes import Session
 from tidegate.plan.physical import SessionRows as Node
+from tidegate.plan.windows import Session
 from tidegate.state import MemoryStateTable
 from tidegate.types import END
 

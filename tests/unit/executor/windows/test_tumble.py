@@ -4,7 +4,7 @@ import pytest
 
 from kits.executor import Text, leaf, schema
 from tidegate.executor.windows.tumble import Tumble
-from tidegate.plan.nodes import Tumble as TumbleNode
+from tidegate.plan.windows import Tumble as TumbleNode
 from tidegate.types import END
 
 MINUTE = 60_000_000

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import filters_of, job, kafka_plan, plan
-from tidegate.plan.nodes import Aggregate, Project, Scan
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import Project, Scan
 
 _HOURS = "TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
 

@@ -4,7 +4,8 @@ import pytest
 
 from tidegate.errors import BindError
 from tidegate.frontend import compile
-from tidegate.plan.nodes import Tumble, WatermarkFilter
+from tidegate.plan.nodes import WatermarkFilter
+from tidegate.plan.windows import Tumble
 
 _WITH = "WITH (connector = 'filesystem', path = 'p', format = 'json'"
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import job
-from tidegate.plan.nodes import Aggregate, AggregateCall, Project, SortKey
+from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.nodes import Project, SortKey
 
 _FROM = "FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR) GROUP BY window_end"
 

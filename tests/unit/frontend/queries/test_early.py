@@ -4,8 +4,8 @@ import pytest
 
 from kits.frontend import job
 from tidegate.errors import BindError
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.early import Early
-from tidegate.plan.nodes import Aggregate
 from tidegate.types import Column
 
 _EARLY = "EMIT ON WINDOW CLOSE EARLY EVERY INTERVAL '1' MINUTE"

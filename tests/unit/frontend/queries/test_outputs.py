@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from kits.executor import expr, leaf
 from tidegate.frontend.queries.outputs import Output, extra, projected, with_unique_columns
-from tidegate.plan.nodes import Expr, Project, Tumble, column_expr
+from tidegate.plan.nodes import Expr, Project, column_expr
+from tidegate.plan.windows import Tumble
 from tidegate.types import Column
 
 _BELOW = leaf("id BIGINT, t TIMESTAMP")
