@@ -106,6 +106,30 @@ test: $(STAMP) ## Run all tests that need no more than Python and Java
 	    exit $$code; \
 	}
 
+# What needs neither Java nor a broker; a test that takes a quarter of a second or more is marked slow.
+UNIT := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties tidy))
+RUN := $(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(HANGS) --durations 10 $(PYTEST_ARGS)
+
+.PHONY: quick
+quick: $(STAMP) ## In under a minute, before each commit: style, types, quick tests without Java or a broker
+	@$(MAKE) -j 2 lint quick-tests
+
+.PHONY: quick-tests
+quick-tests: type ## The tests of `make quick`, behind the types
+	@$(RUN) -m 'not slow' $(UNIT)
+
+.PHONY: unit
+unit: $(STAMP) ## Test all that needs neither Java nor a broker, whole jobs in the simulator among it
+	@$(RUN) $(UNIT) tests/simulation tests/nexmark
+
+.PHONY: spark
+spark: $(STAMP) ## Test whole jobs on a real Spark, checkpoints in a real MinIO too
+	@$(FIND_JAVA); $(RUN) tests/spark $(S3_TESTS)
+
+.PHONY: kafka-tests
+kafka-tests: $(STAMP) ## Test with real brokers of Kafka, and a real PostgreSQL
+	@$(FIND_JAVA); $(RUN) tests/kafka $(POSTGRES_TESTS)
+
 .PHONY: lint
 lint: $(STAMP) ## Check style and formatting
 	@$(PYTHON) -m ruff check $(SOURCES)

@@ -29,6 +29,7 @@ def explained(file: Path) -> str:
     return explain(cut(job, settings.vnodes, settings.pushdown)) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.stem)
 def test_golden(job: Path, request: pytest.FixtureRequest) -> None:
     golden, text = golden_of(job), explained(job)

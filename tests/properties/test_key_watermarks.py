@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,6 +125,7 @@ def declared(random: Random) -> tuple[WatermarkOn, str]:
     return WatermarkOn("n", STRATEGIES[strategy], skew_us=0, before="w", per=per), strategy
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([5, 60, 400]))
 @settings(max_examples=400, deadline=None)
 def test_the_filter_is_the_oracles_loop(seed: int, rows: int) -> None:
@@ -135,6 +137,7 @@ def test_the_filter_is_the_oracles_loop(seed: int, rows: int) -> None:
     assert found == wanted
 
 
+@pytest.mark.slow
 def test_every_outcome_is_met() -> None:
     """The streams above hold all that is to be told apart, or the property says little."""
     met = set()

@@ -20,12 +20,14 @@ def jobs() -> list[JobSpec]:
     return [random_job(seed) for seed in SEEDS]
 
 
+@pytest.mark.slow
 def test_a_seed_is_a_job(jobs: list[JobSpec]) -> None:
     again = random_job(SEEDS[7])
     assert again.text == jobs[7].text
     assert again.splits == jobs[7].splits
 
 
+@pytest.mark.slow
 def test_every_form_kind_reason_and_size_comes_up(jobs: list[JobSpec]) -> None:
     assert {job.form for job in jobs} == set(FORMS)
     assert {job.time_type for job in jobs} == {column.type for column in TIME_COLUMNS.values()}

@@ -177,6 +177,7 @@ def jobs() -> list[PairSpec]:
     return [random_pair_job(seed) for seed in SEEDS]
 
 
+@pytest.mark.slow
 def test_a_seed_is_a_job(jobs: list[PairSpec]) -> None:
     again = random_pair_job(SEEDS[5])
     assert (again.text, again.tables) == (jobs[5].text, jobs[5].tables)

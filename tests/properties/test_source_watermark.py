@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -145,6 +146,7 @@ def node_of(on: WatermarkOn) -> FilterNode:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32),
     st.sampled_from([5, 60, 300]),
@@ -182,6 +184,7 @@ def test_source_watermark_goes_by_the_split_alone() -> None:
     assert products(stream, node, random, 1) == first
 
 
+@pytest.mark.slow
 def test_every_outcome_is_met() -> None:
     """The streams above hold all that is to be told apart, or the property says little."""
     met = set()

@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,6 +49,7 @@ def vectorised(
     return [None if w == NONE else w for w in before.tolist()], late.tolist(), after
 
 
+@pytest.mark.slow
 @given(ROWS, st.none() | TIMES)
 @settings(max_examples=500)
 def test_judge_is_the_row_loop(rows: list[tuple[int, int | None]], watermark: int | None) -> None:
@@ -136,6 +138,7 @@ def expected(stream: Sequence[tuple[int, int | None, int | None]]) -> Outcome:
     return outcome
 
 
+@pytest.mark.slow
 @given(STREAM, CUTS, st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_filter_under_any_chunking_and_restart(
@@ -154,6 +157,7 @@ def test_filter_under_any_chunking_and_restart(
     assert outcome == expected(rows)
 
 
+@pytest.mark.slow
 @given(STREAM, CUTS)
 @settings(max_examples=100, deadline=None)
 def test_stacked_filters_are_two_loops(

@@ -17,6 +17,7 @@ FILES = sorted(Path(__file__).parent.glob("*.slt"))
 SEEDS = range(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_slt(file: Path, seed: int, tmp_path: Path) -> None:

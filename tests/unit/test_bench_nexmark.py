@@ -49,6 +49,7 @@ def _data(query: str) -> Nexmark:
     return Nexmark(QUERIES[query][1], ROUNDS)
 
 
+@pytest.mark.slow
 def test_no_row_can_be_late(query: str, directory: Path) -> None:
     data = _data(query)
     rows = 0
@@ -73,11 +74,13 @@ def test_about_as_many_rows_as_are_asked_for(query: str) -> None:
     assert 9_900 < Nexmark.of(query, 10_000).rows <= 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closes", [True, False])
 def test_a_right_output(query: str, directory: Path, right: Path, closes: bool) -> None:
     assert _data(query).answer(directory, query, closes).differ(right) == ""
 
 
+@pytest.mark.slow
 def test_times_as_spark_writes_them(query: str, directory: Path, right: Path) -> None:
     file = right / "0.json"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -89,6 +92,7 @@ def test_times_as_spark_writes_them(query: str, directory: Path, right: Path) ->
     assert _data(query).answer(directory, query, True).differ(right) == ""
 
 
+@pytest.mark.slow
 def test_wrong_outputs(query: str, directory: Path, right: Path) -> None:
     file = right / "0.json"
     lines = file.read_text().splitlines()
@@ -104,6 +108,7 @@ def test_wrong_outputs(query: str, directory: Path, right: Path) -> None:
         assert answer.differ(right) == wanted
 
 
+@pytest.mark.slow
 def test_windows_that_have_not_closed(query: str, directory: Path, right: Path) -> None:
     """They may be missing where an engine leaves them open."""
     file = right / "0.json"
@@ -121,6 +126,7 @@ def _end_ms(line: dict[str, str]) -> int:
     return _milliseconds(line["window_start"]) + 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounded", [True, False])
 def test_tidegate_runs_the_packaged_job(query: str, bounded: bool) -> None:
     topics = {table: f"{table}-1" for table in QUERIES[query][1]}

@@ -70,6 +70,7 @@ def test_check_reads_no_data_and_writes_nothing(job: Path) -> None:
     assert sorted(job.parent.rglob("*")) == [p for p in before if p.name != "0.json"]
 
 
+@pytest.mark.slow
 def test_explain_shows_the_plan(job: Path) -> None:
     pushed, apart = (
         call("explain", job),
@@ -107,6 +108,7 @@ def test_descriptions_for_programs(tmp_path: Path) -> None:
     assert document["columns"][0]["data_type"] == "INT"
 
 
+@pytest.mark.slow
 def test_descriptions_come_before_what_the_command_says(job: Path) -> None:
     job.write_text(job.read_text() + ";\nDESCRIBE orders;")
     lines = call("check", job).stdout.splitlines()
@@ -114,6 +116,7 @@ def test_descriptions_come_before_what_the_command_says(job: Path) -> None:
     assert lines[-1] == f"{job}: ok (1 source table(s), 1 sink(s))"
 
 
+@pytest.mark.slow
 def test_a_plan_is_written_when_the_file_is_run(tmp_path: Path) -> None:
     file, plan = tmp_path / "plan.sql", tmp_path / "plan.json"
     table = "WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'json');"
@@ -134,6 +137,7 @@ def test_a_plan_is_written_when_the_file_is_run(tmp_path: Path) -> None:
     assert call("check", file).stdout == f"{file}: ok (1 source table(s), 1 sink(s))\n"
 
 
+@pytest.mark.slow
 def test_debug_shows_the_trace_and_keeps_the_exit_code(job: Path) -> None:
     job.write_text(job.read_text().replace("WHERE id > 0", "WHERE idd > 0"))
     result = call("check", job, "--debug")
@@ -158,6 +162,7 @@ def test_a_wrong_setting(command: str, setting: str, words: str, job: Path) -> N
     told(call(command, job, "--set", setting), 2, words)
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     told(call("check", tmp_path / "none.sql"), 2, f"cannot read {tmp_path}/none.sql: No such file")
     told(call("run", tmp_path), 2, f"cannot read {tmp_path}: Is a directory")
@@ -167,10 +172,12 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     told(call("check", tmp_path / "empty.sql"), 2, "empty.sql")
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_a_directory_or_a_bucket(job: Path) -> None:
     told(call("run", job, "--checkpoint", "hdfs://bucket/x"), 2, "hdfs:// is no place", "hint:")
 
 
+@pytest.mark.slow
 def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
     (tmp_path / "in/a/0.json").unlink()
     (tmp_path / "in/a").rmdir()
@@ -179,6 +186,7 @@ def test_a_path_that_is_missing(job: Path, tmp_path: Path) -> None:
     told(result, 2, f"nothing found at path '{tmp_path}/in'", "hint:")
 
 
+@pytest.mark.slow
 def test_a_master_that_spark_does_not_know(job: Path, tmp_path: Path) -> None:
     run = call("run", job, "--master", "locl[2]", "--checkpoint", tmp_path / "ck")
     told(run, 2, "--master locl[2]: Spark knows no such master", "hint: write local[N]")
@@ -187,6 +195,7 @@ def test_a_master_that_spark_does_not_know(job: Path, tmp_path: Path) -> None:
     told(rescale, 2, "--master x: Spark knows no such master")
 
 
+@pytest.mark.slow
 def test_the_package_is_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tidegate", "check", "none.sql"],

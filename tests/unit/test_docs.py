@@ -81,6 +81,7 @@ def test_there_are_examples() -> None:
     assert len(_jobs()) >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "sql"), [pytest.param(*job, id=job[0]) for job in _jobs()])
 def test_examples_compile(place: str, sql: str) -> None:
     assert compile_sql(sql, place).sinks

@@ -57,6 +57,7 @@ def test_types_that_may_carry_a_watermark(type_: str, fits: bool) -> None:
     assert is_event_time_type(type_) is fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "type_", ["TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "BIGINT", "DECIMAL(18,3)"]
 )

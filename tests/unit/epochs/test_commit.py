@@ -149,6 +149,7 @@ def test_an_entry_of_other_rows_is_not_taken_over(world: World) -> None:
     assert world.sink.calls == ["discard"]
 
 
+@pytest.mark.slow
 def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> None:
     first = world.committer.commit([source_report(1, 10, used=10)])
     second = world.committer.commit([source_report(2, 5, used=4, late=1)])

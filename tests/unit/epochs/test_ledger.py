@@ -78,6 +78,7 @@ def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
         read_ledger(checkpoint)
 
 
+@pytest.mark.slow
 def test_reading_leaves_no_thread_behind(tmp_path: Path) -> None:
     """A thread that holds the bytes while Python ends aborts one process in eight."""
     checkpoint = new_checkpoint(tmp_path)

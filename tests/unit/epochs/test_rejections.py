@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def bucket_of(late_s: float) -> int:
     return next((n for n, bound in enumerate(BOUNDS_S) if late_s <= bound), len(BOUNDS_S))
 
 
+@pytest.mark.slow
 @given(ROWS, ROWS)
 def test_as_row_by_row(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> None:
     found: Rejections = {}

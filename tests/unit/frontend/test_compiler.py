@@ -48,6 +48,7 @@ _VALID = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _CASES, ids=[case["sql"][:60] for case in _CASES])
 def test_wrong(case: dict[str, str]) -> None:
     with pytest.raises(SqlError) as caught:
@@ -107,6 +108,7 @@ def test_a_file_without_query() -> None:
         compile("CREATE TABLE x (a INT)", "f.sql", {})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [
@@ -140,6 +142,7 @@ def test_a_file_may_only_describe() -> None:
         compile("CREATE TABLE x (a INT); DESCRIBE x", "f.sql", {})
 
 
+@pytest.mark.slow
 def test_name_settings_and_byte_order_mark() -> None:
     compiled = compile("\ufeffSET tidegate.vnodes = 4;" + TABLES + "SELECT * FROM plain", "d/a.sql")
     assert compiled.name == "a"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def expected(part: bytes) -> int | None:
     return value if pos == len(part) else None
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(pieces, min_size=1, max_size=20))
 def test_varints_are_those_found_one_by_one(parts: list[bytes]) -> None:
@@ -104,6 +106,7 @@ def test_floats_at_odd_places() -> None:
     assert datums.bad.tolist() == [False, False, True]
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=2 * INLINE), min_size=1, max_size=20))
 def test_views_are_the_bytes(parts: list[bytes]) -> None:
     datums, cursor = cursor_at(parts)

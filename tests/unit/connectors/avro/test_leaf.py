@@ -64,6 +64,7 @@ def test_integers_have_a_range(declared: str, low: int, high: int) -> None:
     check("long", declared, [*pairs, *[(varint(v), MALFORMED) for v in (low - 1, high + 1)]])
 
 
+@pytest.mark.slow
 def test_longs() -> None:
     edges = [-(2**63), 2**63 - 1, 0, -1]
     check("long", "BIGINT", [(varint(v), v) for v in edges])
@@ -87,6 +88,7 @@ def test_booleans_are_one_or_zero() -> None:
     check("boolean", "BIGINT", [(b"\1", MALFORMED)])
 
 
+@pytest.mark.slow
 def test_floats() -> None:
     odd = [float("nan"), float("inf"), float("-inf"), -0.0, 1.5, 1e300]
     check("double", "DOUBLE", [(double(v), v) for v in odd])
@@ -100,6 +102,7 @@ def test_floats() -> None:
     check("double", "VARCHAR", [(double(1.5), "1.5")])
 
 
+@pytest.mark.slow
 def test_texts_follow_the_rules_of_json() -> None:
     numbers = [("12", 12), ("-7", -7), ("1.5", MALFORMED), ("1e3", MALFORMED), ("x", MALFORMED)]
     check("string", "BIGINT", [(text(t), v) for t, v in [*numbers, ("", MALFORMED)]])
@@ -126,6 +129,7 @@ def test_texts_are_utf8_of_any_length() -> None:
     check("bytes", "BIGINT", [(text("1"), MALFORMED)])
 
 
+@pytest.mark.slow
 def test_fixed_and_enum() -> None:
     fixed = {"type": "fixed", "name": "f", "size": 3}
     check(fixed, "BLOB", [(b"abc", b"abc"), (b"\xff\0a", b"\xff\0a"), (b"ab", MALFORMED)])

@@ -17,6 +17,7 @@ from unit.connectors.avro.avro_rows import decode_all, rows_of
 from unit.connectors.avro.avro_strategies import mutated, tables
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_datums_are_read_as_by_the_book(data: st.DataObject) -> None:
@@ -25,6 +26,7 @@ def test_datums_are_read_as_by_the_book(data: st.DataObject) -> None:
     assert same(decode_all(datums, writer, schema), [reference(d, writer, schema) for d in datums])
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(data=st.data())
 def test_a_broken_datum_costs_only_itself(data: st.DataObject) -> None:
@@ -36,6 +38,7 @@ def test_a_broken_datum_costs_only_itself(data: st.DataObject) -> None:
     assert same(decode_all(datums, writer, schema), [reference(d, writer, schema) for d in datums])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_one_by_one_finds_what_lockstep_finds(data: st.DataObject) -> None:

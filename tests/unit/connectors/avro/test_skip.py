@@ -42,6 +42,7 @@ def end_by_the_book(writer: Any, datum: bytes) -> int | None:
     return data.pos
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_the_end_is_where_the_book_has_it(data: st.DataObject) -> None:

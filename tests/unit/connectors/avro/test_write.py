@@ -60,6 +60,7 @@ def tables(draw: st.DrawFn) -> tuple[Schema, pa.RecordBatch]:
     return schema, batch.slice(draw(st.integers(0, rows)))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tables())
 def test_what_is_written_is_read_back(table: tuple[Schema, pa.RecordBatch]) -> None:
@@ -73,6 +74,7 @@ def test_what_is_written_is_read_back(table: tuple[Schema, pa.RecordBatch]) -> N
     assert same(found, [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(tables(), st.sampled_from(["ms", "us"]))
 def test_fastavro_reads_what_is_written(table: tuple[Schema, pa.RecordBatch], unit: Unit) -> None:

@@ -66,6 +66,7 @@ def test_fewer_rows_than_splits_reach_every_split_in_time(tmp_path: Path) -> Non
     assert all(len(run.rows[split]) == 1 for split in "abcd")
 
 
+@pytest.mark.slow
 def test_no_byte_is_counted_twice(tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "1.json", *ids(0, 5000))
     run = Run(source(tmp_path)).to_end(7)
@@ -207,6 +208,7 @@ def test_an_intruder_is_noticed_whatever_was_removed(
         run.epoch()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarted", [False, True])
 def test_files_that_were_read_may_be_removed_while_others_are_added(
     tmp_path: Path, restarted: bool

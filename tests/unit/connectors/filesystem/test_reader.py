@@ -40,6 +40,7 @@ POISON: list[bytes] = [
 GOOD = [(0, 1), (2, 3), (8, 6), (12, 7), (13, 8), (15, 9)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("last", [True, False])
 def test_the_poison_corpus(tmp_path: Path, newline: bytes, last: bool) -> None:
@@ -83,6 +84,7 @@ LINES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     files=st.lists(LINES, min_size=1, max_size=4),

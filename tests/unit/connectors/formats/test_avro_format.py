@@ -58,6 +58,7 @@ def table(rows: list[dict[str, Any]], schema: Schema = ORDERS) -> pa.Table:
     return pa.Table.from_pylist(rows, ENGINE.arrow_schema(schema))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(ROWS, max_size=8))
 def test_there_and_back(rows: list[dict[str, Any]]) -> None:
@@ -69,6 +70,7 @@ def test_there_and_back(rows: list[dict[str, Any]]) -> None:
     assert decoded.data.combine_chunks().equals(data.combine_chunks())
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(ROWS, min_size=1, max_size=8), st.data())
 def test_poison_is_found_among_good_ones(rows: list[dict[str, Any]], data: st.DataObject) -> None:
@@ -92,6 +94,7 @@ def test_poison_is_found_among_good_ones(rows: list[dict[str, Any]], data: st.Da
     assert decoded.data.combine_chunks().equals(table(kept).combine_chunks())
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=40), max_size=30))
 @settings(max_examples=200, deadline=None)
 def test_random_bytes_are_no_error(messages: list[bytes]) -> None:

@@ -55,6 +55,7 @@ def test_other_characters() -> None:
     assert rows_of(["1|'a|b'|2", "1|it|2"], ODD) == [("1", "a|b", "2.00"), ("1", "it", "2.00")]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(
@@ -77,6 +78,7 @@ TEXTS = st.none() | st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5),

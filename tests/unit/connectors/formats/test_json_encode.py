@@ -59,6 +59,7 @@ def test_odd_names_and_no_rows() -> None:
     assert encode(data.slice(0, 0), schema, ENGINE) == b""
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.none() | st.integers(-(2**63), 2**63 - 1), st.none() | st.text())))
 def test_what_is_written_reads_back(rows: list[tuple[int | None, str | None]]) -> None:

@@ -267,6 +267,7 @@ def any_lines(schema: Schema) -> st.SearchStrategy[str]:
     ).filter(lambda line: bool(line.strip()) and "\n" not in line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 @settings(max_examples=150, deadline=None)
 @given(data=st.data())
@@ -277,6 +278,7 @@ def test_decode_agrees_with_the_reference(name: str, data: st.DataObject) -> Non
     assert same(rows_of([line], schema)[0], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
@@ -287,6 +289,7 @@ def test_a_chunk_decodes_as_its_lines(name: str, data: st.DataObject) -> None:
     assert same(rows_of(lines, schema), one_by_one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
@@ -299,6 +302,7 @@ def test_the_exact_path_takes_what_the_fast_path_takes(name: str, data: st.DataO
     assert decoded.good.tolist() == good.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [*NUMBERS, *map(json.dumps, STRINGS), *LITERALS])
 @pytest.mark.parametrize("column", FLAT, ids=lambda column: column.type)
 def test_every_value_in_every_column(column: Column, text: str) -> None:

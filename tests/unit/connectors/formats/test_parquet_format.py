@@ -32,6 +32,7 @@ def test_ranges(tmp_path: Path, rows_max: int | None) -> None:
     assert run.finished == {"a"}
 
 
+@pytest.mark.slow
 def test_more_rows_than_bytes(tmp_path: Path) -> None:
     put(tmp_path / "a" / "1.parquet", pa.table({"id": [1] * 50_000}), group=50_000)
     put(tmp_path / "a" / "2.parquet", pa.table({"id": [2]}))

@@ -51,6 +51,7 @@ def encoded(values: list[Any], type_: str) -> list[bytes | None]:
     return list(messages.to_pylist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", VALUES)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

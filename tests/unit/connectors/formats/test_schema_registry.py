@@ -41,6 +41,7 @@ def connect() -> Iterator[Connect]:
         yield lambda *args: opened.enter_context(closing(Registry(*args)))
 
 
+@pytest.mark.slow
 def test_nobody_there(closed_port: int, connect: Connect) -> None:
     registry = connect(f"http://127.0.0.1:{closed_port}/apis")
     with pytest.raises(RunError) as caught:

@@ -48,6 +48,7 @@ def read(made: Table, split: str, start: Any, end: Any) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 200), st.integers(0, 200))
 def test_any_range_gives_the_same_rows(left: int, right: int) -> None:
@@ -101,6 +102,7 @@ def test_an_endless_table_never_finishes_but_stops_when_asked_for_now() -> None:
     assert not now.waiting({"datagen-0": end})
 
 
+@pytest.mark.slow
 def test_written_orders_are_the_table(tmp_path: Path) -> None:
     files = write_orders(tmp_path, 3, 100, seed=4, disorder_us=2_000_000, late_share=0.05)
     assert len(files) == 6

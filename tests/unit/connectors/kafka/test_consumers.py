@@ -263,6 +263,7 @@ def locked_out() -> Iterator[LockedOut]:
     client.freed.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["take", "move"])
 def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
     locked_out: LockedOut, call: str, monkeypatch: pytest.MonkeyPatch
@@ -327,6 +328,7 @@ def test_an_error_of_the_client_holds_no_cursor() -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_a_cursor_that_nobody_holds_lets_its_client_go() -> None:
     client = Script()
     standing = Cursor(client, Trouble(), "t", 0)

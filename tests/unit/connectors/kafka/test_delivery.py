@@ -27,6 +27,7 @@ def waited_s(*, stuck: bool) -> float:
     return SystemClock().monotonic_s() - begun_s
 
 
+@pytest.mark.slow
 def test_a_client_that_is_stuck_is_waited_for_no_longer() -> None:
     assert waited_s(stuck=False) >= PATIENCE_S
     assert waited_s(stuck=True) < PATIENCE_S

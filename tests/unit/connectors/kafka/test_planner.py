@@ -74,6 +74,7 @@ class Planned:
         return [at[0] for _, at in sorted(self.positions.items()) if isinstance(at, list)]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.integers(0, 50), min_size=1, max_size=6),

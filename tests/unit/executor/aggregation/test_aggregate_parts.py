@@ -25,6 +25,7 @@ TEXT = Text("k BIGINT, x DOUBLE, w BOOLEAN, o BIGINT, __split VARCHAR, __offset 
 COLUMNS = TEXT.columns[:4]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -54,6 +55,7 @@ def test_integers(given: AggregateCall, expected: list[Any]) -> None:
     check("BIGINT", ROWS, given, expected)
 
 
+@pytest.mark.slow
 def test_texts() -> None:
     rows = "1 b true 1 a 0; 1 a true 2 a 1; 1 . true 3 a 2; 1 a true 0 b 0; 2 . true 1 a 3"
     cases: list[tuple[AggregateCall, list[Any]]] = [
@@ -71,12 +73,14 @@ def test_a_tie_in_mode_is_the_lesser_value() -> None:
     check("BIGINT", "1 7 true 1 a 0; 1 4 true 1 a 1; 1 9 true 1 b 0", of("mode"), [4])
 
 
+@pytest.mark.slow
 def test_the_row_that_the_other_column_picks_may_be_null_but_not_its_order() -> None:
     rows = "1 5 true 1 a 0; 1 . true 2 a 1; 1 9 true . a 2; 2 9 true . a 3"
     check("BIGINT", rows, of("max_by", order=BY_O), [None, None])
     check("BIGINT", rows, of("min_by", order=BY_O), [5, None])
 
 
+@pytest.mark.slow
 def test_rows_of_one_place_are_picked_by_their_value() -> None:
     """Such as those of two parts of a union."""
     rows = "1 5 true 1 a 0; 1 7 true 1 a 0; 1 6 true 1 a 0"
@@ -94,6 +98,7 @@ def test_there_is_one_zero(function: str) -> None:
         assert str(found) == ("[0.0]" if function == "array_agg" else "0.0")
 
 
+@pytest.mark.slow
 def test_doubles_beyond_the_range_do_not_end_the_job() -> None:
     rows = "1 1e308 true 1 a 0; 1 -1e308 true 1 a 1; 1 1e308 true 1 a 2; 2 1.0 true 1 a 3"
     check("DOUBLE", rows, of("median", "DOUBLE"), [1e308, 1.0])
@@ -102,6 +107,7 @@ def test_doubles_beyond_the_range_do_not_end_the_job() -> None:
     assert second == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["stddev_samp", "stddev_pop"])
 def test_deviations_do_not_depend_on_how_rows_came_and_met(function: str) -> None:
     node = aggregate(COLUMNS, of(function, "DOUBLE"))

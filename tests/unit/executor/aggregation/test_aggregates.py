@@ -56,6 +56,7 @@ def test_booleans() -> None:
     check("BOOLEAN", rows, call("bool_or", "BOOLEAN"), [True, None, True])
 
 
+@pytest.mark.slow
 def test_first_and_last_value_order_by_order_then_split_then_offset() -> None:
     rows = (
         "1 e true 2 a 9; 1 d true 1 b 0; 1 . true 1 a 7; 1 c true 1 a 8;"
@@ -67,6 +68,7 @@ def test_first_and_last_value_order_by_order_then_split_then_offset() -> None:
     check("VARCHAR", rows, call("last_value", "VARCHAR"), ["h", "x"])
 
 
+@pytest.mark.slow
 def test_offsets_are_compared_as_numbers_and_splits_as_text() -> None:
     rows = "1 9 true 1 p-10 9; 1 10 true 1 p-10 10; 1 2 true 1 p-2 0"
     check("BIGINT", rows, call("last_value", "BIGINT", order=(SortKey("o"),)), [2])
@@ -91,6 +93,7 @@ def test_both_zeros_are_one_group_and_shown_as_zero(kind: str, first: float) -> 
     assert math.copysign(1, found[0]["z"]) == 1
 
 
+@pytest.mark.slow
 def test_where_that_refuses_all_rows() -> None:
     rows = "1 5 false 1 a 0"
     for given, result in [
@@ -108,6 +111,7 @@ def test_where_that_refuses_all_rows() -> None:
 MAX_BIGINT = 2**63 - 1
 
 
+@pytest.mark.slow
 def test_sums_of_integers_and_decimals_are_exact() -> None:
     row = f"1 {MAX_BIGINT} true 1 a 0; 1 {MAX_BIGINT} true 1 a 1; 1 1 true 1 a 2"
     check("BIGINT", row, call("sum", TOTAL), [2 * MAX_BIGINT + 1])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
 from tidegate.plan.aggregates import Aggregate, AggregateCall
@@ -44,6 +46,7 @@ def said(executor: EarlyAggregate, *lines: str) -> list[str]:
     return [line.removeprefix("chunk: ") for line in found if line.startswith("chunk")]
 
 
+@pytest.mark.slow
 def test_a_group_shows_its_rows_before_a_tick_once_the_watermark_is_there() -> None:
     executor = an_aggregate()
     rows = "chunk: 60 a 10 1; 60 a 20 2; 60 b 30 4"
@@ -105,6 +108,7 @@ def test_the_end_closes_groups_without_a_key_or_a_time() -> None:
     assert states.rows == 0
 
 
+@pytest.mark.slow
 def test_state_lives_over_restarts_and_is_compacted() -> None:
     """Under Spark an executor lives for an epoch."""
     states = States()

@@ -60,6 +60,7 @@ def test_changes_come_before_the_watermark_that_ends_their_groups() -> None:
     assert state.rows == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_max", [1, 100_000])
 def test_state_lives_over_restarts_and_is_compacted(
     rows_max: int, monkeypatch: pytest.MonkeyPatch
@@ -99,6 +100,7 @@ def test_all_rows_are_one_group_once_there_are_any() -> None:
     assert text.run(executor, "chunk: 4", "barrier 3")[0] == f"chunk: 3 {OLD}; 7 {NOW}"
 
 
+@pytest.mark.slow
 def test_an_update_takes_back_the_very_row_that_was_emitted() -> None:
     """Sums of DOUBLEs depend on the order of addition: they are not added anew."""
     below = leaf("k VARCHAR, v DOUBLE")

@@ -122,6 +122,7 @@ def test_a_restart_before_the_first_bound_knows_of_none() -> None:
     assert take(TimeQueue(state, "t"), 3) == [-(2**63)]
 
 
+@pytest.mark.slow
 @given(EPOCHS)
 @settings(max_examples=300, deadline=None)
 def test_every_row_leaves_once_when_the_bound_passes_it(

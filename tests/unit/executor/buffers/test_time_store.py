@@ -117,6 +117,7 @@ def test_nothing_is_written_where_nothing_changed() -> None:
     assert len(written) == 1
 
 
+@pytest.mark.slow
 def test_random_appends_and_bounds() -> None:
     for seed in range(20):
         rng = random.Random(seed)

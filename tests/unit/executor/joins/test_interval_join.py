@@ -120,6 +120,7 @@ def test_right_rows_leave_alone_when_no_partner_can_come() -> None:
     assert join.rows("1| watermark u 11", "*| barrier 2") == [". . . a 10 1"]
 
 
+@pytest.mark.slow
 def test_a_row_whose_partner_came_long_ago_does_not_leave_alone() -> None:
     """The right row is kept for as long as a left row that it partnered is not final."""
     for kind, last in ((JoinKind.LEFT, []), (JoinKind.SEMI, ["a 10 1"]), (JoinKind.ANTI, [])):
@@ -203,6 +204,7 @@ def test_columns_that_follow_are_moved_and_all_other_watermarks_end() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_restart_changes_nothing(kind: JoinKind) -> None:
     steps = [
@@ -220,6 +222,7 @@ def test_a_restart_changes_nothing(kind: JoinKind) -> None:
     assert state.rows == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_is_what_may_yet_have_a_partner(kind: JoinKind) -> None:
     """Also of keys that come once and never again."""
@@ -272,6 +275,7 @@ def test_the_ends_of_int64() -> None:
     assert rows == [f"a {low} 1 a {low + 5} 4", f"b {high} 2 b {high} 5", f"c {low} 3 . . ."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_streams_give_what_a_loop_over_all_pairs_gives(kind: JoinKind) -> None:
     for seed in range(15):

@@ -98,6 +98,7 @@ def test_a_table_of_which_nobody_reads_a_column() -> None:
 _ROW = st.tuples(st.sampled_from("abc."), st.integers(0, 3))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.sampled_from(KINDS),

@@ -88,6 +88,7 @@ def test_the_lesser_watermark_is_that_of_the_left_time() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_versions_that_none_can_have_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(temporal_join, "SLACK_ROWS", 0)
     state = States()
@@ -108,6 +109,7 @@ def test_of_equal_times_the_last_by_the_ties() -> None:
         assert joining().rows("0| chunk: a 6 1", versions, *until(9, 9, 1)) == ["a 6 1 a 5 2"]
 
 
+@pytest.mark.slow
 def test_the_log_of_versions_does_not_grow_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under Spark an executor lives for an epoch: what it must know is in state."""
     monkeypatch.setattr(temporal_join, "SLACK_ROWS", 100)
@@ -142,6 +144,7 @@ EPOCHS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(epochs=EPOCHS)
 def test_however_rows_come(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:

@@ -154,12 +154,14 @@ def test_without_keys_all_rows_of_a_time_meet() -> None:
     assert joining(a_join(keys=())).rows(*rows) == [". 6 2 . 6 4", "a 5 1 b 5 3"]
 
 
+@pytest.mark.slow
 def test_all_keys_must_be_equal() -> None:
     join = joining(a_join(keys=(("k", "q"), ("v", "w"))))
     rows = ("0| chunk: a 5 1; a 5 .", "1| chunk: a 5 1; a 5 2; b 5 1; a 5 .", *until(6, 1))
     assert join.rows(*rows) == ["a 5 1 a 5 1"]
 
 
+@pytest.mark.slow
 def test_what_waits_survives_a_restart_and_leaves_once() -> None:
     state = States()
     first = joining(state=state)
@@ -172,6 +174,7 @@ def test_what_waits_survives_a_restart_and_leaves_once() -> None:
     assert joining(state=state).rows(*until("end finished", 4)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_state_is_what_the_watermark_has_not_passed(kind: JoinKind) -> None:
     """Also of keys that come once and never again."""
@@ -187,6 +190,7 @@ def test_state_is_what_the_watermark_has_not_passed(kind: JoinKind) -> None:
     assert (state(0).buckets(), state(1).buckets()) == ([], [])
 
 
+@pytest.mark.slow
 def test_closing_all_joins_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     state = States()
     times = [0, 500, 501, 90_000, 7_000_000]

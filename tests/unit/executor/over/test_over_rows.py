@@ -202,6 +202,7 @@ FOUND = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_new", [False, True], ids=["one executor", "a new one each epoch"])
 def test_what_is_carried(is_new: bool) -> None:
     tables = Tables()
@@ -217,6 +218,7 @@ def test_what_is_carried(is_new: bool) -> None:
     assert said.rows(*to(ENDED, 9)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "calls",
     [(lag(2), call("sum", rows(-2))), (lead(2),), (call("count", span(-4, 3)),), RUNNING],
@@ -237,6 +239,7 @@ def test_a_restart_in_the_middle_changes_nothing(calls: tuple[OverCall, ...]) ->
     assert tables.held == {}
 
 
+@pytest.mark.slow
 def test_an_epoch_that_is_played_again_gives_the_same() -> None:
     """A crash behind the barrier of an executor and before that of the job."""
     tables = Tables()
@@ -249,6 +252,7 @@ def test_an_epoch_that_is_played_again_gives_the_same() -> None:
     assert [row.split()[1] for row in first] == ["2", "3"]
 
 
+@pytest.mark.slow
 def test_the_last_rows_of_each_partition_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(known_rows, "SLACK_ROWS", 3)
     tables = Tables()
@@ -360,6 +364,7 @@ def _span(frame: Frame | None) -> Span | None:
     return Span("ROWS" if frame.in_rows else "RANGE", frame.start, frame.end)
 
 
+@pytest.mark.slow
 @given(EPOCHS, st.lists(CALLS, min_size=1, max_size=3))
 @settings(max_examples=60, deadline=None)
 def test_random_rows_leave_when_they_are_final_with_what_all_rows_say(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -52,6 +53,7 @@ def test_nothing_and_watermarks_pass() -> None:
 _ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.booleans()), max_size=20)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(_ROWS, st.integers(1, 5), st.booleans())
 def test_whatever_the_chunks(rows: list[tuple[int, int, bool]], size: int, restarts: bool) -> None:

@@ -11,6 +11,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "size"),
     [
@@ -70,6 +71,7 @@ def test_in_expressions(text: str, sql: str) -> None:
     assert f'x = "order_time" - {sql}' in plan(f"SELECT order_time - {text} AS x FROM orders")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [

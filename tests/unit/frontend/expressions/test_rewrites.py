@@ -25,6 +25,7 @@ def _value(text: str) -> object:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -74,6 +75,7 @@ def test_values(text: str, value: str | None) -> None:
     assert _value(text) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -110,6 +112,7 @@ def test_what_is_wrong(text: str, said: str) -> None:
     assert caught.value.position is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "kept"),
     [

@@ -57,6 +57,7 @@ def test_a_self_join_reads_the_table_twice_under_different_names() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("on", "lower", "upper"),
     [
@@ -83,6 +84,7 @@ def test_spellings_of_bounds(on: str, lower: int, upper: int) -> None:
     assert (join.keys, join.condition) == ((), None)
 
 
+@pytest.mark.slow
 def test_bounds_of_numbers_are_in_their_unit() -> None:
     sides = "WATERMARK(plain, id, id - 5) a JOIN WATERMARK(plain, id, id) b"
     join = _join(f"SELECT a.id FROM {sides} ON b.id > a.id - 2 * 3 AND b.id <= a.id + 7")
@@ -136,6 +138,7 @@ def test_computed_keys_are_columns_of_their_side_and_of_one_type(
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on", ["a.customer_id = b.customer_name", "a.customer_id = b.t"])
 def test_keys_of_types_that_do_not_mix(on: str) -> None:
     marked = "WATERMARK(plain, t, t) AS b"
@@ -143,6 +146,7 @@ def test_keys_of_types_that_do_not_mix(on: str) -> None:
         job(f"SELECT a.id FROM orders AS a JOIN {marked} ON a.order_time = b.t AND {on}")
 
 
+@pytest.mark.slow
 def test_windows_are_joined_at_their_ends() -> None:
     for parts in (("window_start", "window_end"), ("window_end", "window_start")):
         on = " AND ".join(f"a.{part} = b.{part}" for part in parts)
@@ -160,6 +164,7 @@ def test_windows_are_joined_at_their_ends() -> None:
     assert join.times == ("window_start", "window_start#2")
 
 
+@pytest.mark.slow
 def test_equal_times_go_before_bounds_and_the_narrowest_bounds_before_others() -> None:
     join = _of(f"{_SAME_TIME} AND b.order_time <= a.order_time + INTERVAL '5' SECOND")
     assert (join.lower, join.upper, join.condition) == (0, 0, None)
@@ -173,6 +178,7 @@ def test_equal_times_go_before_bounds_and_the_narrowest_bounds_before_others() -
     assert join.condition.columns == {"order_time", "order_time#2"}
 
 
+@pytest.mark.slow
 def test_half_a_between_that_is_no_bound_stays_a_condition() -> None:
     join = _of(
         "b.order_time BETWEEN a.order_time AND a.order_time + b.id * INTERVAL '5' SECOND"
@@ -183,6 +189,7 @@ def test_half_a_between_that_is_no_bound_stays_a_condition() -> None:
     assert "id#2" in join.condition.columns
 
 
+@pytest.mark.slow
 def test_columns_of_using_are_keys_and_stand_once() -> None:
     sql = "SELECT * FROM orders AS a {} JOIN orders AS b USING (order_time, ID)"
     for kind in ("INNER", "LEFT"):
@@ -195,6 +202,7 @@ def test_columns_of_using_are_keys_and_stand_once() -> None:
     assert (join.times, join.at_one_time) == (("order_time", "order_time#2"), True)
 
 
+@pytest.mark.slow
 def test_using_in_a_right_join_shows_the_right_column() -> None:
     sink = _sink("SELECT id, order_time FROM orders a RIGHT JOIN orders b USING (id, order_time)")
     assert lines(sink)[1] == 'Project id = "id#2", order_time = "order_time#2"'
@@ -202,11 +210,13 @@ def test_using_in_a_right_join_shows_the_right_column() -> None:
     assert lines(sink)[1] == 'Project id = "id", id#2 = "id#2"'
 
 
+@pytest.mark.slow
 def test_using_in_a_full_join_is_not_there_yet() -> None:
     with pytest.raises(UnsupportedError, match="USING in a FULL JOIN is not there yet"):
         job("SELECT a.id FROM orders AS a FULL JOIN orders AS b USING (order_time)")
 
 
+@pytest.mark.slow
 def test_a_semi_join_has_the_left_columns_only() -> None:
     for kind in ("SEMI", "ANTI"):
         join = _of(f"{_SAME_TIME} AND b.id > 5", "*", f"LEFT {kind} JOIN")
@@ -218,6 +228,7 @@ def test_a_semi_join_has_the_left_columns_only() -> None:
 _ON_ID = "Join INNER order_time#2 - order_time in 0..0, order_time = order_time#2, id = id#2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -232,6 +243,7 @@ def test_an_inner_join_takes_what_where_says_of_both_sides(source: str) -> None:
     assert sorted(shown[3].split(", ")) == sorted(_ON_ID.split(", "))
 
 
+@pytest.mark.slow
 def test_an_outer_join_leaves_where_alone() -> None:
     source = f"orders AS a LEFT JOIN orders AS b ON {_SAME_TIME} WHERE a.id = b.id"
     shown = lines(_sink(f"SELECT a.id FROM {source}"))
@@ -239,6 +251,7 @@ def test_an_outer_join_leaves_where_alone() -> None:
     assert shown[3] == "Join LEFT order_time#2 - order_time in 0..0, order_time = order_time#2"
 
 
+@pytest.mark.slow
 def test_three_tables_with_commas() -> None:
     where = "a.order_time = b.order_time AND c.order_time = b.order_time AND c.id = a.id"
     shown = lines(_sink(f"SELECT a.id FROM orders a, orders b, orders c WHERE {where}"))
@@ -252,6 +265,7 @@ def test_a_name_that_is_a_table_and_a_column_is_the_table() -> None:
     assert any(line.startswith("Join INNER") for line in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [
@@ -274,6 +288,7 @@ def test_where_above_on_is_a_filter() -> None:
     assert lines(sink)[2] == 'Filter "id#2" > 5'
 
 
+@pytest.mark.slow
 def test_joins_of_joins() -> None:
     join = _join(
         f"SELECT a.id FROM orders a JOIN orders b ON {_SAME_TIME} JOIN events e"
@@ -288,6 +303,7 @@ def test_joins_of_joins() -> None:
     assert join.times == ("order_time", "order_time#3")
 
 
+@pytest.mark.slow
 def test_what_is_joined_has_watermarks() -> None:
     sink = _sink(
         "SELECT a.order_time AS x, e.event.log_ts AS y, a.id FROM orders a JOIN events e"

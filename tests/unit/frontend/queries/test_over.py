@@ -27,6 +27,7 @@ def _of(call: str, source: str = "orders") -> str:
     return _over(f"SELECT {call} AS c FROM {source}")
 
 
+@pytest.mark.slow
 def test_a_call_is_a_column_of_a_node_below_the_query() -> None:
     assert plan(f"SELECT id, lag(price) OVER ({_BY_ID}) + 1 AS c FROM orders WHERE id > 5") == (
         "Sink print print: id BIGINT, c DECIMAL(29,10)\n"
@@ -39,6 +40,7 @@ def test_a_call_is_a_column_of_a_node_below_the_query() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "said", "type_"),
     [
@@ -63,6 +65,7 @@ def test_calls(call: str, said: str, type_: str) -> None:
     assert job(sql).sinks[0].schema[0].type == type_
 
 
+@pytest.mark.slow
 def test_what_is_computed_is_projected_below_once() -> None:
     text = plan(
         "SELECT lag(price*2) OVER w AS a, max(price * 2) OVER w AS b FROM orders"
@@ -82,6 +85,7 @@ def test_a_default_has_the_type_of_the_column() -> None:
     assert "c = lag(price, 1, 0)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "said"),
     [
@@ -99,6 +103,7 @@ def test_null_is_the_largest_value(key: str, said: str) -> None:
     assert f"Sort order_time, {said} ties" in plan(sql)
 
 
+@pytest.mark.slow
 def test_calls_of_one_partition_and_order_share_a_node() -> None:
     one, other = _nodes(
         f"SELECT lag(id) OVER ({_BY_ID}) AS a, lead(id) OVER (ORDER BY order_time) AS b,"
@@ -110,6 +115,7 @@ def test_calls_of_one_partition_and_order_share_a_node() -> None:
     assert other.input == one
 
 
+@pytest.mark.slow
 def test_different_partitions_are_nodes_above_each_other() -> None:
     (sink,) = job(
         "SELECT lag(id) OVER (PARTITION BY id ORDER BY order_time) AS a,"
@@ -123,6 +129,7 @@ def test_different_partitions_are_nodes_above_each_other() -> None:
     assert derive(sink)["a"].describe() == "none: it is computed over several rows"
 
 
+@pytest.mark.slow
 def test_an_over_window_of_an_over_window() -> None:
     """Rows leave in the order of time, so they can be ordered by it again."""
     inner, outer = _nodes(
@@ -132,6 +139,7 @@ def test_an_over_window_of_an_over_window() -> None:
     assert [call.output.name for call in (*inner.calls, *outer.calls)] == ["a", "b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "windows"),
     [
@@ -148,6 +156,7 @@ def test_named_windows(call: str, windows: str) -> None:
     assert found == "by id order order_time ASC NULLS LAST at order_time: c = count() range ..0"
 
 
+@pytest.mark.slow
 def test_a_frame_is_added_to_a_named_window() -> None:
     sql = "SELECT count(*) OVER (w {}) AS c FROM orders WINDOW w AS (ORDER BY order_time {})"
     assert _over(sql.format("ROWS 2 PRECEDING", "")).endswith("c = count() rows -2..0")
@@ -159,6 +168,7 @@ def test_a_frame_is_added_to_a_named_window() -> None:
     assert len(node.calls) == 2
 
 
+@pytest.mark.slow
 def test_qualify_is_a_condition_above() -> None:
     text = plan(f"SELECT id FROM orders WHERE id > 1 QUALIFY row_number() OVER ({_BY_ID}) = 1")
     name = f"row_number() OVER ({_BY_ID})"
@@ -169,6 +179,7 @@ def test_qualify_is_a_condition_above() -> None:
         assert 'Filter ("n") = 1\nOver by id' in text
 
 
+@pytest.mark.slow
 def test_top_n_of_each_window() -> None:
     """Final when the window is over, in any order."""
     assert plan(
@@ -243,6 +254,7 @@ def test_a_nested_time() -> None:
     )
 
 
+@pytest.mark.slow
 def test_outputs_have_names_of_their_own() -> None:
     sql = "SELECT id, sum(id) OVER (ORDER BY order_time) AS id FROM orders"
     (sink,) = job(sql).sinks
