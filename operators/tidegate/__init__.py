@@ -8,11 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from tidegate.version import __version__
+
 if TYPE_CHECKING:
     from tidegate.dataframes import with_watermark
     from tidegate.session import Answers, Job, Session, builder_settings
-
-__version__ = "0.1.0"
 
 __all__ = ["Answers", "Job", "Session", "__version__", "builder_settings", "with_watermark"]
 

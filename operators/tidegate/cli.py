@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-import tidegate
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError
 from tidegate.frontend import compile_file, declared_sink
@@ -25,6 +24,7 @@ from tidegate.reports.show import console, print_ledger, print_status, print_wat
 from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import Settings, check_master, resolve
 from tidegate.types import Reason
+from tidegate.version import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,7 +40,7 @@ Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 
 def _say_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"tidegate {tidegate.__version__}")
+        typer.echo(f"tidegate {__version__}")
         raise typer.Exit
 
 

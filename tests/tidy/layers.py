@@ -9,7 +9,17 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_GROUND: Final = (*_VALUES, "codec", "clock", "metrics", "phases", "events", "state", "failpoints")
+_GROUND: Final = (
+    *_VALUES,
+    "version",
+    "codec",
+    "clock",
+    "metrics",
+    "phases",
+    "events",
+    "state",
+    "failpoints",
+)
 
 _BELOW_RUNTIMES: Final = (
     *_GROUND,
@@ -26,6 +36,7 @@ _BELOW_RUNTIMES: Final = (
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": (),
     "errors": (),
+    "version": (),
     "codec": (),
     "clock": (),
     "failpoints": _VALUES,
@@ -121,13 +132,13 @@ def _is_in(name: str, prefix: str) -> bool:
 
 
 def check_cycles(root: Path) -> Iterator[str]:
-    """Modules that import each other when they are loaded."""
+    """Modules that import each other, if only for their types (``if TYPE_CHECKING``)."""
     modules = {module.name: module for module in modules_of(root)}
     graph = {
         name: sorted(
             {
                 target
-                for _, target in imports_of(module, set(modules), when_loaded=True)
+                for _, target in imports_of(module, set(modules), outside_functions=True)
                 if target in modules and target != name
             }
         )

@@ -45,14 +45,14 @@ def modules_of(root: Path) -> list[Module]:
 
 
 def imports_of(
-    module: Module, known: set[str], *, when_loaded: bool = False
+    module: Module, known: set[str], *, outside_functions: bool = False
 ) -> Iterator[tuple[int, str]]:
     """(line, dotted name) of all imports. ``from a import b`` is ``a.b`` if that is a module.
 
-    ``when_loaded``: only those that run when the module is loaded, so none inside functions or
-    under ``if TYPE_CHECKING``.
+    ``outside_functions``: only those on which the module stands: what runs when it is loaded, and
+    what its types name under ``if TYPE_CHECKING``.
     """
-    for node in _nodes(module.syntax, when_loaded):
+    for node in _nodes(module.syntax, outside_functions):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -63,15 +63,14 @@ def imports_of(
                 yield node.lineno, full if full in known else source
 
 
-def _nodes(node: ast.AST, when_loaded: bool) -> Iterator[ast.AST]:
+def _nodes(node: ast.AST, outside_functions: bool) -> Iterator[ast.AST]:
     for child in ast.iter_child_nodes(node):
-        if when_loaded:
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-                continue
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                continue
+        if outside_functions and isinstance(
+            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        ):
+            continue
         yield child
-        yield from _nodes(child, when_loaded)
+        yield from _nodes(child, outside_functions)
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:

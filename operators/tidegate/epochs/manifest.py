@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Final
 
-import tidegate
 from tidegate.connectors.registry import same_table
 from tidegate.engine.engine import Engine
 from tidegate.epochs.about import About
@@ -16,6 +15,7 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
+from tidegate.version import __version__
 
 _SETTINGS: Final = {
     "vnodes": "tidegate.vnodes",
@@ -55,7 +55,7 @@ class Manifest:
             sinks,
             plan.job.name,
             About.of(plan),
-            tidegate.__version__,
+            __version__,
         )
 
     def check(self, now: Manifest, uri: str) -> None:

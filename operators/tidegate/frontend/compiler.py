@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from tidegate.errors import BindError, OptionsError, SqlSyntaxError
+from tidegate.errors import BindError, OptionsError, Position, SqlSyntaxError
 from tidegate.frontend import settings
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import without_idle_clocks
 from tidegate.frontend.expressions.current_watermark import share_watermarks_before
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.queries.planner import QueryPlanner
-from tidegate.frontend.queries.sinks import SinkPlanner
+from tidegate.frontend.queries.planner import check_view
+from tidegate.frontend.queries.sinks import (
+    Written,
+    check_paths,
+    check_unread,
+    plan_materialized,
+    plan_sink,
+    plan_table,
+    plan_table_as,
+    scans_of,
+)
 from tidegate.frontend.statements.answers import Answer, Explained
 from tidegate.frontend.statements.compiled_plans import (
     CompiledPlan,
@@ -35,6 +45,7 @@ from tidegate.frontend.statements.show import shown
 from tidegate.frontend.statements.user_functions import declare_function
 from tidegate.frontend.syntax.source import Source
 from tidegate.frontend.syntax.statement_syntax import (
+    ROWTIME,
     AlterTable,
     CompilePlan,
     CreateFunction,
@@ -52,6 +63,7 @@ from tidegate.frontend.syntax.statement_syntax import (
 )
 from tidegate.frontend.tables.accounts import assign_accounts
 from tidegate.frontend.tables.catalog import Catalog, first_hints
+from tidegate.frontend.tables.declared_tables import check_table, source_of
 from tidegate.frontend.tables.defaults import check_aligned, without_idle_defaults
 from tidegate.plan.explain import explain
 from tidegate.plan.fragments import cut
@@ -184,29 +196,32 @@ class _Compilation:
         self._chosen = settings.collect(self._options, overrides)
         self._checker = _checker(statements, self._chosen)
         self._catalog = Catalog()
-        self._queries = QueryPlanner(self._catalog, self._checker, hints, self._chosen)
-        self._sinks = SinkPlanner(self._catalog, self._checker, self._queries)
+        names_rowtime = ROWTIME in source.text.lower()
+        self._context = Context(self._checker, self._catalog, hints, self._chosen, names_rowtime)
         self._answers: list[Answer] = []
         self._plans: list[CompiledPlan] = []
-        self._standing: list[tuple[Statement, list[Sink]]] = []
+        self._standing: list[tuple[Statement, list[Written]]] = []
         """What was taken and not dropped, and the sinks that it made."""
+        self._sinks: list[Written] = []
 
     def take(self, statement: Statement) -> None:
         """One statement."""
-        count = len(self._sinks.planned)
         if isinstance(statement, Drop):
             self._drop(statement)
             return
+        count = len(self._sinks)
         self._take(statement)
-        self._standing.append((statement, self._sinks.planned[count:]))
+        self._standing.append((statement, self._sinks[count:]))
 
     def _take(self, statement: Statement) -> None:
         match statement:
             case CreateTable():
-                resolved = self._catalog.resolved(statement)
-                self._sinks.declare(with_params_of(resolved, self._params))
+                self._table(with_params_of(self._catalog.resolved(statement), self._params))
             case AlterTable():
-                self._sinks.alter(statement)
+                entry = self._catalog.altered(statement)
+                check_unread(entry, statement, self._sinks)
+                check_table(self._context, entry)
+                self._catalog.replace(entry)
             case CreateView():
                 self._view(statement)
             case CreateFunction():
@@ -214,60 +229,78 @@ class _Compilation:
             case Describe() | Show() | Explain():
                 self._answers.append(self._answered(statement))
             case Insert() | CreateSink() | Select():
-                self._sinks.plan(statement)
+                self._sinks.append(plan_sink(self._context, statement, self._taken))
             case CompilePlan():
                 self._plans.append(self._plan(statement))
                 for insert in statement.inserts if statement.executes else ():
-                    self._sinks.plan(insert)
+                    self._sinks.append(plan_sink(self._context, insert, self._taken))
+
+    @property
+    def _taken(self) -> list[str]:
+        """The names of the sinks so far."""
+        return [each.sink.table.name for each in self._sinks]
 
     def file(self) -> File:
         """What all statements are together."""
-        chosen, sinks = self._chosen, self._sinks
-        planned = sinks.planned
+        chosen, places = self._chosen, self._places()
+        planned = [each.sink for each in self._sinks]
         for pass_ in _PASSES:
             planned = pass_(planned)
-        check_aligned(planned, self._catalog.places)
+        check_aligned(planned, places)
         ledger = None
         if chosen.get(SETTING):
-            ledger = ledger_copy(
-                self._catalog, self._checker, chosen[SETTING], self._source.file, self._options
-            )
-        sinks.check_paths(ledger.table if ledger else None, None)
+            ledger = ledger_copy(self._context, chosen[SETTING], self._source.file, self._options)
+        check_paths(self._sinks, ledger.table if ledger else None)
         job = Job(
             chosen.get("pipeline.name") or PurePath(self._source.file).stem or "job",
             tuple(planned),
             tuple(sorted(chosen.items())),
-            tuple(sorted(self._catalog.places.items())),
+            tuple(sorted(places.items())),
             ledger,
             tuple(self._checker.declared),
         )
         return File(job, tuple(self._answers), tuple(self._plans))
 
+    def _places(self) -> dict[str, Position]:
+        """Where the file says what the tables that are read read."""
+        read = {scan.table.name for scan in scans_of(self._sinks)}
+        tables = [entry for entry in self._catalog.tables if entry.name.text in read]
+        places = {entry.name.text: source_of(self._context, entry).place for entry in tables}
+        return {name: place for name, place in places.items() if place is not None}
+
     def _drop(self, statement: Drop) -> None:
         gone = dropped([part for part, _ in self._standing], statement)
-        self._sinks.forget([s for part, made in self._standing for s in made if part in gone])
         self._standing = [(part, made) for part, made in self._standing if part not in gone]
+        self._sinks = [sink for _, made in self._standing for sink in made]
         for part in gone:
             match part:
                 case CreateTable() | CreateView():
                     self._catalog.remove(part.name.text)
-                    self._queries.table_is_gone(part.name.text)
                 case CreateFunction():
                     self._checker.forget(part.name.text.lower())
+
+    def _table(self, statement: CreateTable) -> None:
+        if self._catalog.keeps(statement):
+            return
+        entry, relation = plan_table(self._context, statement)
+        self._catalog.declare(entry)
+        if statement.query is not None and relation is not None:
+            query = statement.query
+            made = plan_table_as(self._context, entry, query, relation, self._taken)
+            self._sinks.append(made)
 
     def _view(self, statement: CreateView) -> None:
         name = statement.name.text.lower()
         if statement.materialized and name in self._again:
             self._again.remove(name)
-            self._sinks.materialize(statement)
+        elif self._catalog.keeps(statement):
             return
-        if self._catalog.keeps(statement):
-            return
-        if not statement.materialized:
-            self._queries.check_view(statement)
-        self._catalog.declare(statement)
+        else:
+            if not statement.materialized:
+                check_view(self._context, statement)
+            self._catalog.declare(statement)
         if statement.materialized:
-            self._sinks.materialize(statement)
+            self._sinks.append(plan_materialized(self._context, statement, self._taken))
 
     def _alone(self, parts: Sequence[Statement]) -> tuple[list[Statement], Job]:
         """What the file has declared so far, and the job of the ``parts`` of a statement on it.
@@ -308,8 +341,8 @@ class _Compilation:
             return Explained(tuple(explain(plan).splitlines()))
         entry = self._catalog.find(statement.name)
         if isinstance(entry, CreateView):
-            return describe_view(entry.name.text, self._queries.check_view(entry))
-        table = self._queries.check_table(entry)
+            return describe_view(entry.name.text, check_view(self._context, entry))
+        table = check_table(self._context, entry)
         return describe_table(entry, table, statement.extended)
 
 

@@ -17,7 +17,7 @@ from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
 from tidegate.frontend.expressions import functions, intervals, misfits, rewrites
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.monotone import order_of, shift_of
-from tidegate.frontend.expressions.scope import Scope
+from tidegate.frontend.expressions.scope import Relation, Scope
 from tidegate.frontend.expressions.typecheck import (
     NULL_TYPE,
     TypeChecker,
@@ -88,16 +88,16 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 
 class Binder:
-    """Binds the expressions of one scope."""
+    """Binds the expressions over one relation."""
 
     def __init__(
         self,
-        scope: Scope,
+        relation: Relation,
         checker: TypeChecker,
         inline: Mapping[str, exp.Expr] | None = None,
         over: Mapping[exp.Expr, str] | None = None,
     ) -> None:
-        self.scope = scope
+        self.scope = Scope(relation, checker)
         self.checker = checker
         self.markers: list[Column] = []  # stand for aggregates while a tree is resolved
         self._inline = inline or {}  # computed columns that are not in the node yet

@@ -46,7 +46,7 @@ class TypeChecker:
     def __init__(self, time_zone: str = "UTC") -> None:
         self.time_zone = time_zone
         self._engine = Engine(time_zone)
-        self._types: dict[tuple[str, Schema], str] = {}
+        self._answers: dict[str, pa.Table] = {}
         self.declared: list[UserFunction] = []
 
     @property
@@ -56,14 +56,11 @@ class TypeChecker:
 
     def type_of(self, sql: str, schema: Schema) -> str:
         """The DuckDB type of ``sql`` over columns of ``schema``. Raises TypeCheckError."""
-        key = (sql, schema)
-        if key not in self._types:
-            source = ", ".join(
-                f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in schema
-            )
-            query = f"DESCRIBE SELECT {sql} FROM (SELECT {source or '1'})"
-            self._types[key] = str(self._run(query).column("column_type")[0].as_py())
-        return self._types[key]
+        source = ", ".join(
+            f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in schema
+        )
+        answer = self._run(f"DESCRIBE SELECT {sql} FROM (SELECT {source or '1'})")
+        return str(answer.column("column_type")[0].as_py())
 
     def common(self, one: str, other: str) -> str | None:
         """The type to which values of both types are converted, None where there is none."""
@@ -106,16 +103,20 @@ class TypeChecker:
     def declare(self, function: UserFunction) -> None:
         """Adds a user's function."""
         self._engine.declare(function)
+        self._answers.clear()
         self.declared.append(function)
 
     def forget(self, name: str) -> None:
         """Drops a user's function."""
         self._engine.forget(name)
+        self._answers.clear()
         self.declared = [function for function in self.declared if function.name != name]
 
     def _run(self, query: str) -> pa.Table:
         try:
-            return self._engine.query(query)
+            if query not in self._answers:
+                self._answers[query] = self._engine.query(query)
+            return self._answers[query]
         except duckdb.Error as error:
             raise TypeCheckError(_first_sentence(str(error))) from None
 

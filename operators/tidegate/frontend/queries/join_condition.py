@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import (
     Binder,
@@ -24,8 +25,7 @@ from tidegate.frontend.expressions.scalar import (
     identifier_path,
     plan_column,
 )
-from tidegate.frontend.expressions.scope import Field, Relation, Scope, article, unused
-from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
 from tidegate.frontend.queries.lookups import with_end
 from tidegate.frontend.syntax.query_syntax import Scalar
@@ -51,11 +51,10 @@ _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
 class JoinCondition:
     """The condition of one join: `take` all of it, then make the `join` or `temporal_join`."""
 
-    def __init__(self, checker: TypeChecker, left: Node, right: Node, both: Relation) -> None:
-        self._checker = checker
+    def __init__(self, context: Context, left: Node, right: Node, both: Relation) -> None:
         self._sides = [left, right]
         self._known: tuple[Columns, Columns] = (derive(left), derive(right))
-        self._binder = Binder(Scope(both, checker), checker)
+        self._binder = Binder(both, context.checker)
         self._added: list[list[tuple[str, Expr]]] = [[], []]
         self._keys: list[tuple[str, str]] = []
         self._bounds: dict[tuple[str, str], Bounds] = {}
@@ -294,7 +293,7 @@ class JoinCondition:
 
     def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
         """An equation, between columns of one type."""
-        common = self._checker.common(left.type, right.type)
+        common = self._binder.checker.common(left.type, right.type)
         if common is None:
             raise BindError(
                 f"the join compares {article(left.type)} with {article(right.type)}",

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
-from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.join_condition import JoinCondition
 from tidegate.frontend.queries.lookups import is_static
 from tidegate.frontend.syntax.query_syntax import JoinRef, Name, Scalar
@@ -19,118 +19,112 @@ _SWAPPED: Final = {JoinKind.INNER: JoinKind.INNER, JoinKind.RIGHT: JoinKind.LEFT
 """Joins with a table that ends on the left, and what they are with it on the right."""
 
 
-class JoinPlanner:
-    """Plans the joins of one file."""
+def joined(
+    context: Context,
+    left: Relation,
+    right: Relation,
+    syntax: JoinRef,
+    further: list[Scalar],
+    *,
+    swapped: bool = False,
+) -> tuple[Relation, list[Scalar]]:
+    """The relation of the join, and those of the ``further`` conditions that are not its.
 
-    def __init__(self, checker: TypeChecker) -> None:
-        self._checker = checker
+    ``swapped``: what stands on the left is here on the right. Raises BindError or
+    UnsupportedError.
+    """
+    _check_names(left, right, syntax)
+    looked_up = is_static(right)
+    is_right = syntax.as_of is not None or (looked_up and syntax.kind is not JoinKind.RIGHT)
+    if is_static(left) and not is_right and syntax.kind in _SWAPPED:
+        other = replace(syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind])
+        relation, further = joined(context, right, left, other, further, swapped=True)
+        count = len(right.fields)
+        fields = (*relation.fields[count:], *relation.fields[:count])
+        return replace(relation, fields=fields), further
+    right = _renamed(right, [column.name for column in left.node.schema])
+    fields = tuple(
+        replace(known, table=known.table or side.alias)
+        for side in (left, right)
+        for known in side.fields
+    )
+    both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
+    condition = JoinCondition(context, left.node, right.node, both)
+    for name in syntax.using:
+        condition.equal(_used(name, left), _used(name, right), name.span)
+    if syntax.condition is not None:
+        condition.take(syntax.condition)
+    takes_more = syntax.kind is JoinKind.INNER and syntax.as_of is None
+    for part in list(further) if takes_more else ():
+        if condition.is_of_both(part):
+            condition.take(part)
+            further = [other for other in further if other is not part]
+    if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
+        node: Join = condition.lookup_join(_lookup_kind(syntax))
+    elif syntax.as_of is None:
+        node = condition.join(syntax.kind, syntax.span.place)
+    else:
+        node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
+    if not syntax.kind.has_right:
+        fields = fields[: len(left.fields)]
+    is_hidden = left if swapped and syntax.kind is JoinKind.INNER else right
+    is_hidden = left if syntax.kind is JoinKind.RIGHT else is_hidden
+    fields = _merged(fields, is_hidden, syntax)
+    return Relation(node, fields, final=left.final or right.final), further
 
-    def joined(
-        self,
-        left: Relation,
-        right: Relation,
-        syntax: JoinRef,
-        further: list[Scalar],
-        *,
-        swapped: bool = False,
-    ) -> tuple[Relation, list[Scalar]]:
-        """The relation of the join, and those of the ``further`` conditions that are not its.
 
-        ``swapped``: what stands on the left is here on the right. Raises BindError or
-        UnsupportedError.
-        """
-        self._check_names(left, right, syntax)
-        looked_up = is_static(right)
-        is_right = syntax.as_of is not None or (looked_up and syntax.kind is not JoinKind.RIGHT)
-        if is_static(left) and not is_right and syntax.kind in _SWAPPED:
-            other = replace(
-                syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind]
-            )
-            relation, further = self.joined(right, left, other, further, swapped=True)
-            count = len(right.fields)
-            fields = (*relation.fields[count:], *relation.fields[:count])
-            return replace(relation, fields=fields), further
-        right = _renamed(right, [column.name for column in left.node.schema])
-        fields = tuple(
-            replace(known, table=known.table or side.alias)
-            for side in (left, right)
-            for known in side.fields
+def _lookup_kind(syntax: JoinRef) -> JoinKind:
+    """The kind of a join with a table that ends: its own rows cannot leave alone."""
+    if syntax.kind.keeps_right:
+        raise UnsupportedError(
+            f"a {syntax.kind} JOIN with a table that has no watermark: which of its rows have"
+            " no partner would be known only when the other side has ended",
+            syntax.span.place,
+            hint="write JOIN or LEFT JOIN, the table on the right",
         )
-        both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
-        condition = JoinCondition(self._checker, left.node, right.node, both)
-        for name in syntax.using:
-            condition.equal(self._used(name, left), self._used(name, right), name.span)
-        if syntax.condition is not None:
-            condition.take(syntax.condition)
-        takes_more = syntax.kind is JoinKind.INNER and syntax.as_of is None
-        for part in list(further) if takes_more else ():
-            if condition.is_of_both(part):
-                condition.take(part)
-                further = [other for other in further if other is not part]
-        if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
-            node: Join = condition.lookup_join(self._lookup_kind(syntax))
-        elif syntax.as_of is None:
-            node = condition.join(syntax.kind, syntax.span.place)
-        else:
-            node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
-        if not syntax.kind.has_right:
-            fields = fields[: len(left.fields)]
-        is_hidden = left if swapped and syntax.kind is JoinKind.INNER else right
-        is_hidden = left if syntax.kind is JoinKind.RIGHT else is_hidden
-        fields = self._merged(fields, is_hidden, syntax)
-        return Relation(node, fields, final=left.final or right.final), further
+    return syntax.kind
 
-    def _lookup_kind(self, syntax: JoinRef) -> JoinKind:
-        """The kind of a join with a table that ends: its own rows cannot leave alone."""
-        if syntax.kind.keeps_right:
-            raise UnsupportedError(
-                f"a {syntax.kind} JOIN with a table that has no watermark: which of its rows have"
-                " no partner would be known only when the other side has ended",
-                syntax.span.place,
-                hint="write JOIN or LEFT JOIN, the table on the right",
-            )
-        return syntax.kind
 
-    def _merged(
-        self, fields: tuple[Field, ...], side: Relation, syntax: JoinRef
-    ) -> tuple[Field, ...]:
-        """The fields, where a column of USING is one; that of ``side`` is named with its table."""
-        if syntax.using and syntax.kind is JoinKind.FULL:
-            raise UnsupportedError(
-                "USING in a FULL JOIN is not there yet",
-                syntax.using[0].span.place,
-                hint="write ON, and coalesce(…) of the two columns",
-            )
-        merged = {self._used(name, side).column for name in syntax.using}
-        return tuple(
-            replace(known, hidden=True, path=(known.table, *known.path))
-            if known.column in merged
-            else known
-            for known in fields
+def _merged(fields: tuple[Field, ...], side: Relation, syntax: JoinRef) -> tuple[Field, ...]:
+    """The fields, where a column of USING is one; that of ``side`` is named with its table."""
+    if syntax.using and syntax.kind is JoinKind.FULL:
+        raise UnsupportedError(
+            "USING in a FULL JOIN is not there yet",
+            syntax.using[0].span.place,
+            hint="write ON, and coalesce(…) of the two columns",
         )
+    merged = {_used(name, side).column for name in syntax.using}
+    return tuple(
+        replace(known, hidden=True, path=(known.table, *known.path))
+        if known.column in merged
+        else known
+        for known in fields
+    )
 
-    def _check_names(self, left: Relation, right: Relation, syntax: JoinRef) -> None:
-        for name in right.tables:
-            if any(name.lower() == known.lower() for known in left.tables):
-                raise BindError(
-                    f"two tables of the join are called '{name}'",
-                    syntax.right.span.place,
-                    hint=f"give one of them another name: {name} AS other",
-                )
 
-    def _used(self, name: Name, side: Relation) -> Field:
-        found = [known for known in side.visible if matches(name, known.name)]
-        if len(found) != 1:
-            names = [known.name for known in side.visible]
-            where = side.alias or "one side of the join"
+def _check_names(left: Relation, right: Relation, syntax: JoinRef) -> None:
+    for name in right.tables:
+        if any(name.lower() == known.lower() for known in left.tables):
             raise BindError(
-                f"{where} has no column '{name.text}'"
-                if not found
-                else f"{where} has several columns '{name.text}'",
-                name.span.place,
-                hint=did_you_mean(name.text, names) if not found else "write ON",
+                f"two tables of the join are called '{name}'",
+                syntax.right.span.place,
+                hint=f"give one of them another name: {name} AS other",
             )
-        return found[0]
+
+
+def _used(name: Name, side: Relation) -> Field:
+    found = [known for known in side.visible if matches(name, known.name)]
+    if len(found) != 1:
+        names = [known.name for known in side.visible]
+        where = side.alias or "one side of the join"
+        raise BindError(
+            f"{where} has no column '{name.text}'"
+            if not found
+            else f"{where} has several columns '{name.text}'",
+            name.span.place,
+            hint=did_you_mean(name.text, names) if not found else "write ON",
+        )
+    return found[0]
 
 
 def _renamed(relation: Relation, taken: list[str]) -> Relation:

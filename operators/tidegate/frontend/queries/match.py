@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.scope import Field, Relation, Scope, unused
+from tidegate.frontend.expressions.scope import Field, Relation, unused
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
-from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.looks import LookPlanner, Looks
@@ -24,138 +24,130 @@ from tidegate.plan.pattern import STATES_MAX, STEPS_MAX, Automaton, longest, siz
 from tidegate.plan.projections import project
 
 
-class MatchPlanner:
-    """Plans the MATCH_RECOGNIZEs of one file."""
-
-    def __init__(self, checker: TypeChecker) -> None:
-        self._checker = checker
-
-    def matched(self, relation: Relation, syntax: MatchRef, *, unbounded: bool) -> Relation:
-        """A row for each match in ``relation``; ``unbounded``: state may grow for ever."""
-        refuse_changing(relation, syntax.span, "MATCH_RECOGNIZE over")
-        self._check_pattern(syntax)
-        one = _One(self._checker, relation, syntax)
-        keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
-        order = one.order()
-        planner = one.looks(order[0])
-        self._check_defines(syntax)
-        conditions = tuple(one.condition(define, planner) for define in syntax.defines)
-        looks = Looks(one.below, list(keys))
-        measures = [
-            (measure, planner.looked(measure.value, "", looks)) for measure in syntax.measures
-        ]
-        within = one.within(order[0])
-        if within is None and longest(syntax.pattern) is None and not unbounded:
-            raise UnsupportedError(
-                "a match of this pattern has no end, so its rows would be kept for ever",
-                syntax.pattern_span.place,
-                hint="add WITHIN INTERVAL '1' HOUR behind the pattern; or ALLOW UNBOUNDED at the"
-                " end of the query",
-            )
-        below = one.below.build()
-        schema = (
-            *(below.column_of(key) for key in keys),
-            *(look.output for look in looks.found),
+def matched(context: Context, relation: Relation, syntax: MatchRef, *, unbounded: bool) -> Relation:
+    """A row for each match in ``relation``; ``unbounded``: state may grow for ever."""
+    refuse_changing(relation, syntax.span, "MATCH_RECOGNIZE over")
+    _check_pattern(syntax)
+    one = _One(context, relation, syntax)
+    keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
+    order = one.order()
+    planner = one.looks(order[0])
+    _check_defines(syntax)
+    conditions = tuple(one.condition(define, planner) for define in syntax.defines)
+    looks = Looks(one.below, list(keys))
+    measures = [(measure, planner.looked(measure.value, "", looks)) for measure in syntax.measures]
+    within = one.within(order[0])
+    if within is None and longest(syntax.pattern) is None and not unbounded:
+        raise UnsupportedError(
+            "a match of this pattern has no end, so its rows would be kept for ever",
+            syntax.pattern_span.place,
+            hint="add WITHIN INTERVAL '1' HOUR behind the pattern; or ALLOW UNBOUNDED at the"
+            " end of the query",
         )
-        skip = "" if syntax.skip_variable is None else variable_of(syntax.skip_variable)
-        node = MatchRecognize(
-            schema, below, keys, order, ties_of(relation.node), syntax.pattern, conditions,
-            tuple(looks.found), within, syntax.skip_to, skip,
-        )  # fmt: skip
-        return self._measured(relation, syntax, node, keys, measures)
+    below = one.below.build()
+    schema = (
+        *(below.column_of(key) for key in keys),
+        *(look.output for look in looks.found),
+    )
+    skip = "" if syntax.skip_variable is None else variable_of(syntax.skip_variable)
+    node = MatchRecognize(
+        schema, below, keys, order, ties_of(relation.node), syntax.pattern, conditions,
+        tuple(looks.found), within, syntax.skip_to, skip,
+    )  # fmt: skip
+    return _measured(context, relation, syntax, node, keys, measures)
 
-    def _measured(
-        self,
-        relation: Relation,
-        syntax: MatchRef,
-        node: MatchRecognize,
-        keys: tuple[str, ...],
-        measures: list[tuple[Measure, Scalar]],
-    ) -> Relation:
-        """The keys and measures of matches, with their names."""
-        known = {known.column: known for known in relation.fields}
-        fields = [
-            replace(known[key], table="") if key in known else Field((key,), key, "")
-            for key in keys
-        ]
-        columns = [(key, column_expr(node.column_of(key))) for key in keys]
-        seen = Relation(node, tuple(Field((c.name,), c.name, c.type) for c in node.schema))
-        binder = Binder(Scope(seen, self._checker), self._checker)
-        for measure, scalar in measures:
-            expr = binder.bind(scalar)
-            refuse_hidden(measure.name)
-            shown = measure.value.span.shown
-            name = unused(measure.name.text, [name for name, _ in columns])
-            columns.append((name, replace(expr, text=shown)))
-            fields.append(Field((measure.name.text,), name, expr.type))
-        if not columns:
+
+def _measured(
+    context: Context,
+    relation: Relation,
+    syntax: MatchRef,
+    node: MatchRecognize,
+    keys: tuple[str, ...],
+    measures: list[tuple[Measure, Scalar]],
+) -> Relation:
+    """The keys and measures of matches, with their names."""
+    known = {known.column: known for known in relation.fields}
+    fields = [
+        replace(known[key], table="") if key in known else Field((key,), key, "") for key in keys
+    ]
+    columns = [(key, column_expr(node.column_of(key))) for key in keys]
+    seen = Relation(node, tuple(Field((c.name,), c.name, c.type) for c in node.schema))
+    binder = Binder(seen, context.checker)
+    for measure, scalar in measures:
+        expr = binder.bind(scalar)
+        refuse_hidden(measure.name)
+        shown = measure.value.span.shown
+        name = unused(measure.name.text, [name for name, _ in columns])
+        columns.append((name, replace(expr, text=shown)))
+        fields.append(Field((measure.name.text,), name, expr.type))
+    if not columns:
+        raise BindError(
+            "MATCH_RECOGNIZE without MEASURES and PARTITION BY gives no columns",
+            syntax.span.place,
+            hint="add MEASURES A.price AS price",
+        )
+    fields = [replace(each, type=dict(columns)[each.column].type, hidden=False) for each in fields]
+    result = Relation(project(node, columns), tuple(fields), final=relation.final)
+    return result.named(syntax.alias)
+
+
+def _check_pattern(syntax: MatchRef) -> None:
+    place = syntax.pattern_span.place
+    states = size(syntax.pattern)
+    if states > STATES_MAX:
+        raise UnsupportedError(
+            f"the pattern stands for {states:,} rows written out",
+            place,
+            hint=f"at most {STATES_MAX:,} are done; * and + count once",
+        )
+    automaton = Automaton.of(syntax.pattern)
+    if automaton.steps > STEPS_MAX:
+        raise UnsupportedError(
+            f"the pattern leaves {automaton.steps:,} ways from row to row",
+            place,
+            hint=f"at most {STEPS_MAX:,} are done: nest fewer parts that may be left out",
+        )
+    if automaton.may_be_empty:
+        raise UnsupportedError(
+            "the pattern may match no row at all",
+            place,
+            hint="let it have one row at least: A+ in the place of A*",
+        )
+    if syntax.skip_variable is not None:
+        _variable(syntax.skip_variable, syntax)
+
+
+def _variable(name: Name, syntax: MatchRef) -> str:
+    names = [variable_of(known) for known in syntax.names]
+    if variable_of(name) not in names:
+        raise BindError(
+            f"the pattern has no variable '{name.text}'",
+            name.span.place,
+            hint=did_you_mean(name.text, [known.text for known in syntax.names]),
+        )
+    return variable_of(name)
+
+
+def _check_defines(syntax: MatchRef) -> None:
+    seen: set[str] = set()
+    for define in syntax.defines:
+        name = _variable(define.variable, syntax)
+        if name in seen:
             raise BindError(
-                "MATCH_RECOGNIZE without MEASURES and PARTITION BY gives no columns",
-                syntax.span.place,
-                hint="add MEASURES A.price AS price",
+                f"'{define.variable.text}' is defined twice",
+                define.variable.span.place,
+                hint="keep one of them",
             )
-        fields = [
-            replace(each, type=dict(columns)[each.column].type, hidden=False) for each in fields
-        ]
-        result = Relation(project(node, columns), tuple(fields), final=relation.final)
-        return result.named(syntax.alias)
-
-    def _check_pattern(self, syntax: MatchRef) -> None:
-        place = syntax.pattern_span.place
-        states = size(syntax.pattern)
-        if states > STATES_MAX:
-            raise UnsupportedError(
-                f"the pattern stands for {states:,} rows written out",
-                place,
-                hint=f"at most {STATES_MAX:,} are done; * and + count once",
-            )
-        automaton = Automaton.of(syntax.pattern)
-        if automaton.steps > STEPS_MAX:
-            raise UnsupportedError(
-                f"the pattern leaves {automaton.steps:,} ways from row to row",
-                place,
-                hint=f"at most {STEPS_MAX:,} are done: nest fewer parts that may be left out",
-            )
-        if automaton.may_be_empty:
-            raise UnsupportedError(
-                "the pattern may match no row at all",
-                place,
-                hint="let it have one row at least: A+ in the place of A*",
-            )
-        if syntax.skip_variable is not None:
-            self._variable(syntax.skip_variable, syntax)
-
-    def _variable(self, name: Name, syntax: MatchRef) -> str:
-        names = [variable_of(known) for known in syntax.names]
-        if variable_of(name) not in names:
-            raise BindError(
-                f"the pattern has no variable '{name.text}'",
-                name.span.place,
-                hint=did_you_mean(name.text, [known.text for known in syntax.names]),
-            )
-        return variable_of(name)
-
-    def _check_defines(self, syntax: MatchRef) -> None:
-        seen: set[str] = set()
-        for define in syntax.defines:
-            name = self._variable(define.variable, syntax)
-            if name in seen:
-                raise BindError(
-                    f"'{define.variable.text}' is defined twice",
-                    define.variable.span.place,
-                    hint="keep one of them",
-                )
-            seen.add(name)
+        seen.add(name)
 
 
 class _One:
     """What is planned of one MATCH_RECOGNIZE."""
 
-    def __init__(self, checker: TypeChecker, relation: Relation, syntax: MatchRef) -> None:
-        self._checker = checker
+    def __init__(self, context: Context, relation: Relation, syntax: MatchRef) -> None:
         self._relation = relation
         self._syntax = syntax
-        self._binder = Binder(Scope(relation, checker), checker)
+        self._binder = Binder(relation, context.checker)
         self.below = Below(relation.node)
 
     def column(self, scalar: Scalar) -> str:
@@ -221,7 +213,7 @@ class _One:
             node=Node((*below.schema, *outputs)),
             fields=(*self._relation.fields, *fields),
         )
-        binder = Binder(Scope(seen, self._checker), self._checker)
+        binder = Binder(seen, self._binder.checker)
         predicate = binder.bind(scalar)
         if predicate.type != "BOOLEAN":
             raise BindError(

@@ -13,11 +13,11 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, call_span
-from tidegate.frontend.expressions.scope import Relation, Scope, article
-from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.expressions.scope import Relation, article
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import check_name, ignoring, is_there, unwrapped
@@ -58,13 +58,13 @@ class OverPlanner:
 
     def __init__(
         self,
-        checker: TypeChecker,
+        context: Context,
         named: Iterable[NamedWindow],
         *,
         judged: bool = False,
     ) -> None:
         self._judged = judged  # by a watermark filter above, below which splits have an order
-        self._checker = checker
+        self._context = context
         self._names: Mapping[exp.Expr, str] = {}
         self._named = {window.name.text.lower(): window for window in named}
 
@@ -122,7 +122,7 @@ class OverPlanner:
 
     def _grouped(self, relation: Relation, group: _Group, columns: dict[exp.Expr, str]) -> Relation:
         """``relation`` behind the node of one group."""
-        binder = Binder(Scope(relation, self._checker), self._checker)
+        binder = Binder(relation, self._context.checker)
         below = Below(relation.node)
         span = group.calls[0][2]
         place = span.place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -19,104 +19,101 @@ from tidegate.plan.nodes import Node, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT
 
 
-@dataclass(frozen=True, slots=True)
-class SortPlanner:
-    """Plans the sorts of one file."""
-
-    def sorted(
-        self,
-        query: Query,
-        node: Node,
-        outputs: list[Output],
-        bind: Bind,
-        keys: tuple[str, ...] | None,
-    ) -> Relation:
-        """``outputs`` over ``node`` in the order that ``query`` says; ``keys`` of a grouped one."""
-        extras: list[Output] = []
-        columns: list[str] = []
-        for item in query.order_by:
-            known = self._ordinal(item, outputs)
-            if known is None:
-                value = bind(order_target(item, query))
-                known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-            if known is None:
-                known = extra(item.value.span.shown, value, outputs + extras)
-                extras.append(known)
-            columns.append(known.column)
-        ties = self._ties(node, outputs, extras, keys)
-        below = projected(node, outputs + extras)
-        first = query.order_by[0]
-        derived = derive(below.node)[columns[0]]
-        if derived.lost:
-            shown = first.value.span.shown
-            raise BindError(
-                f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
-                first.span.place,
-                detail=f"{shown}: {derived.lost}",
-                hint=clock_hint(derived.lost, _sortable_hint(node)),
-            )
-        self._check_direction(first)
-        time, further = columns[0], dict[str, SortKey]()
-        for column, item in zip(columns[1:], query.order_by[1:], strict=True):
-            if column != time:  # a column that came before decides nothing more
-                further.setdefault(column, SortKey(column, item.descending, item.nulls_first))
-        rest = tuple(tie for tie in ties if tie != time and tie not in further)
-        sort = Sort(below.node.schema, below.node, time, rest, tuple(further.values()))
-        return replace(below, node=sort)
-
-    def _ties(
-        self,
-        node: Node,
-        outputs: list[Output],
-        extras: list[Output],
-        keys: tuple[str, ...] | None,
-    ) -> tuple[str, ...]:
-        """What orders equal times: split and offset of source rows, the group keys of groups.
-
-        Of rows that stand in several windows, these too.
-        """
-        own: tuple[str, ...] = ()
-        if keys is None and has_splits(node):
-            own, keys = (SPLIT, OFFSET), repeated_by(node)
-        if keys is None:
-            return tuple(output.column for output in outputs)
-        ties = list(own)
-        if any(isinstance(part, Union) for part in node.walk()):
-            ties += [output.column for output in outputs]  # a row may be in several parts
-            keys = ()
-        for key in keys:
-            value = column_expr(node.column_of(key))
+def in_order(
+    query: Query,
+    node: Node,
+    outputs: list[Output],
+    bind: Bind,
+    keys: tuple[str, ...] | None,
+) -> Relation:
+    """``outputs`` over ``node`` in the order that ``query`` says; ``keys`` of a grouped one."""
+    extras: list[Output] = []
+    columns: list[str] = []
+    for item in query.order_by:
+        known = _ordinal(item, outputs)
+        if known is None:
+            value = bind(order_target(item, query))
             known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-            if known is None:
-                known = extra(key, value, outputs + extras)
-                extras.append(known)
-            ties.append(known.column)
-        return tuple(ties)
+        if known is None:
+            known = extra(item.value.span.shown, value, outputs + extras)
+            extras.append(known)
+        columns.append(known.column)
+    ties = _ties(node, outputs, extras, keys)
+    below = projected(node, outputs + extras)
+    first = query.order_by[0]
+    derived = derive(below.node)[columns[0]]
+    if derived.lost:
+        shown = first.value.span.shown
+        raise BindError(
+            f"ORDER BY {shown}: the column has no watermark, so no row would ever leave",
+            first.span.place,
+            detail=f"{shown}: {derived.lost}",
+            hint=clock_hint(derived.lost, _sortable_hint(node)),
+        )
+    _check_direction(first)
+    time, further = columns[0], dict[str, SortKey]()
+    for column, item in zip(columns[1:], query.order_by[1:], strict=True):
+        if column != time:  # a column that came before decides nothing more
+            further.setdefault(column, SortKey(column, item.descending, item.nulls_first))
+    rest = tuple(tie for tie in ties if tie != time and tie not in further)
+    sort = Sort(below.node.schema, below.node, time, rest, tuple(further.values()))
+    return replace(below, node=sort)
 
-    def _check_direction(self, time: OrderItem) -> None:
-        if time.descending or time.nulls_first:
-            shown = time.value.span.shown
-            raise UnsupportedError(
-                f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
-                " a stream: rows leave as time passes",
-                time.span.place,
-                hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
-            )
 
-    def _ordinal(self, item: OrderItem, outputs: list[Output]) -> Output | None:
-        """The column of the result that an ORDER BY key counts off."""
-        node = item.value.node
-        if not isinstance(node, exp.Literal) or node.is_string:
-            return None
-        visible = [output for output in outputs if not output.hidden]
-        index = int(node.name) - 1 if node.name.isdigit() else -1
-        if not 0 <= index < len(visible):
-            raise BindError(
-                f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
-                item.span.place,
-                hint=f"write a number from 1 to {len(visible)}, or a column",
-            )
-        return visible[index]
+def _ties(
+    node: Node,
+    outputs: list[Output],
+    extras: list[Output],
+    keys: tuple[str, ...] | None,
+) -> tuple[str, ...]:
+    """What orders equal times: split and offset of source rows, the group keys of groups.
+
+    Of rows that stand in several windows, these too.
+    """
+    own: tuple[str, ...] = ()
+    if keys is None and has_splits(node):
+        own, keys = (SPLIT, OFFSET), repeated_by(node)
+    if keys is None:
+        return tuple(output.column for output in outputs)
+    ties = list(own)
+    if any(isinstance(part, Union) for part in node.walk()):
+        ties += [output.column for output in outputs]  # a row may be in several parts
+        keys = ()
+    for key in keys:
+        value = column_expr(node.column_of(key))
+        known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
+        if known is None:
+            known = extra(key, value, outputs + extras)
+            extras.append(known)
+        ties.append(known.column)
+    return tuple(ties)
+
+
+def _check_direction(time: OrderItem) -> None:
+    if time.descending or time.nulls_first:
+        shown = time.value.span.shown
+        raise UnsupportedError(
+            f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
+            " a stream: rows leave as time passes",
+            time.span.place,
+            hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
+        )
+
+
+def _ordinal(item: OrderItem, outputs: list[Output]) -> Output | None:
+    """The column of the result that an ORDER BY key counts off."""
+    node = item.value.node
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    visible = [output for output in outputs if not output.hidden]
+    index = int(node.name) - 1 if node.name.isdigit() else -1
+    if not 0 <= index < len(visible):
+        raise BindError(
+            f"ORDER BY {node.name}: the SELECT list has no column {node.name}",
+            item.span.place,
+            hint=f"write a number from 1 to {len(visible)}, or a column",
+        )
+    return visible[index]
 
 
 def order_target(item: OrderItem, query: Query) -> Scalar:

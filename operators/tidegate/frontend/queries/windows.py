@@ -11,12 +11,12 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, identifier_path
-from tidegate.frontend.expressions.scope import Field, Relation, Scope, unused
+from tidegate.frontend.expressions.scope import Field, Relation, unused
 from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
-from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.query_syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.plan.derivation import (
     WINDOW_END,
@@ -99,173 +99,170 @@ def group_window(query: Query) -> GroupWindow | None:
     return found
 
 
-class WindowPlanner:
-    """Plans the windows of one file."""
+def windowed(context: Context, relation: Relation, syntax: WindowRef) -> Relation:
+    """``relation`` with the columns of the windows."""
+    relation, keys = _names(context, relation, syntax.keys)
+    relation, time = time_column(context, relation, syntax.column)
+    names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
+    relation, time = _without_windows(relation, time, names, shown=True)
+    node = _node(context, relation, time, syntax, names, keys)
+    added = (Field((name,), name, time.type) for name in names)
+    final = syntax.final or relation.final
+    return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
 
-    def __init__(self, checker: TypeChecker) -> None:
-        self._checker = checker
 
-    def windowed(self, relation: Relation, syntax: WindowRef) -> Relation:
-        """``relation`` with the columns of the windows."""
-        relation, keys = self._names(relation, syntax.keys)
-        relation, time = self.time_column(relation, syntax.column)
-        names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
-        relation, time = self._without_windows(relation, time, names, shown=True)
-        node = self._node(relation, time, syntax, names, keys)
-        added = (Field((name,), name, time.type) for name in names)
-        final = syntax.final or relation.final
-        return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
+def with_group_window(context: Context, relation: Relation, window: GroupWindow) -> Relation:
+    """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
+    relation, keys = _names(context, relation, window.keys)
+    relation, time = time_column(context, relation, window.column)
+    names = window_columns(time.type.startswith("TIMESTAMP"))
+    relation, time = _without_windows(relation, time, names, shown=False)
+    node = _node(context, relation, time, window, names, keys)
+    return replace(relation, node=node, final=True)
 
-    def grouped(self, relation: Relation, window: GroupWindow) -> Relation:
-        """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
-        relation, keys = self._names(relation, window.keys)
-        relation, time = self.time_column(relation, window.column)
-        names = window_columns(time.type.startswith("TIMESTAMP"))
-        relation, time = self._without_windows(relation, time, names, shown=False)
-        node = self._node(relation, time, window, names, keys)
-        return replace(relation, node=node, final=True)
 
-    def _node(
-        self,
-        relation: Relation,
-        time: Column,
-        syntax: WindowRef | GroupWindow,
-        names: tuple[str, ...],
-        keys: tuple[str, ...],
-    ) -> Window | Session:
-        binder = self._binder(relation)
-        unit_us = unit_us_in(relation.node, time)
+def _node(
+    context: Context,
+    relation: Relation,
+    time: Column,
+    syntax: WindowRef | GroupWindow,
+    names: tuple[str, ...],
+    keys: tuple[str, ...],
+) -> Window | Session:
+    binder = Binder(relation, context.checker)
+    unit_us = unit_us_in(relation.node, time)
 
-        def bound(scalar: Scalar, what: str) -> int:
-            length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
-            if length <= 0:
-                place = scalar.span.place
-                raise BindError(f"the {what} of the windows must be more than 0", place)
-            return length
+    def bound(scalar: Scalar, what: str) -> int:
+        length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
+        if length <= 0:
+            place = scalar.span.place
+            raise BindError(f"the {what} of the windows must be more than 0", place)
+        return length
 
-        below = relation.node
-        windows = (Column(name, time.type) for name in names)
-        schema = (*below.schema, *windows)
-        with_time = WINDOW_TIME in names
-        if syntax.kind == "SESSION":
-            gap = bound(syntax.size, "gap")
-            derived = derive(below)[time.name]
-            if derived.lost:
-                raise BindError(
-                    f"'{time.name}' has no watermark, so no session would ever be over",
-                    syntax.column.span.place,
-                    detail=f"{time.name}: {derived.lost}",
-                    hint=clock_hint(
-                        derived.lost,
-                        f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
-                        " in CREATE TABLE",
-                    ),
-                )
-            return Session(schema, below, time.name, keys, gap, with_time)
-        size = bound(syntax.size, "size")
-        offset = 0
-        if syntax.offset is not None:
-            given = bind_size(binder, syntax.offset, time, unit_us, "offset of the windows")
-            offset = given % size
-        if syntax.step is None:
-            return Tumble(schema, below, time.name, size, offset, with_time)
-        what = "slide" if syntax.kind == "HOP" else "step"
-        step = bound(syntax.step, what)
-        if size % step:
+    below = relation.node
+    windows = (Column(name, time.type) for name in names)
+    schema = (*below.schema, *windows)
+    with_time = WINDOW_TIME in names
+    if syntax.kind == "SESSION":
+        gap = bound(syntax.size, "gap")
+        derived = derive(below)[time.name]
+        if derived.lost:
             raise BindError(
-                f"the size of the windows must be a whole number of times their {what}",
-                syntax.size.span.place,
-                hint=f"{syntax.kind} takes the {what} first, then the size",
+                f"'{time.name}' has no watermark, so no session would ever be over",
+                syntax.column.span.place,
+                detail=f"{time.name}: {derived.lost}",
+                hint=clock_hint(
+                    derived.lost,
+                    f"declare WATERMARK FOR {time.name} AS {time.name} - INTERVAL '5' SECOND"
+                    " in CREATE TABLE",
+                ),
             )
-        if size // step > WINDOWS_MAX:
-            raise BindError(
-                f"each row would be in {size // step:,} windows",
-                syntax.size.span.place,
-                hint=f"at most {WINDOWS_MAX:,} is what a size may have of its {what}",
-            )
-        if syntax.kind == "HOP":
-            offset %= step
-            return Hop(schema, below, time.name, size, offset, with_time, slide=step)
-        return Cumulate(schema, below, time.name, size, offset, with_time, step=step)
-
-    def time_column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
-        """The plan column of event times that ``scalar`` names."""
-        relation, column = self._column(relation, scalar)
-        shown = scalar.span.shown
-        require_event_time(column, shown, scalar.span)
-        return relation, column
-
-    def _names(
-        self, relation: Relation, scalars: tuple[Scalar, ...]
-    ) -> tuple[Relation, tuple[str, ...]]:
-        """The plan columns whose sessions are meant."""
-        relation, columns = self.keys(relation, scalars)
-        return relation, tuple(column.name for column in columns)
-
-    def keys(
-        self, relation: Relation, scalars: tuple[Scalar, ...]
-    ) -> tuple[Relation, tuple[Column, ...]]:
-        """The plan columns that ``scalars`` name."""
-        columns = []
-        for scalar in scalars:
-            relation, column = self._column(relation, scalar)
-            columns.append(column)
-        return relation, tuple(columns)
-
-    def _column(self, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
-        """The plan column that ``scalar`` names; a projected one for a nested field or more."""
-        binder = self._binder(relation)
-        shown = scalar.span.shown
-        path = identifier_path(scalar.node, scalar.span)
-        schema = relation.node.schema
-        if path is not None:
-            found = binder.scope.find(path)
-            name = ".".join((*found.field.path, *found.inside))
-            if not found.inside:
-                return relation, relation.node.column_of(found.field.column)
-            field_path = (*found.field.path, *found.inside)
-        else:
-            name, field_path = shown, (shown,)
-            if any(column.name == name for column in schema):
-                return relation, relation.node.column_of(name)
-        expr = binder.bind(scalar)
-        name = unused(name, [column.name for column in schema])
-        column = Column(name, expr.type)
-        columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
-        node = Project((*schema, column), relation.node, columns)
-        fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
-        return replace(relation, node=node, fields=fields), column
-
-    def _without_windows(
-        self, relation: Relation, time: Column, names: tuple[str, ...], shown: bool
-    ) -> tuple[Relation, Column]:
-        """Windows over windows: the new columns take the names, the old ones get a number.
-
-        ``shown``: so they do in SQL; else the number is the plan's only.
-        """
-        taken = [column.name for column in relation.node.schema]
-        renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
-        if not renamed:
-            return relation, time
-        columns = tuple(
-            (renamed.get(known.name, known.name), column_expr(known))
-            for known in relation.node.schema
+        return Session(schema, below, time.name, keys, gap, with_time)
+    size = bound(syntax.size, "size")
+    offset = 0
+    if syntax.offset is not None:
+        given = bind_size(binder, syntax.offset, time, unit_us, "offset of the windows")
+        offset = given % size
+    if syntax.step is None:
+        return Tumble(schema, below, time.name, size, offset, with_time)
+    what = "slide" if syntax.kind == "HOP" else "step"
+    step = bound(syntax.step, what)
+    if size % step:
+        raise BindError(
+            f"the size of the windows must be a whole number of times their {what}",
+            syntax.size.span.place,
+            hint=f"{syntax.kind} takes the {what} first, then the size",
         )
-        schema = tuple(Column(name, expr.type) for name, expr in columns)
-        fields = tuple(
-            replace(
-                field,
-                path=tuple(renamed.get(part, part) for part in field.path) if shown else field.path,
-                column=renamed.get(field.column, field.column),
-            )
-            for field in relation.fields
+    if size // step > WINDOWS_MAX:
+        raise BindError(
+            f"each row would be in {size // step:,} windows",
+            syntax.size.span.place,
+            hint=f"at most {WINDOWS_MAX:,} is what a size may have of its {what}",
         )
-        node = Project(schema, relation.node, columns)
-        time = Column(renamed.get(time.name, time.name), time.type)
-        return replace(relation, node=node, fields=fields), time
+    if syntax.kind == "HOP":
+        offset %= step
+        return Hop(schema, below, time.name, size, offset, with_time, slide=step)
+    return Cumulate(schema, below, time.name, size, offset, with_time, step=step)
 
-    def _binder(self, relation: Relation) -> Binder:
-        return Binder(Scope(relation, self._checker), self._checker)
+
+def time_column(context: Context, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+    """The plan column of event times that ``scalar`` names."""
+    relation, column = _column(context, relation, scalar)
+    shown = scalar.span.shown
+    require_event_time(column, shown, scalar.span)
+    return relation, column
+
+
+def _names(
+    context: Context, relation: Relation, scalars: tuple[Scalar, ...]
+) -> tuple[Relation, tuple[str, ...]]:
+    """The plan columns whose sessions are meant."""
+    relation, columns = key_columns(context, relation, scalars)
+    return relation, tuple(column.name for column in columns)
+
+
+def key_columns(
+    context: Context, relation: Relation, scalars: tuple[Scalar, ...]
+) -> tuple[Relation, tuple[Column, ...]]:
+    """The plan columns that ``scalars`` name."""
+    columns = []
+    for scalar in scalars:
+        relation, column = _column(context, relation, scalar)
+        columns.append(column)
+    return relation, tuple(columns)
+
+
+def _column(context: Context, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
+    """The plan column that ``scalar`` names; a projected one for a nested field or more."""
+    binder = Binder(relation, context.checker)
+    shown = scalar.span.shown
+    path = identifier_path(scalar.node, scalar.span)
+    schema = relation.node.schema
+    if path is not None:
+        found = binder.scope.find(path)
+        name = ".".join((*found.field.path, *found.inside))
+        if not found.inside:
+            return relation, relation.node.column_of(found.field.column)
+        field_path = (*found.field.path, *found.inside)
+    else:
+        name, field_path = shown, (shown,)
+        if any(column.name == name for column in schema):
+            return relation, relation.node.column_of(name)
+    expr = binder.bind(scalar)
+    name = unused(name, [column.name for column in schema])
+    column = Column(name, expr.type)
+    columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
+    node = Project((*schema, column), relation.node, columns)
+    fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
+    return replace(relation, node=node, fields=fields), column
+
+
+def _without_windows(
+    relation: Relation, time: Column, names: tuple[str, ...], shown: bool
+) -> tuple[Relation, Column]:
+    """Windows over windows: the new columns take the names, the old ones get a number.
+
+    ``shown``: so they do in SQL; else the number is the plan's only.
+    """
+    taken = [column.name for column in relation.node.schema]
+    renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
+    if not renamed:
+        return relation, time
+    columns = tuple(
+        (renamed.get(known.name, known.name), column_expr(known)) for known in relation.node.schema
+    )
+    schema = tuple(Column(name, expr.type) for name, expr in columns)
+    fields = tuple(
+        replace(
+            field,
+            path=tuple(renamed.get(part, part) for part in field.path) if shown else field.path,
+            column=renamed.get(field.column, field.column),
+        )
+        for field in relation.fields
+    )
+    node = Project(schema, relation.node, columns)
+    time = Column(renamed.get(time.name, time.name), time.type)
+    return replace(relation, node=node, fields=fields), time
 
 
 def repeated_by(node: Node) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tidegate.errors import BindError, OptionsError, Position, did_you_mean
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.statement_syntax import CreateTable, SetOption
 from tidegate.frontend.tables.catalog import Catalog, connect
@@ -16,16 +17,15 @@ SETTING: Final = "tidegate.ledger.table"
 
 
 def ledger_copy(
-    catalog: Catalog,
-    checker: TypeChecker,
+    context: Context,
     name: str,
     file: str,
     statements: list[SetOption],
 ) -> LedgerCopy:
     """The table called ``name`` as a copy of the ledger. Raises BindError or OptionsError."""
     place = _place(statements)
-    entry = declared(catalog, name, file, place)
-    table = sink_of(checker, entry, entry.name.text)
+    entry = declared(context.catalog, name, file, place)
+    table = sink_of(context.checker, entry, entry.name.text)
     columns = []
     for column in table.columns:
         if column.name not in NAMES:

@@ -81,8 +81,6 @@ class Catalog:
 
     tables: list[CreateTable] = field(default_factory=list)
     views: list[CreateView] = field(default_factory=list)
-    places: dict[str, Position] = field(default_factory=dict)
-    """`Connection.place` of each table that is read."""
 
     @property
     def _entries(self) -> list[CreateTable | CreateView]:
@@ -114,7 +112,6 @@ class Catalog:
         """Forgets the table or view of that name."""
         self.tables = [entry for entry in self.tables if entry.name.text != name]
         self.views = [entry for entry in self.views if entry.name.text != name]
-        self.places.pop(name, None)
 
     def keeps(self, entry: CreateTable | CreateView) -> bool:
         """Whether IF NOT EXISTS finds that the name is declared: nothing is to be done."""
@@ -130,8 +127,8 @@ class Catalog:
             raise refuse_view(entry.like, base.name.text)
         return made_like(base, entry)
 
-    def alter(self, statement: AlterTable) -> CreateTable:
-        """Declares a table anew; gives the new declaration. Raises BindError."""
+    def altered(self, statement: AlterTable) -> CreateTable:
+        """The new declaration of a table. Raises BindError."""
         table = self.find(statement.name)
         if isinstance(table, CreateView):
             raise BindError(
@@ -139,9 +136,11 @@ class Catalog:
                 statement.name.span.place,
                 hint="alter the table that it reads",
             )
-        new = altered(table, statement)
-        self.tables[self.tables.index(table)] = new
-        return new
+        return altered(table, statement)
+
+    def replace(self, entry: CreateTable) -> None:
+        """Another declaration of a table, in its place."""
+        self.tables = [entry if each.name == entry.name else each for each in self.tables]
 
     def find(self, name: Name) -> CreateTable | CreateView:
         """The table or view called ``name``. Raises BindError."""

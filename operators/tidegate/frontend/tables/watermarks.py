@@ -8,20 +8,19 @@ column that is ``SYSTEM_ROWTIME()`` (FLIP-66).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.options import SourceOptions
 from tidegate.errors import BindError
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import is_bare_clock, is_clock
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.scope import Relation, Scope
+from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.times import bind_strategy, skew_us_max_of, unit_us_in
-from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.queries.windows import WindowPlanner
+from tidegate.frontend.queries.windows import key_columns, time_column
 from tidegate.frontend.syntax.query_syntax import Per, Scalar
 from tidegate.frontend.syntax.statement_syntax import ROWTIME
 from tidegate.frontend.tables.per_key import bind_per, check_per, refuse_measured
@@ -37,119 +36,109 @@ _DEFAULT_TEXT: Final = "SOURCE_WATERMARK() by default"
 """How the default watermark of a table shows in EXPLAIN, and is told from a declared one."""
 
 
-class WatermarkPlanner:
-    """Plans the watermark filters of one file, whose ``settings`` are those of the job."""
-
-    def __init__(
-        self,
-        checker: TypeChecker,
-        settings: Mapping[str, str],
-        windows: WindowPlanner,
-    ) -> None:
-        self._checker = checker
-        self._settings = settings
-        self._windows = windows
-
-    def declared(
-        self,
-        relation: Relation,
-        column: Scalar,
-        strategy: Scalar,
-        table: Table,
-        rowtimes: frozenset[str] = frozenset(),
-        per: Per | None = None,
-    ) -> Relation:
-        """``relation`` behind the filter; ``rowtimes`` are columns AS SYSTEM_ROWTIME()."""
-        relation, keys = self._windows.keys(relation, () if per is None else per.keys)
-        relation, time = self._windows.time_column(relation, column)
-        if per is not None:
-            refuse_measured(per, strategy)
-        unit_us = unit_us_in(relation.node, time)
-        if calls(strategy.node, SYSTEM_WATERMARK) and time.name not in rowtimes:
+def with_watermark(
+    context: Context,
+    relation: Relation,
+    column: Scalar,
+    strategy: Scalar,
+    table: Table,
+    rowtimes: frozenset[str] = frozenset(),
+    per: Per | None = None,
+) -> Relation:
+    """``relation`` behind the filter; ``rowtimes`` are columns AS SYSTEM_ROWTIME()."""
+    relation, keys = key_columns(context, relation, () if per is None else per.keys)
+    relation, time = time_column(context, relation, column)
+    if per is not None:
+        refuse_measured(per, strategy)
+    unit_us = unit_us_in(relation.node, time)
+    if calls(strategy.node, SYSTEM_WATERMARK) and time.name not in rowtimes:
+        raise BindError(
+            f"SYSTEM_WATERMARK() needs a column AS SYSTEM_ROWTIME(), '{time.name}' is none",
+            strategy.span.place,
+            hint=f"write SOURCE_WATERMARK(), or declare {time.name} AS SYSTEM_ROWTIME()"
+            " in CREATE TABLE",
+        )
+    if calls(strategy.node, SOURCE_WATERMARK) or calls(strategy.node, SYSTEM_WATERMARK):
+        _refuse_clock(relation, time, strategy)
+        text = f"{strategy.node.name.upper()}()"
+        if unit_us == 0:
             raise BindError(
-                f"SYSTEM_WATERMARK() needs a column AS SYSTEM_ROWTIME(), '{time.name}' is none",
+                f"{text} measures time, and the unit of '{time.name}' is not known",
                 strategy.span.place,
-                hint=f"write SOURCE_WATERMARK(), or declare {time.name} AS SYSTEM_ROWTIME()"
-                " in CREATE TABLE",
+                hint="'scan.watermark.unit' of the table may say s, ms or us",
             )
-        if calls(strategy.node, SOURCE_WATERMARK) or calls(strategy.node, SYSTEM_WATERMARK):
-            self._refuse_clock(relation, time, strategy)
-            text = f"{strategy.node.name.upper()}()"
-            if unit_us == 0:
-                raise BindError(
-                    f"{text} measures time, and the unit of '{time.name}' is not known",
-                    strategy.span.place,
-                    hint="'scan.watermark.unit' of the table may say s, ms or us",
-                )
-            expr = replace(column_expr(time), text=text)
-            node = self._filter(relation.node, time, expr, table, unit_us, adaptive_of(table))
-            return replace(relation, node=node)
-        scope = Scope(relation, self._checker)
-        binder = Binder(scope, self._checker)
-        expr = bind_strategy(binder, strategy, time, unit_us)
-        if is_bare_clock(expr):
-            raise self._bare_clock(relation, time, strategy)
-        node = self._filter(relation.node, time, expr, table, unit_us, None)
-        if per is not None:
-            node = replace(node, per=bind_per(binder, per, keys, time, unit_us))
-            check_per(per, node)
+        expr = replace(column_expr(time), text=text)
+        node = _filter(context, relation.node, time, expr, table, unit_us, adaptive_of(table))
         return replace(relation, node=node)
+    binder = Binder(relation, context.checker)
+    expr = bind_strategy(binder, strategy, time, unit_us)
+    if is_bare_clock(expr):
+        raise _bare_clock(relation, time, strategy)
+    node = _filter(context, relation.node, time, expr, table, unit_us, None)
+    if per is not None:
+        node = replace(node, per=bind_per(binder, per, keys, time, unit_us))
+        check_per(per, node)
+    return replace(relation, node=node)
 
-    def default(self, relation: Relation, table: Table) -> Relation:
-        """``relation`` behind the filter of a table that declares no watermark: on $rowtime."""
-        time = relation.node.column_of(ROWTIME)
-        expr = replace(column_expr(time), text=_DEFAULT_TEXT)
-        node = self._filter(relation.node, time, expr, table, 1, adaptive_of(table))
-        return replace(relation, node=node)
 
-    def _filter(
-        self,
-        below: Node,
-        time: Column,
-        strategy: Expr,
-        table: Table,
-        unit_us: int,
-        adaptive: Adaptive | None,
-    ) -> WatermarkFilter:
-        clock = adaptive is None and strategy.columns == {time.name} and is_clock(below, time.name)
-        # A record's broker may have stamped it long ago, and still its processing is not ahead.
-        skew_us_max = 0 if clock else skew_us_max_of(table)
-        return WatermarkFilter(
-            below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
-            skew_us_max, unit_us, adaptive, self._periodic_us(table), clock=clock,
-        )  # fmt: skip
+def with_default_watermark(context: Context, relation: Relation, table: Table) -> Relation:
+    """``relation`` behind the filter of a table that declares no watermark: on $rowtime."""
+    time = relation.node.column_of(ROWTIME)
+    expr = replace(column_expr(time), text=_DEFAULT_TEXT)
+    node = _filter(context, relation.node, time, expr, table, 1, adaptive_of(table))
+    return replace(relation, node=node)
 
-    def _refuse_clock(self, relation: Relation, time: Column, strategy: Scalar) -> None:
-        if is_clock(relation.node, time.name):
-            raise BindError(
-                f"{strategy.node.name.upper()}() is about event times, and '{time.name}' is the"
-                " processing time, which has a watermark of its own",
-                strategy.span.place,
-                hint="leave WATERMARK FOR it out",
-            )
 
-    def _bare_clock(self, relation: Relation, time: Column, strategy: Scalar) -> BindError:
-        place = strategy.span.place
-        if is_clock(relation.node, time.name):
-            return BindError(
-                f"'{time.name}' is the processing time, which has a watermark of its own",
-                place,
-                hint=f"leave WATERMARK FOR it out, or write WATERMARK FOR {time.name} AS"
-                f" {time.name}",
-            )
-        return BindError(
-            f"the watermark of '{time.name}' would be the clock, whatever the rows say: all that"
-            " happened before they were read would be late",
-            place,
-            hint=f"write {time.name} - INTERVAL '5' SECOND; or, for windows of the processing"
-            " time, a column p AS PROCTIME(), which has a watermark of its own",
+def _filter(
+    context: Context,
+    below: Node,
+    time: Column,
+    strategy: Expr,
+    table: Table,
+    unit_us: int,
+    adaptive: Adaptive | None,
+) -> WatermarkFilter:
+    clock = adaptive is None and strategy.columns == {time.name} and is_clock(below, time.name)
+    # A record's broker may have stamped it long ago, and still its processing is not ahead.
+    skew_us_max = 0 if clock else skew_us_max_of(table)
+    return WatermarkFilter(
+        below.schema, below, f"{table.name}.{time.name}", table.name, time.name, strategy,
+        skew_us_max, unit_us, adaptive, _periodic_us(context, table), clock=clock,
+    )  # fmt: skip
+
+
+def _refuse_clock(relation: Relation, time: Column, strategy: Scalar) -> None:
+    if is_clock(relation.node, time.name):
+        raise BindError(
+            f"{strategy.node.name.upper()}() is about event times, and '{time.name}' is the"
+            " processing time, which has a watermark of its own",
+            strategy.span.place,
+            hint="leave WATERMARK FOR it out",
         )
 
-    def _periodic_us(self, table: Table) -> int:
-        """S10: how far apart the watermark advances; 0: with every row."""
-        if table.option(_EMIT_STRATEGY) != "on-periodic":
-            return 0
-        return parse_duration(self._settings.get(AUTO_INTERVAL, _AUTO_INTERVAL_DEFAULT))
+
+def _bare_clock(relation: Relation, time: Column, strategy: Scalar) -> BindError:
+    place = strategy.span.place
+    if is_clock(relation.node, time.name):
+        return BindError(
+            f"'{time.name}' is the processing time, which has a watermark of its own",
+            place,
+            hint=f"leave WATERMARK FOR it out, or write WATERMARK FOR {time.name} AS {time.name}",
+        )
+    return BindError(
+        f"the watermark of '{time.name}' would be the clock, whatever the rows say: all that"
+        " happened before they were read would be late",
+        place,
+        hint=f"write {time.name} - INTERVAL '5' SECOND; or, for windows of the processing"
+        " time, a column p AS PROCTIME(), which has a watermark of its own",
+    )
+
+
+def _periodic_us(context: Context, table: Table) -> int:
+    """S10: how far apart the watermark advances; 0: with every row."""
+    if table.option(_EMIT_STRATEGY) != "on-periodic":
+        return 0
+    return parse_duration(context.settings.get(AUTO_INTERVAL, _AUTO_INTERVAL_DEFAULT))
 
 
 def is_default(node: WatermarkFilter) -> bool:

@@ -17,7 +17,6 @@ from prometheus_client.core import (
 )
 from prometheus_client.core import Metric as Family
 
-import tidegate
 from tidegate import metrics
 from tidegate.clock import Clock
 from tidegate.connectors.registry import liveness
@@ -31,6 +30,7 @@ from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.profile import Profile
 from tidegate.reports.watermarks import holder
 from tidegate.types import END, Status, column_named, decimal_scale
+from tidegate.version import __version__
 
 Sample = tuple[tuple[str, ...], float]
 Buckets = tuple[tuple[str, ...], list[int], float]
@@ -72,7 +72,7 @@ class JobMetrics(Listener):
 
     def committed(self, entry: Entry) -> Iterator[Family]:
         """Those that the entry tells, and where the run's time went."""
-        yield _family(metrics.INFO, [((tidegate.__version__, self._plan.job.name), 1)])
+        yield _family(metrics.INFO, [((__version__, self._plan.job.name), 1)])
         yield _family(metrics.EPOCH, [((), entry.epoch)])
         yield _family(metrics.EPOCH_TIME, [((), entry.time_us / 1e6)])
         yield _family(metrics.EPOCH_COMMITTED, [((), entry.ended_us / 1e6)])

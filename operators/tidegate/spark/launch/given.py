@@ -17,12 +17,12 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-import tidegate
 from tidegate.errors import OptionsError
 from tidegate.spark.launch.daemon import LOADED
 from tidegate.spark.launch.gateway import DEFAULTS, PARTITIONS, REQUIRED
 from tidegate.spark.launch.s3a import settings_for
 from tidegate.store.base import Store
+from tidegate.version import __version__
 
 Spark: TypeAlias = SparkSession
 
@@ -132,8 +132,8 @@ class Given:
                 detail=(lines or [str(error)])[-1].strip()[:500],
                 hint=hint,
             ) from error
-        if said or version != tidegate.__version__:
-            found = said or f"they have tidegate {version}, this is {tidegate.__version__}"
+        if said or version != __version__:
+            found = said or f"they have tidegate {version}, this is {__version__}"
             message = "this Spark's Python workers cannot run Tidegate"
             raise OptionsError(message, detail=found, hint=hint)
 

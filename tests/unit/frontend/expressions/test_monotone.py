@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.scope import Field, Relation, Scope
+from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
 from tidegate.frontend.syntax.source import Source
@@ -25,7 +25,7 @@ def _expr(text: str, zone: str = "UTC") -> Expr:
     node = Scan(_SCHEMA, Table("t", _SCHEMA, "", ""), (), "t")
     fields = tuple(Field((column.name,), column.name, column.type) for column in _SCHEMA)
     checker = _CHECKERS[zone]
-    binder = Binder(Scope(Relation(node, fields), checker), checker)
+    binder = Binder(Relation(node, fields), checker)
     return binder.bind(parse_scalar(cursor_over(source.whole)))
 
 

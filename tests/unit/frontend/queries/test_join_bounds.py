@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from kits.frontend import job
 from tidegate.frontend.expressions.scalar import Binder, plan_column
-from tidegate.frontend.expressions.scope import Relation, Scope
+from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, Moment, moment
 from tidegate.plan.joins import Join
@@ -16,7 +16,7 @@ _MINUTE = 60_000_000
 def _binder() -> Binder:
     (sink,) = job("SELECT * FROM plain").sinks
     checker = TypeChecker()
-    return Binder(Scope(Relation(sink.input, ()), checker), checker)
+    return Binder(Relation(sink.input, ()), checker)
 
 
 def _interval(text: str) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""Plans of the main forms of a query."""
+"""Queries in queries: views, WITH, windows over windows, and what is said of the results."""
 
 from __future__ import annotations
 
@@ -27,58 +27,6 @@ Tumble order_time size 3600000000 offset 0
     )
 
 
-def test_where_stands_above_the_filter() -> None:
-    assert (
-        plan("SELECT id + 1 AS next FROM orders WHERE price > 3")
-        == f"""\
-Sink print print: next BIGINT
-Project next = "id" + 1
-Filter "price" > 3
-{_ORDERS}"""
-    )
-
-
-def test_star_is_no_projection() -> None:
-    assert plan("SELECT * FROM orders").split("\n", maxsplit=1)[1] == _ORDERS
-
-
-def test_sort_of_source_rows_drops_a_key_that_is_not_selected() -> None:
-    assert (
-        plan("SELECT id FROM orders ORDER BY order_time, price EMIT ON WINDOW CLOSE")
-        == f"""\
-Sink print print: id BIGINT
-Project id = "id"
-Sort order_time, price ASC NULLS LAST ties __split, __offset
-Project id = "id", order_time = "order_time", price = "price"
-{_ORDERS}"""
-    )
-
-
-def test_keys_behind_the_time_have_their_own_direction() -> None:
-    text = plan(
-        "SELECT id, order_time FROM orders ORDER BY order_time ASC NULLS LAST, price DESC,"
-        " id DESC NULLS LAST, customer_id NULLS FIRST, id EMIT ON WINDOW CLOSE"
-    )
-    assert (
-        "Sort order_time, price DESC NULLS FIRST, id DESC NULLS LAST, customer_id ASC NULLS FIRST"
-        " ties __split, __offset\n" in text
-    )
-
-
-def test_sort_of_groups_is_tied_by_their_keys() -> None:
-    text = plan(
-        "SELECT window_start AS s, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' DAY)"
-        " GROUP BY window_start, id ORDER BY s EMIT ON WINDOW CLOSE"
-    )
-    assert text.startswith("""\
-Sink print print: s TIMESTAMP, n BIGINT
-Project s = "s", n = "n"
-Sort s ties id
-Project s = "window_start", n = "n", id = "id"
-Aggregate by window_start, id closing window_start, n = count(*)
-""")
-
-
 def test_windows_over_windows() -> None:
     text = plan(
         "SELECT window_end, max(n) AS m FROM TUMBLE((SELECT window_end AS t, id, count(*) AS n"
@@ -87,19 +35,6 @@ def test_windows_over_windows() -> None:
     )
     assert text.count("Aggregate") == 2
     assert "Tumble t size 3600000000 offset 0" in text
-
-
-def test_having_and_expressions_over_aggregates() -> None:
-    assert plan(
-        "SELECT date_trunc('hour', order_time) AS h, sum(id) / count(*) AS a FROM orders"
-        " GROUP BY h HAVING max(price) > 2 AND count(*) > 1 EMIT ON WINDOW CLOSE"
-    ).startswith("""\
-Sink print print: h TIMESTAMP, a DOUBLE
-Project h = "h", a = "sum(id)" / "count(*)"
-Filter "max(price)" > 2 AND "count(*)" > 1
-Aggregate by h closing h, sum(id) = sum(id), count(*) = count(*), max(price) = max(price)
-Project h = date_trunc('hour', "order_time"), id = "id", price = "price"
-""")
 
 
 def test_views_and_ctes_are_inlined() -> None:
@@ -154,16 +89,3 @@ def test_risingwaves_windows_are_final_only_with_a_word() -> None:
     )
     assert "Aggregate by window_start closing window_start on update" in plan(groups)
     assert "on update" not in plan(f"{groups} EMIT ON WINDOW CLOSE")
-
-
-def test_names_of_columns() -> None:
-    head = plan('SELECT id, orders.price, id * 2, abs(id), id AS "Id2", abs(id) FROM orders')
-    assert head.split("\n", maxsplit=1)[0] == (
-        "Sink print print: id BIGINT, price DECIMAL(28,10), id * 2 BIGINT, abs BIGINT,"
-        " Id2 BIGINT, abs#2 BIGINT"
-    )
-
-
-def test_an_ordinal_behind_a_star_counts_its_columns() -> None:
-    text = plan("SELECT *, id * 2 AS twice FROM orders ORDER BY 2, 5 DESC, 3 EMIT ON WINDOW CLOSE")
-    assert "Sort order_time, twice DESC NULLS FIRST, price ASC NULLS LAST ties" in text

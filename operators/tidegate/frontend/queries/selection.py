@@ -1,0 +1,310 @@
+"""What a query makes of the rows of its FROM: WHERE, GROUP BY, HAVING, OVER, SELECT, ORDER BY."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.context import Context
+from tidegate.frontend.expressions.aliases import with_aliases
+from tidegate.frontend.expressions.current_watermark import with_watermarks_before
+from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.scalar import Binder, conjuncts, identifier_path
+from tidegate.frontend.expressions.scope import Relation, Scope
+from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
+from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.closing import closing_key_of, key_of_changes
+from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
+from tidegate.frontend.queries.over import OverPlanner
+from tidegate.frontend.queries.relations import Environment
+from tidegate.frontend.queries.sorting import in_order, order_target
+from tidegate.frontend.queries.unions import all_of
+from tidegate.frontend.queries.windows import GroupWindow, group_window, with_group_window
+from tidegate.frontend.syntax.query_syntax import Item, Query, Scalar
+from tidegate.frontend.tables.catalog import refuse_hidden
+from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.nodes import Expr, Filter, Node, column_expr
+from tidegate.plan.projections import narrowed
+from tidegate.types import Column
+
+
+def selected(
+    context: Context,
+    query: Query,
+    relation: Relation,
+    where: list[Scalar],
+    env: Environment,
+    top: bool,
+) -> Relation:
+    """The result of ``query`` over ``relation``, its FROM, of whose rows ``where`` holds.
+
+    On ``top`` of a statement nobody can name hidden columns.
+    """
+    relation = with_watermarks_before(context.checker, relation, query)
+    early, late = _conditions(context, relation, query, where)
+    for condition in early:
+        filtered = _filter(Binder(relation, context.checker), condition)
+        relation = replace(relation, node=filtered)
+    relation, binder = _with_over(context, relation, query, late, env)
+    if not (query.sets or query.distinct):
+        return _outputs(context, query, relation, binder, env, top)
+    unordered = replace(query, order_by=())
+    if query.sets:
+        result = _of_sets(context, unordered, relation, env)
+    else:
+        result = _outputs(context, unordered, relation, binder, env, top)
+    if query.distinct:
+        result = _distinct(result, query, env)
+    return _ordered(context, query, result) if query.order_by else result
+
+
+def united(
+    context: Context, query: Query, parts: Sequence[tuple[Query, Relation]], env: Environment
+) -> Relation:
+    """The parts of a UNION ALL as one relation, in their order if it has one."""
+    relation = all_of(context, parts)
+    if query.united_distinct:
+        relation = _distinct(relation, query, env)
+    return _ordered(context, query, relation) if query.order_by else relation
+
+
+def is_grouped(query: Query) -> bool:
+    """Whether the rows of the result are groups."""
+    return bool(query.group_by or query.sets or query.having or has_aggregate(query))
+
+
+def conjuncts_of(whole: Scalar) -> list[Scalar]:
+    """What the ANDs of a condition hold together."""
+    return [Scalar(part, whole.span, sql_of(part)) for part in conjuncts(whole.node)]
+
+
+def _outputs(
+    context: Context,
+    query: Query,
+    relation: Relation,
+    binder: Binder,
+    env: Environment,
+    top: bool,
+    absent: Sequence[Scalar] | None = None,
+) -> Relation:
+    """What SELECT gives of the rows of ``relation``, or of their groups, in its order.
+
+    ``absent``: this is one of several groupings, without these keys.
+    """
+    keys: tuple[str, ...] | None = None
+    if is_grouped(query) or absent is not None:
+        window = group_window(query)
+        if window is not None:
+            relation = with_group_window(context, relation, window)
+            binder = Binder(relation, context.checker)
+        node, bind, keys = _grouped(binder, query, env, window, absent or ())
+        outputs = [_computed(item, bind) for item in query.items]
+    else:
+        node, bind = relation.node, binder.bind
+        outputs = [
+            output
+            for item in query.items
+            for output in _outputs_of(item, relation, bind)
+            if not (top and output.hidden)
+        ]
+    outputs = with_unique_columns(outputs)
+    if query.order_by:
+        result = in_order(query, node, outputs, bind, keys)
+    else:
+        result = projected(node, outputs)
+    return replace(result, final=relation.final)
+
+
+def _of_sets(context: Context, query: Query, relation: Relation, env: Environment) -> Relation:
+    """The groups of each of several groupings, in which the keys of the others are NULL."""
+    parts = []
+    for keys in query.sets:
+        present = [key.node for key in keys]
+        absent = [key for key in query.group_by if key.node not in present]
+        part = replace(query, group_by=keys, sets=())
+        binder = Binder(relation, context.checker)
+        parts.append((part, _outputs(context, part, relation, binder, env, False, absent)))
+    return all_of(context, parts)
+
+
+def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
+    """Each row of ``relation`` once, when no other one like it can come."""
+    if env.early is not None:
+        raise UnsupportedError(
+            "EARLY EVERY with DISTINCT is not there yet",
+            env.early.span.place,
+            hint="name the columns in GROUP BY",
+        )
+    refuse_changing(relation, query.head, "DISTINCT over")
+    fields, place = tuple(relation.visible), query.head.place
+    schema = tuple(Column(known.column, known.type) for known in fields)
+    below = narrowed(relation.node, schema)
+    keys = tuple(column.name for column in schema)
+    updates = not (env.emit or relation.final)
+    if updates:
+        closing = key_of_changes(below, keys, place, "SELECT DISTINCT", unbounded=env.unbounded)
+    else:
+        closing = closing_key_of(below, keys, place, "SELECT DISTINCT")
+    node = Aggregate(schema, below, keys, (), closing, updates)
+    return Relation(node, fields, final=relation.final)
+
+
+def _ordered(context: Context, query: Query, relation: Relation) -> Relation:
+    """The rows of ``relation`` in the order of ``query``, which names its columns."""
+    outputs = [
+        Output(known.path, known.column, column_expr(Column(known.column, known.type)))
+        for known in relation.fields
+    ]
+    bind = Binder(relation, context.checker).bind
+    whole = replace(query, items=())  # an alias is a column here, no longer what it stood for
+    result = in_order(whole, relation.node, outputs, bind, None)
+    return replace(result, final=relation.final)
+
+
+def _conditions(
+    context: Context, relation: Relation, query: Query, where: list[Scalar]
+) -> tuple[list[Scalar], list[Scalar]]:
+    """The conditions of WHERE below over-windows, and those above, with QUALIFY's.
+
+    A name in them that is no column may be an alias of the SELECT list (seed 000).
+    """
+    scope = Scope(relation, context.checker)
+    late = [] if query.qualify is None else [with_aliases(query, query.qualify, scope)]
+    early: list[Scalar] = []
+    above: list[Scalar] = []
+    for whole in where:
+        condition = with_aliases(query, whole, scope)
+        if condition.node.find(exp.Window) is None:
+            early.append(condition)
+            continue
+        for part in conjuncts_of(whole):
+            condition = with_aliases(query, part, scope)
+            (early if condition.node.find(exp.Window) is None else above).append(condition)
+    return early, [*above, *late]
+
+
+def _with_over(
+    context: Context,
+    relation: Relation,
+    query: Query,
+    conditions: list[Scalar],
+    env: Environment,
+) -> tuple[Relation, Binder]:
+    """``relation`` with what OVER computes, of which ``conditions`` hold; and its binder."""
+    scalars = [item.value for item in query.items if item.value is not None]
+    scalars += [*conditions, *(item.value for item in query.order_by)]
+    names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
+    over, columns = relation, dict[exp.Expr, str]()
+    if not is_grouped(query):
+        planner = OverPlanner(context, query.windows, judged=env.judged)
+        over, columns = planner.planned(relation, scalars, names)
+    elif query.qualify is not None:
+        raise UnsupportedError(
+            "QUALIFY in a query with GROUP BY is not there yet",
+            query.qualify.span.place,
+            hint="put the groups into a query in FROM",
+        )
+    if columns:
+        refuse_changing(relation, query.head, "OVER on")
+    for condition in conditions:
+        filtered = _filter(Binder(over, context.checker, over=columns), condition)
+        over = replace(over, node=filtered)
+    return over, Binder(over, context.checker, over=columns)
+
+
+def _filter(binder: Binder, condition: Scalar) -> Node:
+    bound = binder.bind(condition)
+    predicate = replace(bound, text=condition.text or bound.text)
+    _require_boolean(predicate, condition, "WHERE")
+    node = binder.scope.relation.node
+    return Filter(node.schema, node, predicate)
+
+
+def _grouped(
+    binder: Binder,
+    query: Query,
+    env: Environment,
+    window: GroupWindow | None,
+    absent: Sequence[Scalar],
+) -> tuple[Node, Bind, tuple[str, ...]]:
+    relation = binder.scope.relation
+    refuse_changing(relation, query.group_span or query.head, "GROUP BY over")
+    updates = not (env.emit or relation.final)
+    aggregation = Aggregation(binder, query, window, absent)
+    scalars = [_value(item) for item in query.items]
+    scalars += [query.having] if query.having else []
+    scalars += [order_target(item, query) for item in query.order_by]
+    for scalar in scalars:
+        aggregation.register(scalar)
+    node = aggregation.build(updates, env.unbounded, env.early)
+
+    def bind(scalar: Scalar) -> Expr:
+        return aggregation.bind(scalar, node)
+
+    above = node
+    if query.having is not None:
+        predicate = bind(query.having)
+        _require_boolean(predicate, query.having, "HAVING")
+        above = Filter(node.schema, node, predicate)
+    return above, bind, aggregation.key_names
+
+
+def _value(item: Item) -> Scalar:
+    if item.value is None:
+        raise BindError(
+            "'*' cannot stand in a query with GROUP BY",
+            item.span.place,
+            hint="name the group keys and aggregates",
+        )
+    return item.value
+
+
+def _outputs_of(item: Item, relation: Relation, bind: Bind) -> list[Output]:
+    if item.value is not None:
+        return [_computed(item, bind)]
+    fields = relation.fields
+    if item.qualifier is not None:
+        fields = relation.of(item.qualifier)
+        if not fields:
+            known = " or ".join(f"'{table}'" for table in relation.tables)
+            raise BindError(
+                f"unknown table '{item.qualifier.text}'",
+                item.qualifier.span.place,
+                hint=f"did you mean {known}?" if known else "write '*'",
+            )
+    return [
+        Output(
+            field.path, field.column, column_expr(Column(field.column, field.type)), field.hidden
+        )
+        for field in fields
+    ]
+
+
+def _computed(item: Item, bind: Bind) -> Output:
+    scalar = _value(item)
+    value = bind(scalar)
+    name = item.alias.text if item.alias else _default_name(scalar)
+    if item.alias:
+        refuse_hidden(item.alias)
+    return Output((name,), name, value)
+
+
+def _default_name(scalar: Scalar) -> str:
+    path = identifier_path(scalar.node, scalar.span)
+    if path is not None:
+        return path[-1].text
+    if isinstance(scalar.node, exp.Anonymous):
+        return scalar.node.name.lower()
+    return scalar.span.shown
+
+
+def _require_boolean(predicate: Expr, condition: Scalar, clause: str) -> None:
+    if predicate.type != "BOOLEAN":
+        raise BindError(
+            f"the {clause} condition is {predicate.type}, expected BOOLEAN",
+            condition.span.place,
+            hint="write a comparison",
+        )
