@@ -16,9 +16,9 @@ from kits.executor import ENGINE, expr, leaf, schema
 from kits.filter import Outcome
 from oracle import Column, PerKey, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.plan import strategies
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import MemoryStateTable
 from tidegate.types import OFFSET, Barrier, Chunk, Watermark
 
@@ -72,10 +72,10 @@ def oracles(stream: Stream, on: WatermarkOn) -> Outcome:
     return Outcome.of(judgement)
 
 
-def products(stream: Stream, node: FilterNode, random: Random, restarts: float) -> Outcome:
+def products(stream: Stream, node: WatermarkFilter, random: Random, restarts: float) -> Outcome:
     outcome = Outcome([], [], None)
     state = MemoryStateTable()
-    one = WatermarkFilter(node, "t", "s", ENGINE, state)
+    one = WatermarkFilterExecutor(node, "t", "s", ENGINE, state)
     at = 0
     for number, cut in enumerate(stream.cuts):
         rows = stream.rows[at:cut]
@@ -91,16 +91,16 @@ def products(stream: Stream, node: FilterNode, random: Random, restarts: float) 
             if isinstance(message, Watermark):
                 outcome.watermark = message.value
         if random.random() < restarts:
-            one = WatermarkFilter(node, "t", "s", ENGINE, state)
+            one = WatermarkFilterExecutor(node, "t", "s", ENGINE, state)
         if cut in stream.floors:
             one.take_over(stream.floors[cut])
     outcome.refused.sort()
     return outcome
 
 
-def node_of(on: WatermarkOn, strategy: str) -> FilterNode:
+def node_of(on: WatermarkOn, strategy: str) -> WatermarkFilter:
     assert on.per is not None
-    return FilterNode(
+    return WatermarkFilter(
         schema(f"w BIGINT, {COLUMNS}"), leaf(COLUMNS), "f", "t", "n",
         expr(strategy, "BIGINT", "n", "k"), 0, 1, before="w",
         per=strategies.PerKey(on.per.keys, on.per.span),

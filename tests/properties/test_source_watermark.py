@@ -16,8 +16,8 @@ from kits.executor import ENGINE, expr, leaf, schema
 from kits.filter import Outcome
 from oracle import Column, Epoch, SourceWatermark, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import BROKER_TIME, OFFSET, Barrier, Chunk, Watermark
@@ -102,12 +102,12 @@ def oracles(stream: Stream, on: WatermarkOn) -> Outcome:
     return Outcome.of(judgement)
 
 
-def products(stream: Stream, node: FilterNode, random: Random, restarts: float) -> Outcome:
+def products(stream: Stream, node: WatermarkFilter, random: Random, restarts: float) -> Outcome:
     outcome = Outcome([], [], None)
     state = MemoryStateTable()
 
-    def built() -> WatermarkFilter:
-        return WatermarkFilter(node, "t", "s", ENGINE, state)
+    def built() -> WatermarkFilterExecutor:
+        return WatermarkFilterExecutor(node, "t", "s", ENGINE, state)
 
     one = built()
     checked = Checked(one)
@@ -129,7 +129,7 @@ def products(stream: Stream, node: FilterNode, random: Random, restarts: float) 
     return outcome
 
 
-def node_of(on: WatermarkOn) -> FilterNode:
+def node_of(on: WatermarkOn) -> WatermarkFilter:
     """The filter that `on` is, written a second time."""
     below = leaf("n BIGINT")
     figures = None
@@ -140,7 +140,7 @@ def node_of(on: WatermarkOn) -> FilterNode:
             float(said.quantile), said.records, said.least_us, said.most_us, said.margins
         )
         strategy = expr('"n"', "BIGINT", "n")
-    return FilterNode(
+    return WatermarkFilter(
         schema("w BIGINT, n BIGINT"), below, "f", "t", "n", strategy, on.skew_us, on.unit_us,
         figures, on.periodic_us, on.before,
     )  # fmt: skip

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf
 from tidegate.executor.watermarks.judge import NONE, judge
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message, Rejected, Watermark
 
@@ -103,10 +103,10 @@ CUTS = st.lists(st.integers(0, 40), max_size=5)
 _SCHEMA = "t BIGINT, c BIGINT, u BIGINT"
 
 
-def node_on(column: str, strategy: str, below: FilterNode | None = None) -> FilterNode:
+def node_on(column: str, strategy: str, below: WatermarkFilter | None = None) -> WatermarkFilter:
     source = below or leaf(_SCHEMA)
     candidate = expr(f'"{strategy}"', "BIGINT", strategy)
-    return FilterNode(source.schema, source, column, "acc", column, candidate, 0, 0)
+    return WatermarkFilter(source.schema, source, column, "acc", column, candidate, 0, 0)
 
 
 def pieces(stream: list[tuple[int | None, ...]], cuts: list[int]) -> list[pa.Table]:
@@ -145,13 +145,13 @@ def test_filter_under_any_chunking_and_restart(
     stream: list[tuple[int | None, ...]], cuts: list[int], restart: bool
 ) -> None:
     state = MemoryStateTable()
-    executor = WatermarkFilter(node_on("t", "c"), "t", "s", ENGINE, state)
+    executor = WatermarkFilterExecutor(node_on("t", "c"), "t", "s", ENGINE, state)
     outcome = Outcome()
     for epoch, piece in enumerate(pieces(stream, cuts)):
         outcome.take(list(executor.process(Chunk(piece, "s"))))
         if restart:
             outcome.take(list(executor.process(Barrier(epoch, 0))))
-            executor = WatermarkFilter(node_on("t", "c"), "t", "s", ENGINE, state)
+            executor = WatermarkFilterExecutor(node_on("t", "c"), "t", "s", ENGINE, state)
     outcome.take(list(executor.process(Barrier(99, 0))))
     rows = [(offset, row[0], row[1]) for offset, row in enumerate(stream)]
     assert outcome == expected(rows)
@@ -164,8 +164,8 @@ def test_stacked_filters_are_two_loops(
     stream: list[tuple[int | None, ...]], cuts: list[int]
 ) -> None:
     below = node_on("t", "c")
-    first = WatermarkFilter(below, "t", "s", ENGINE, MemoryStateTable(), keep_record=True)
-    second = WatermarkFilter(node_on("u", "c", below), "t", "s", ENGINE, MemoryStateTable())
+    first = WatermarkFilterExecutor(below, "t", "s", ENGINE, MemoryStateTable(), keep_record=True)
+    second = WatermarkFilterExecutor(node_on("u", "c", below), "t", "s", ENGINE, MemoryStateTable())
     outcome = Outcome()
     inputs: list[Message] = [Chunk(piece, "s") for piece in pieces(stream, cuts)]
     for message in [*inputs, Barrier(1, 0)]:

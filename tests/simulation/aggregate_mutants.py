@@ -8,27 +8,27 @@ from typing import Any
 from unittest.mock import patch
 
 from tidegate.executor.aggregation import early_aggregate, group_changes
-from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
-from tidegate.executor.aggregation.final_aggregate import FinalAggregate
-from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
-from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregate
+from tidegate.executor.aggregation.early_aggregate import EarlyAggregateExecutor
+from tidegate.executor.aggregation.final_aggregate import FinalAggregateExecutor
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExecutor
+from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.types import END, TICK, Barrier, Message
 
 
 def aggregate_forgets_what_it_holds() -> AbstractContextManager[Any]:
     """The final aggregate does not write what it holds at a barrier: gone with the next crash."""
-    honest = FinalAggregate.on_barrier
+    honest = FinalAggregateExecutor.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
         with patch.object(self, "_persist", lambda: None):
             yield from honest(self, barrier)
 
-    return patch.object(FinalAggregate, "on_barrier", on_barrier)
+    return patch.object(FinalAggregateExecutor, "on_barrier", on_barrier)
 
 
 def partials_survive_a_barrier() -> AbstractContextManager[Any]:
     """The partial aggregate sends what it held before the last barrier once more."""
-    honest = PartialAggregate.on_barrier
+    honest = PartialAggregateExecutor.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
         self._aggregate()  # what waits is held now
@@ -36,20 +36,20 @@ def partials_survive_a_barrier() -> AbstractContextManager[Any]:
         yield from honest(self, barrier)
         self._held = held
 
-    return patch.object(PartialAggregate, "on_barrier", on_barrier)
+    return patch.object(PartialAggregateExecutor, "on_barrier", on_barrier)
 
 
 @contextmanager
 def updates_come_after_what_the_watermark_ends() -> Iterator[None]:
     """An updating aggregate forgets closed groups before it says what became of them."""
-    honest = UpdatingAggregate.on_barrier
+    honest = UpdatingAggregateExecutor.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
         if self._word is not None and self._word.value is not None:
             self._changes.forget(self._word.value)
         yield from honest(self, barrier)
 
-    with patch.object(UpdatingAggregate, "on_barrier", on_barrier):
+    with patch.object(UpdatingAggregateExecutor, "on_barrier", on_barrier):
         yield
 
 
@@ -69,13 +69,13 @@ def updates_keep_what_was_first() -> Iterator[None]:
 
 def early_results_have_rows_ahead() -> AbstractContextManager[Any]:
     """An early result has all rows that are there, those behind its tick too."""
-    honest = EarlyAggregate._bound
+    honest = EarlyAggregateExecutor._bound
 
     def bound(self: Any, column: str) -> int:
         word = honest(self, column)
         return END if column == TICK and column in self._words else word
 
-    return patch.object(EarlyAggregate, "_bound", bound)
+    return patch.object(EarlyAggregateExecutor, "_bound", bound)
 
 
 def last_words_lack_the_newest_rows() -> AbstractContextManager[Any]:

@@ -30,9 +30,9 @@ from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.exchange import merge
 from tidegate.executor.exchange.dispatch import Dispatch
 from tidegate.executor.joins import temporal_join, window_join
-from tidegate.executor.joins.interval_join import IntervalJoin
-from tidegate.executor.joins.lookup_join import LookupJoin
-from tidegate.executor.over.over_rows import OverRows
+from tidegate.executor.joins.interval_join import IntervalJoinExecutor
+from tidegate.executor.joins.lookup_join import LookupJoinExecutor
+from tidegate.executor.over.over_rows import OverRowsExecutor
 from tidegate.executor.patterns import match_rows
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.watermarks import adaptive, judge, key_watermarks, watermark_filter
@@ -136,13 +136,13 @@ def merges_restored_empty() -> AbstractContextManager[Any]:
 
 def watermark_before_its_chunk() -> AbstractContextManager[Any]:
     """The filter says its new watermark before the rows that it judged by the old one."""
-    honest = watermark_filter.WatermarkFilter.on_chunk
+    honest = watermark_filter.WatermarkFilterExecutor.on_chunk
 
     def on_chunk(self: Any, chunk: Chunk) -> Iterator[Message]:
         messages = list(honest(self, chunk))
         return iter(sorted(messages, key=lambda message: not isinstance(message, Watermark)))
 
-    return patch.object(watermark_filter.WatermarkFilter, "on_chunk", on_chunk)
+    return patch.object(watermark_filter.WatermarkFilterExecutor, "on_chunk", on_chunk)
 
 
 def one_key_to_the_wrong_vnode() -> AbstractContextManager[Any]:
@@ -158,13 +158,13 @@ def one_key_to_the_wrong_vnode() -> AbstractContextManager[Any]:
 
 def ledger_row_lost() -> AbstractContextManager[Any]:
     """The filter keeps the first of several rows that it refuses to itself."""
-    honest = watermark_filter.WatermarkFilter._reject
+    honest = watermark_filter.WatermarkFilterExecutor._reject
 
     def reject(self: Any, data: Any, rows: Any, judged: Any) -> Rejected:
         rejected = honest(self, data, rows, judged)
         return Rejected(rejected.data.slice(1)) if rejected.data.num_rows > 1 else rejected
 
-    return patch.object(watermark_filter.WatermarkFilter, "_reject", reject)
+    return patch.object(watermark_filter.WatermarkFilterExecutor, "_reject", reject)
 
 
 def sort_emits_at_the_watermark() -> AbstractContextManager[Any]:
@@ -184,14 +184,14 @@ def window_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
 
 def lookup_join_does_not_wait() -> AbstractContextManager[Any]:
     """Rows are looked up in what the table has so far."""
-    honest = LookupJoin.on_word
+    honest = LookupJoinExecutor.on_word
 
-    def told(self: LookupJoin, port: int, watermark: Watermark) -> Iterator[Message]:
+    def told(self: LookupJoinExecutor, port: int, watermark: Watermark) -> Iterator[Message]:
         answer = honest(self, port, watermark)
         self._has_ended = True
         return answer
 
-    return patch.object(LookupJoin, "on_word", told)
+    return patch.object(LookupJoinExecutor, "on_word", told)
 
 
 def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
@@ -204,12 +204,12 @@ def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
             store.drop(max(known, default=INT64_MIN))
             store.persist()
 
-    return patch.object(IntervalJoin, "_forget", forget)
+    return patch.object(IntervalJoinExecutor, "_forget", forget)
 
 
 def interval_join_looks_at_one_watermark() -> AbstractContextManager[Any]:
     """A row without a partner leaves when its own side has passed it."""
-    honest = IntervalJoin._bounds
+    honest = IntervalJoinExecutor._bounds
 
     def bounds(self: Any) -> Any:
         final, status = honest(self)
@@ -217,7 +217,7 @@ def interval_join_looks_at_one_watermark() -> AbstractContextManager[Any]:
             return final, status
         return tuple(word.value for word in self._words), status
 
-    return patch.object(IntervalJoin, "_bounds", bounds)
+    return patch.object(IntervalJoinExecutor, "_bounds", bounds)
 
 
 def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
@@ -250,14 +250,14 @@ def temporal_join_does_not_wait() -> AbstractContextManager[Any]:
 @contextmanager
 def temporal_join_keeps_last_versions_only() -> Iterator[None]:
     """The temporal join forgets all but the last version of each key, whatever rows may come."""
-    honest = temporal_join.TemporalJoin._forget
+    honest = temporal_join.TemporalJoinExecutor._forget
 
     def forget(self: Any, bound: int) -> None:
         honest(self, bound if bound == END else END - 1)
 
     with (
         patch.object(temporal_join, "SLACK_ROWS", 0),
-        patch.object(temporal_join.TemporalJoin, "_forget", forget),
+        patch.object(temporal_join.TemporalJoinExecutor, "_forget", forget),
     ):
         yield
 
@@ -268,14 +268,14 @@ def _slices_with_the_bound(queues: Any, bound: int) -> Any:
 
 def lead_does_not_hold_the_watermark() -> AbstractContextManager[Any]:
     """The over-window passes the watermark on, though rows below it still wait."""
-    honest = OverRows.on_barrier
+    honest = OverRowsExecutor.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
         for message in honest(self, barrier):
             is_time = isinstance(message, Watermark) and message.column == self._over.time
             yield replace(message, value=self._word.value) if is_time else message
 
-    return patch.object(OverRows, "on_barrier", on_barrier)
+    return patch.object(OverRowsExecutor, "on_barrier", on_barrier)
 
 
 def over_rows_keeps_a_row_less() -> AbstractContextManager[Any]:
@@ -296,7 +296,7 @@ def matches_forget_starts() -> AbstractContextManager[Any]:
 
 def running_calls_begin_anew() -> AbstractContextManager[Any]:
     """The over-window carries nothing from step to step."""
-    return patch.object(OverRows, "_carry_on", lambda *_: None)
+    return patch.object(OverRowsExecutor, "_carry_on", lambda *_: None)
 
 
 def tally_counts_late_rows() -> AbstractContextManager[Any]:

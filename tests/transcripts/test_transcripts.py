@@ -21,15 +21,15 @@ import yaml
 
 from kits.executor import ENGINE, Text, expr, leaf, schema
 from tidegate.errors import InvariantError
-from tidegate.executor.aggregation.final_aggregate import FinalAggregate
-from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
+from tidegate.executor.aggregation.final_aggregate import FinalAggregateExecutor
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExecutor
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
 from tidegate.executor.exchange.merge import Merge
-from tidegate.executor.sorting.merge_sort import MergeSort
-from tidegate.executor.sorting.sort import Sort
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.executor.windows.tumble import Tumble
+from tidegate.executor.sorting.merge_sort import MergeSortExecutor
+from tidegate.executor.sorting.sort import SortExecutor
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.executor.windows.tumble import TumbleExecutor
 from tidegate.plan import aggregates, nodes, strategies, windows
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message
@@ -67,7 +67,9 @@ def _watermark_filter(config: Config, columns: str) -> Executor:
     node = nodes.WatermarkFilter(
         output, below, "f", "acc", column, strategy, skew, unit, adaptive, periodic, before
     )
-    executor = WatermarkFilter(node, "table", config.get("split", "s0"), ENGINE, MemoryStateTable())
+    executor = WatermarkFilterExecutor(
+        node, "table", config.get("split", "s0"), ENGINE, MemoryStateTable()
+    )
     executor.begin_epoch(config.get("epoch_time_us", 0))
     return executor
 
@@ -76,7 +78,7 @@ def _tumble(config: Config, columns: str) -> Executor:
     below = leaf(columns)
     column = below.column_of(config["column"])
     added = schema(f"window_start {column.type}, window_end {column.type}")
-    return Tumble(
+    return TumbleExecutor(
         windows.Tumble((*below.schema, *added), below, column.name, config["size"]), ENGINE
     )
 
@@ -88,11 +90,11 @@ def _sort_node(config: Config, columns: str) -> nodes.Sort:
 
 def _sort(config: Config, columns: str) -> Executor:
     hidden = tuple(config.get("hidden", ()))
-    return Sort(_sort_node(config, columns), hidden, ENGINE, MemoryStateTable())
+    return SortExecutor(_sort_node(config, columns), hidden, ENGINE, MemoryStateTable())
 
 
 def _merge_sort(config: Config, columns: str) -> Executor:
-    return MergeSort(_sort_node(config, columns), tuple(config.get("drop", ())), ENGINE)
+    return MergeSortExecutor(_sort_node(config, columns), tuple(config.get("drop", ())), ENGINE)
 
 
 def _aggregate(config: Config) -> aggregates.Aggregate:
@@ -109,11 +111,11 @@ def _aggregate(config: Config) -> aggregates.Aggregate:
 
 def _final_aggregate(config: Config, _: str) -> Executor:
     derived = tuple(config.get("derived", {}).items())
-    return FinalAggregate(_aggregate(config), derived, ENGINE, MemoryStateTable())
+    return FinalAggregateExecutor(_aggregate(config), derived, ENGINE, MemoryStateTable())
 
 
 def _partial_aggregate(config: Config, _: str) -> Executor:
-    return PartialAggregate(_aggregate(config), ENGINE)
+    return PartialAggregateExecutor(_aggregate(config), ENGINE)
 
 
 OPERATORS: dict[str, Callable[[Config, str], Executor]] = {

@@ -19,12 +19,11 @@ from tidegate.executor.exchange.dispatch import Dispatch, Mode
 from tidegate.executor.exchange.merge import Merge
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
-from tidegate.executor.tally import Tally, used_by_split
+from tidegate.executor.tally import TallyExecutor, used_by_split
 from tidegate.phases import PHASES
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
-from tidegate.plan.physical import Distribution, Exchange, Input
-from tidegate.plan.physical import Tally as TallyNode
+from tidegate.plan.physical import Distribution, Exchange, Input, Tally
 from tidegate.ports import SourceChunk
 from tidegate.state import StateTable
 from tidegate.types import (
@@ -234,10 +233,10 @@ class Actor:
 
     def reports(self) -> list[SplitReport]:
         """What each split did since the last call, by account (S7). Call behind the barrier."""
-        tallies: dict[str, list[Tally]] = {}
+        tallies: dict[str, list[TallyExecutor]] = {}
         for executor in self._pipeline.executors.values():
             inner = getattr(executor, "inner", executor)
-            if isinstance(inner, Tally):
+            if isinstance(inner, TallyExecutor):
                 tallies.setdefault(inner.account, []).append(inner)
         used = {account: used_by_split(parts) for account, parts in tallies.items()}
         return [
@@ -259,7 +258,7 @@ def _boundaries(fragment: Fragment) -> list[int]:
 
 
 def _shared_accounts(fragment: Fragment) -> frozenset[str]:
-    accounts = [node.account for node in fragment.nodes if isinstance(node, TallyNode)]
+    accounts = [node.account for node in fragment.nodes if isinstance(node, Tally)]
     return frozenset(a for a in accounts if accounts.count(a) > 1)
 
 

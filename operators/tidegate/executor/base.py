@@ -39,11 +39,19 @@ from tidegate.types import (
 
 
 class Executor(ABC):
-    """One operator at work. ``schema`` is the schema of the chunks that it emits."""
+    """One operator at work, of the plan's node of that name, or near it.
+
+    ``schema`` is the schema of the chunks that it emits.
+    """
 
     schema: Schema
     ports: int = 1
     """How many inputs it has."""
+
+    @property
+    def operator(self) -> str:
+        """What messages and measurements call it."""
+        return type(self).__name__.removesuffix("Executor")
 
     def process(self, message: Message, port: int = 0) -> Iterator[Message]:
         """Takes one message of the input ``port``, gives what follows from it."""
@@ -100,7 +108,7 @@ class Junction(Executor):
                 return super().process(message, port)
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        raise InvariantError(f"{type(self).__name__}: rows without a port", detail=str(chunk))
+        raise InvariantError(f"{self.operator}: rows without a port", detail=str(chunk))
 
     @abstractmethod
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:

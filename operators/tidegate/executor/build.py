@@ -7,36 +7,36 @@ from dataclasses import dataclass
 from typing import Final
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
-from tidegate.executor.aggregation.final_aggregate import FinalAggregate
-from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
-from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregate
-from tidegate.executor.aggregation.window_partials import WindowPartials
+from tidegate.executor.aggregation.early_aggregate import EarlyAggregateExecutor
+from tidegate.executor.aggregation.final_aggregate import FinalAggregateExecutor
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExecutor
+from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
+from tidegate.executor.aggregation.window_partials import WindowPartialsExecutor
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
-from tidegate.executor.filter import Filter
-from tidegate.executor.joins.interval_join import IntervalJoin
-from tidegate.executor.joins.lookup_join import LookupJoin
-from tidegate.executor.joins.temporal_join import TemporalJoin
-from tidegate.executor.joins.window_join import WindowJoin
-from tidegate.executor.over.over_partitions import OverPartitions
-from tidegate.executor.over.over_rows import OverRows
-from tidegate.executor.over.recent_rows import RecentRows
-from tidegate.executor.patterns.match_rows import MatchRows
-from tidegate.executor.project import Project
-from tidegate.executor.sorting.merge_sort import MergeSort
-from tidegate.executor.sorting.sort import Sort
-from tidegate.executor.tally import Tally
-from tidegate.executor.union import Union
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.executor.windows.cumulate import Cumulate
+from tidegate.executor.filter import FilterExecutor
+from tidegate.executor.joins.interval_join import IntervalJoinExecutor
+from tidegate.executor.joins.lookup_join import LookupJoinExecutor
+from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
+from tidegate.executor.joins.window_join import WindowJoinExecutor
+from tidegate.executor.over.over_partitions import OverPartitionsExecutor
+from tidegate.executor.over.over_rows import OverRowsExecutor
+from tidegate.executor.over.recent_rows import RecentRowsExecutor
+from tidegate.executor.patterns.match_rows import MatchRowsExecutor
+from tidegate.executor.project import ProjectExecutor
+from tidegate.executor.sorting.merge_sort import MergeSortExecutor
+from tidegate.executor.sorting.sort import SortExecutor
+from tidegate.executor.tally import TallyExecutor
+from tidegate.executor.union import UnionExecutor
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.executor.windows.cumulate import CumulateExecutor
 from tidegate.executor.windows.fixed_windows import WindowExecutor
-from tidegate.executor.windows.hop import Hop
-from tidegate.executor.windows.session_rows import SessionRows
-from tidegate.executor.windows.tumble import Tumble
+from tidegate.executor.windows.hop import HopExecutor
+from tidegate.executor.windows.session_rows import SessionRowsExecutor
+from tidegate.executor.windows.tumble import TumbleExecutor
 from tidegate.plan import joins, nodes, physical, windows
 from tidegate.plan.match import MatchRecognize
-from tidegate.plan.over import RecentRows as RecentRowsNode
+from tidegate.plan.over import RecentRows
 from tidegate.state import StateTable
 
 _SIDES: Final = ("left", "right")
@@ -66,9 +66,9 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
     engine = context.engine
     match node:
         case nodes.Project():
-            return Project(node, engine)
+            return ProjectExecutor(node, engine)
         case nodes.Filter():
-            return Filter(node, engine)
+            return FilterExecutor(node, engine)
         case windows.Window():
             return _windows(node)
         case joins.Union() | joins.Join():
@@ -76,7 +76,7 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
         case physical.OverRows() | MatchRecognize():
             return _over(node, context, name)
         case physical.Tally():
-            return Tally(
+            return TallyExecutor(
                 node.account,
                 node.keep,
                 node.schema,
@@ -84,32 +84,32 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
                 repeats=node.repeats,
             )
         case physical.PartialAggregate():
-            return PartialAggregate(node.aggregate, engine)
+            return PartialAggregateExecutor(node.aggregate, engine)
         case physical.WindowPartials():
-            return WindowPartials(node, _windows(node.window))
+            return WindowPartialsExecutor(node, _windows(node.window))
         case physical.FinalAggregate():
             return _final(node, context, name)
         case physical.SessionRows():
-            return SessionRows(node, engine, context.state(name))
+            return SessionRowsExecutor(node, engine, context.state(name))
         case physical.SortRuns():
-            return Sort(node.sort, node.hidden, engine, context.state(name))
+            return SortExecutor(node.sort, node.hidden, engine, context.state(name))
         case physical.MergeRuns():
-            return MergeSort(node.sort, node.hidden, engine)
+            return MergeSortExecutor(node.sort, node.hidden, engine)
     raise AssertionError(f"no executor for {type(node).__name__}")
 
 
 def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Executor:
     if isinstance(node, joins.Union):
-        return Union(node)
+        return UnionExecutor(node)
 
     def state(port: int) -> StateTable:
         return context.state(f"{name}.{_SIDES[port]}")
 
     if isinstance(node, joins.TemporalJoin):
-        return TemporalJoin(node, context.engine, state)
+        return TemporalJoinExecutor(node, context.engine, state)
     if isinstance(node, joins.LookupJoin):
-        return LookupJoin(node, context.engine, state)
-    join = WindowJoin if node.at_one_time else IntervalJoin
+        return LookupJoinExecutor(node, context.engine, state)
+    join = WindowJoinExecutor if node.at_one_time else IntervalJoinExecutor
     return join(node, context.engine, state)
 
 
@@ -117,10 +117,10 @@ def _over(node: physical.OverRows | MatchRecognize, context: Context, name: str)
     """What looks at rows in their order."""
 
     if isinstance(node, MatchRecognize):
-        return MatchRows(node, context.engine, _tables(context, name))
+        return MatchRowsExecutor(node, context.engine, _tables(context, name))
     if node.over.by_partition:
-        return OverPartitions(node, context.engine, context.state(name))
-    return OverRows(node, context.engine, _tables(context, name))
+        return OverPartitionsExecutor(node, context.engine, context.state(name))
+    return OverRowsExecutor(node, context.engine, _tables(context, name))
 
 
 def _tables(context: Context, name: str) -> Callable[[str], StateTable]:
@@ -132,34 +132,36 @@ def _final(node: physical.FinalAggregate, context: Context, name: str) -> Execut
     """The second phase of an aggregation."""
     if isinstance(node, physical.EarlyAggregate):
         tables = _tables(context, name)
-        return EarlyAggregate(node.aggregate, node.derived, context.engine, tables)
+        return EarlyAggregateExecutor(node.aggregate, node.derived, context.engine, tables)
     updates = isinstance(node, physical.UpdatingAggregate)
-    final = UpdatingAggregate if updates else FinalAggregate
+    final = UpdatingAggregateExecutor if updates else FinalAggregateExecutor
     return final(node.aggregate, node.derived, context.engine, context.state(name))
 
 
 def _windows(node: windows.Window) -> WindowExecutor:
     match node:
         case windows.Tumble():
-            return Tumble(node)
+            return TumbleExecutor(node)
         case windows.Hop():
-            return Hop(node)
+            return HopExecutor(node)
         case windows.Cumulate():
-            return Cumulate(node)
+            return CumulateExecutor(node)
     raise AssertionError(f"no executor for {type(node).__name__}")
 
 
-def build_recent(node: RecentRowsNode, context: Context, split: str) -> RecentRows:
+def build_recent(node: RecentRows, context: Context, split: str) -> RecentRowsExecutor:
     """The executor of one split; its state table is shared by the splits of the actor."""
-    return RecentRows(node, split, context.engine, context.state(node.id))
+    return RecentRowsExecutor(node, split, context.engine, context.state(node.id))
 
 
 def build_filter(
     node: nodes.WatermarkFilter, context: Context, table: str, split: str, keep_record: bool
-) -> WatermarkFilter:
+) -> WatermarkFilterExecutor:
     """The watermark filter of one split; its state table is shared by the splits of the actor.
 
     ``keep_record``: another filter stands above it, which may refuse what this one accepts.
     """
     state = context.state(node.id)
-    return WatermarkFilter(node, table, split, context.engine, state, keep_record=keep_record)
+    return WatermarkFilterExecutor(
+        node, table, split, context.engine, state, keep_record=keep_record
+    )

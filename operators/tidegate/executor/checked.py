@@ -34,7 +34,7 @@ class Checked(Executor):
         del engine  # the checks need none; every wrapper is built alike
         self.inner = executor
         self.schema = executor.schema
-        self._operator = type(executor).__name__
+        self._operator = executor.operator
         self._types: pa.Schema | None = None
         self._watermarks: dict[str, int] = {}
         self.ports = executor.ports

@@ -19,14 +19,14 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import single_array
 from tidegate.executor.evaluate import evaluate
-from tidegate.plan.nodes import Filter as FilterNode
+from tidegate.plan.nodes import Filter
 from tidegate.types import OP, Chunk, Message, Op
 
 
-class Filter(Executor):
+class FilterExecutor(Executor):
     """Keeps the rows of each chunk for which ``node.predicate`` is true."""
 
-    def __init__(self, node: FilterNode, engine: Engine) -> None:
+    def __init__(self, node: Filter, engine: Engine) -> None:
         self.schema = node.schema
         self._predicate = node.predicate
         self._engine = engine

@@ -29,7 +29,7 @@ class Pipeline:
         self.executors = executors
         self._exits = frozenset(exits)
         self._names = {
-            node: type(getattr(executor, "inner", executor)).__name__
+            node: getattr(executor, "inner", executor).operator
             for node, executor in executors.items()
         }
         self._consumers: dict[int, list[tuple[int, int]]] = {}  # (consumer, its port)

@@ -21,8 +21,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
 from tidegate.executor.evaluate import evaluate, try_sql
-from tidegate.plan.nodes import Expr, quoted
-from tidegate.plan.nodes import Project as ProjectNode
+from tidegate.plan.nodes import Expr, Project, quoted
 from tidegate.types import (
     END,
     Chunk,
@@ -34,10 +33,10 @@ from tidegate.types import (
 )
 
 
-class Project(Executor):
+class ProjectExecutor(Executor):
     """Evaluates ``node.columns`` over each chunk and derives the watermarks of the outputs."""
 
-    def __init__(self, node: ProjectNode, engine: Engine) -> None:
+    def __init__(self, node: Project, engine: Engine) -> None:
         self.schema = node.schema
         self._node = node
         self._engine = engine

@@ -43,7 +43,7 @@ from tidegate.types import (
 )
 
 
-class Scan:
+class SplitScan:
     """The scan of ``table`` for one split; ``account`` is what its rows are counted under."""
 
     def __init__(

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from tidegate.executor.base import Executor
 from tidegate.executor.build import Context, build, build_filter, build_recent
-from tidegate.executor.over.recent_rows import RecentRows as RecentRowsExecutor
+from tidegate.executor.over.recent_rows import RecentRowsExecutor
 from tidegate.executor.pipeline import Pipeline
-from tidegate.executor.scan import Scan
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
+from tidegate.executor.scan import SplitScan
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.phases import PHASES
 from tidegate.plan import nodes
 from tidegate.plan.fragments import Fragment
@@ -34,8 +34,8 @@ class SplitLevel:
         self._nodes = fragment.nodes
         self.split = split
         self.status = Status.ACTIVE
-        self.scans: dict[int, Scan] = {}
-        self.filters: dict[int, WatermarkFilter] = {}
+        self.scans: dict[int, SplitScan] = {}
+        self.filters: dict[int, WatermarkFilterExecutor] = {}
         self.recent: dict[int, RecentRowsExecutor] = {}
         executors: dict[int, Executor] = {}
         self._entries: list[int] = []
@@ -46,7 +46,7 @@ class SplitLevel:
                 self._entries.append(at)
             elif isinstance(node, nodes.Scan):
                 self._entries.append(at)
-                self.scans[at] = Scan(
+                self.scans[at] = SplitScan(
                     node.table, node.computed, node.account, split, context.engine
                 )
             elif isinstance(node, nodes.WatermarkFilter):

@@ -26,7 +26,7 @@ from tidegate.executor.columns import Int64s, is_hidden
 from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Message, Schema, SplitStatus
 
 
-class Tally(Executor):
+class TallyExecutor(Executor):
     """Counts the survivors of one branch for ``account``; ``schema`` is that of its input."""
 
     def __init__(
@@ -104,7 +104,7 @@ def _offsets(data: pa.Table, repeats: bool) -> Int64s:
     return offsets[np.concatenate(([True], offsets[1:] != offsets[:-1]))]
 
 
-def used_by_split(tallies: Sequence[Tally]) -> dict[str, int]:
+def used_by_split(tallies: Sequence[TallyExecutor]) -> dict[str, int]:
     """The rows that any of ``tallies`` (all branches of one account) kept, by split."""
     if len(tallies) == 1:
         return {split: tallies[0].survivors(split)[0] for split in tallies[0].splits}

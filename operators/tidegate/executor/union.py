@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from tidegate.executor.base import Junction, least
 from tidegate.plan.derivation import watermark_columns
-from tidegate.plan.joins import Union as UnionNode
+from tidegate.plan.joins import Union
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 
-class Union(Junction):
+class UnionExecutor(Junction):
     """Several streams of one schema."""
 
-    def __init__(self, node: UnionNode) -> None:
+    def __init__(self, node: Union) -> None:
         super().__init__(len(node.branches))
         self.schema = ()  # rows pass as they are, those of partial aggregates too
         self._words: dict[str, list[Watermark | None]] = {

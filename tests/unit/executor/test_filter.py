@@ -3,18 +3,17 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import ENGINE, Text, expr, leaf
-from tidegate.executor.filter import Filter
-from tidegate.plan.nodes import Expr
-from tidegate.plan.nodes import Filter as FilterNode
+from tidegate.executor.filter import FilterExecutor
+from tidegate.plan.nodes import Expr, Filter
 from tidegate.types import Op
 
 TEXT = Text("v BIGINT, s VARCHAR, b BOOLEAN, __offset BIGINT")
 BIG = expr('"v" > 1', "BOOLEAN", "v")
 
 
-def a_filter(predicate: Expr) -> Filter:
+def a_filter(predicate: Expr) -> FilterExecutor:
     below = leaf("v BIGINT, s VARCHAR, b BOOLEAN")
-    return Filter(FilterNode(below.schema, below, predicate), ENGINE)
+    return FilterExecutor(Filter(below.schema, below, predicate), ENGINE)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +49,7 @@ def test_all_else_passes() -> None:
 def test_half_an_update_is_a_row_more_or_less() -> None:
     text = Text("v BIGINT, __op TINYINT")
     below = leaf("v BIGINT")
-    executor = Filter(FilterNode(below.schema, below, BIG), ENGINE)
+    executor = FilterExecutor(Filter(below.schema, below, BIG), ENGINE)
     new, gone, old, now = (int(op) for op in Op)
     halves = [(0, 3), (5, 1), (4, 6), (1, ".")]
     updates = "; ".join(f"{before} {old}; {after} {now}" for before, after in halves)

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import ENGINE, Text, expr, leaf
-from tidegate.executor.project import Project
-from tidegate.plan.nodes import Expr
-from tidegate.plan.nodes import Project as ProjectNode
+from tidegate.executor.project import ProjectExecutor
+from tidegate.plan.nodes import Expr, Project
 from tidegate.types import Chunk, Column
 
 COLUMNS = "t TIMESTAMP, v BIGINT, s VARCHAR"
@@ -16,9 +15,9 @@ HOUR = expr("date_trunc('hour', \"t\")", "TIMESTAMP", "t", monotone_in="t")
 SECONDS = expr('CAST(epoch("t") AS BIGINT)', "BIGINT", "t", monotone_in="t")
 
 
-def a_project(**columns: Expr) -> Project:
+def a_project(**columns: Expr) -> ProjectExecutor:
     schema = tuple(Column(name, expr.type) for name, expr in columns.items())
-    return Project(ProjectNode(schema, leaf(COLUMNS), tuple(columns.items())), ENGINE)
+    return ProjectExecutor(Project(schema, leaf(COLUMNS), tuple(columns.items())), ENGINE)
 
 
 def test_columns_in_order_and_hidden_ones_behind() -> None:

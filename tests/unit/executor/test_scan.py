@@ -5,7 +5,7 @@ from typing import Any
 import pyarrow as pa
 
 from kits.executor import ENGINE, Text, expr, schema
-from tidegate.executor.scan import Scan
+from tidegate.executor.scan import SplitScan
 from tidegate.plan.nodes import Expr, Table
 from tidegate.ports import SourceChunk
 from tidegate.types import Barrier, Chunk, Counts, Rejected, SplitStatus, Status
@@ -14,8 +14,8 @@ TEXT = Text("id BIGINT, s VARCHAR, __offset BIGINT, __record BLOB")
 TABLE = Table("orders", schema("id BIGINT, s VARCHAR"), "filesystem", "json")
 
 
-def a_scan(*computed: tuple[str, Expr]) -> Scan:
-    return Scan(TABLE, computed, "orders#2", "s0", ENGINE)
+def a_scan(*computed: tuple[str, Expr]) -> SplitScan:
+    return SplitScan(TABLE, computed, "orders#2", "s0", ENGINE)
 
 
 def source(rows: str, malformed: dict[int, bytes] | None = None) -> SourceChunk:
@@ -29,7 +29,7 @@ def source(rows: str, malformed: dict[int, bytes] | None = None) -> SourceChunk:
     return SourceChunk(TEXT.chunk(rows).data, refused, 0)
 
 
-def shown(scan: Scan, chunk: SourceChunk) -> list[str]:
+def shown(scan: SplitScan, chunk: SourceChunk) -> list[str]:
     return [TEXT.show(message) for message in scan.on_source(chunk)]
 
 

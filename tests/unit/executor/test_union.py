@@ -6,8 +6,8 @@ from kits.executor import Text, schema
 from kits.join import Said
 from tidegate.errors import InvariantError
 from tidegate.executor.base import least
-from tidegate.executor.union import Union
-from tidegate.plan.joins import Union as UnionNode
+from tidegate.executor.union import UnionExecutor
+from tidegate.plan.joins import Union
 from tidegate.plan.physical import Distribution, Input
 from tidegate.types import END, Rejected, Status, Watermark
 
@@ -22,7 +22,7 @@ def a_union(*watermarks: str) -> Said:
         Input(columns, port, Distribution.SPREAD, tuple(names.split()))
         for port, names in enumerate(watermarks)
     ]
-    return Said(Union(UnionNode(columns, tuple(branches))), [TEXT] * len(branches))
+    return Said(UnionExecutor(Union(columns, tuple(branches))), [TEXT] * len(branches))
 
 
 def test_rows_pass_at_once_whichever_input_they_come_from() -> None:
@@ -84,7 +84,7 @@ def test_refused_rows_pass() -> None:
     columns = schema(COLUMNS)
     branches = tuple(Input(columns, port, Distribution.SPREAD, ("t",)) for port in range(2))
     rejected = Rejected(None)
-    assert list(Union(UnionNode(columns, branches)).process(rejected, 1)) == [rejected]
+    assert list(UnionExecutor(Union(columns, branches)).process(rejected, 1)) == [rejected]
 
 
 def test_a_barrier_that_comes_twice_on_a_port_is_refused() -> None:

@@ -42,7 +42,7 @@ CLOSED: Final = "early:closed"
 """State value: no waiting partial is of a group below it."""
 
 
-class EarlyAggregate(Executor):
+class EarlyAggregateExecutor(Executor):
     """Holds groups until the watermark of ``node.closing_key`` has passed them."""
 
     def __init__(

@@ -35,7 +35,7 @@ CLOSE_ROWS_MAX = 262_144
 """Partials that are read before results leave: closing everything must not need all at once."""
 
 
-class FinalAggregate(Executor):
+class FinalAggregateExecutor(Executor):
     """Holds groups until the watermark of ``node.closing_key`` has passed them."""
 
     def __init__(

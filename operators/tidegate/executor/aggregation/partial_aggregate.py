@@ -39,7 +39,7 @@ BYTES_MAX: Final = 128 << 20
 """Of rows that wait, and of partials that are held; of each aggregation, in each task."""
 
 
-class PartialAggregate(Executor):
+class PartialAggregateExecutor(Executor):
     """Aggregates what passes between two barriers."""
 
     def __init__(self, node: Aggregate, engine: Engine) -> None:

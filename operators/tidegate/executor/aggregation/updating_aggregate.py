@@ -26,7 +26,7 @@ from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 
-class UpdatingAggregate(Executor):
+class UpdatingAggregateExecutor(Executor):
     """Holds groups until the watermark of ``node.closing_key``, if it has one, has passed them."""
 
     def __init__(

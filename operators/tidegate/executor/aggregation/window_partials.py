@@ -20,14 +20,14 @@ from tidegate.executor.aggregation.aggregates import partial_schema
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times
 from tidegate.executor.windows.fixed_windows import WindowExecutor
-from tidegate.plan.physical import WindowPartials as WindowPartialsNode
+from tidegate.plan.physical import WindowPartials
 from tidegate.types import Chunk, Message, Watermark
 
 
-class WindowPartials(Executor):
+class WindowPartialsExecutor(Executor):
     """Copies partials for the windows that ``windows`` assigns."""
 
-    def __init__(self, node: WindowPartialsNode, windows: WindowExecutor) -> None:
+    def __init__(self, node: WindowPartials, windows: WindowExecutor) -> None:
         self.schema = partial_schema(node.aggregate)
         self._pane = node.pane
         self._windows = windows

@@ -36,7 +36,7 @@ FINAL: Final = "final"
 """State value of a side: the rows below it have left alone, if they had to."""
 
 
-class IntervalJoin(Joining):
+class IntervalJoinExecutor(Joining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(self, join: Join, engine: Engine, state: Callable[[int], StateTable]) -> None:

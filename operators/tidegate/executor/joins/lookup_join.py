@@ -21,19 +21,18 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import Junction
 from tidegate.executor.joins.pairing import Pairing, among, beside, chunks, with_keys
-from tidegate.plan.joins import JoinKind
-from tidegate.plan.joins import LookupJoin as LookupJoinNode
+from tidegate.plan.joins import JoinKind, LookupJoin
 from tidegate.state import StateTable, compact
 from tidegate.types import Barrier, Message, Status, Watermark
 
 _LOG: Final = 0
 
 
-class LookupJoin(Junction):
+class LookupJoinExecutor(Junction):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(
-        self, join: LookupJoinNode, engine: Engine, state: Callable[[int], StateTable]
+        self, join: LookupJoin, engine: Engine, state: Callable[[int], StateTable]
     ) -> None:
         super().__init__(2)
         self.schema = join.schema

@@ -29,8 +29,7 @@ from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
 from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.joins.joining import Joining
 from tidegate.executor.joins.pairing import beside, chunks, held_back, with_keys
-from tidegate.plan.joins import JoinKind
-from tidegate.plan.joins import TemporalJoin as TemporalJoinNode
+from tidegate.plan.joins import JoinKind, TemporalJoin
 from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark
 
@@ -44,11 +43,11 @@ _NEEDED: Final = "versions:needed"
 """State value: how many of them were needed when that was looked at last."""
 
 
-class TemporalJoin(Joining):
+class TemporalJoinExecutor(Joining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(
-        self, join: TemporalJoinNode, engine: Engine, state: Callable[[int], StateTable]
+        self, join: TemporalJoin, engine: Engine, state: Callable[[int], StateTable]
     ) -> None:
         hidden = tuple(tie for tie in join.ties if tie.startswith(HIDDEN_PREFIX))
         super().__init__(join, engine, ((), hidden))

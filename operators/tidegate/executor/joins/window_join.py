@@ -29,7 +29,7 @@ from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 
-class WindowJoin(Joining):
+class WindowJoinExecutor(Joining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(self, join: Join, engine: Engine, state: Callable[[int], StateTable]) -> None:

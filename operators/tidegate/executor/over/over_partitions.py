@@ -27,7 +27,7 @@ from tidegate.state import StateTable
 from tidegate.types import Chunk
 
 
-class OverPartitions(KnownRows):
+class OverPartitionsExecutor(KnownRows):
     """Keeps rows until their partition is whole."""
 
     def __init__(self, node: OverRows, engine: Engine, state: StateTable) -> None:

@@ -37,7 +37,7 @@ from tidegate.executor.over.over_partitions import columns_of, with_outputs
 from tidegate.executor.over.over_running import Running, running
 from tidegate.executor.over.over_sql import Clauses, call_sql, narrow
 from tidegate.plan.over import OverWindow, Reach
-from tidegate.plan.physical import OverRows as OverRowsNode
+from tidegate.plan.physical import OverRows
 from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, Chunk
 
@@ -45,12 +45,10 @@ _SEEN: Final = "over:seen"
 _WAITING: Final = "over:waiting"
 
 
-class OverRows(KnownRows):
+class OverRowsExecutor(KnownRows):
     """One of the parallel instances; ``state`` gives the state tables by name."""
 
-    def __init__(
-        self, node: OverRowsNode, engine: Engine, state: Callable[[str], StateTable]
-    ) -> None:
+    def __init__(self, node: OverRows, engine: Engine, state: Callable[[str], StateTable]) -> None:
         over = node.over
         super().__init__(over.time, columns_of(node), state("rows"), node.follow)
         self.schema = over.schema

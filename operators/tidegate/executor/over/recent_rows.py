@@ -22,16 +22,15 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
 from tidegate.executor.over.over_sql import frame_sql, offset_sql, read_by
-from tidegate.plan.over import OverCall, Reach
-from tidegate.plan.over import RecentRows as RecentRowsNode
+from tidegate.plan.over import OverCall, Reach, RecentRows
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, FilterState, Message
 
 
-class RecentRows(Executor):
+class RecentRowsExecutor(Executor):
     """That of one split. ``state`` may be shared with other splits of the same node."""
 
-    def __init__(self, node: RecentRowsNode, split: str, engine: Engine, state: StateTable) -> None:
+    def __init__(self, node: RecentRows, split: str, engine: Engine, state: StateTable) -> None:
         self.schema = node.schema
         self._node = node
         self._engine = engine

@@ -68,7 +68,7 @@ class _Known:
     numbers: Int64s
 
 
-class MatchRows(KnownRows):
+class MatchRowsExecutor(KnownRows):
     """One of the parallel instances; ``state`` gives the state tables by name."""
 
     def __init__(

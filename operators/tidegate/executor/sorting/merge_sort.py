@@ -22,16 +22,16 @@ from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times
 from tidegate.executor.sorting.order import sorted_slices
-from tidegate.plan.nodes import Sort as SortNode
+from tidegate.plan.nodes import Sort
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
 CHUNK_ROWS_MAX = 65_536
 
 
-class MergeSort(Executor):
+class MergeSortExecutor(Executor):
     """Merges the outputs of parallel sorts; ``drop`` are hidden columns that end here."""
 
-    def __init__(self, node: SortNode, drop: tuple[str, ...], engine: Engine) -> None:
+    def __init__(self, node: Sort, drop: tuple[str, ...], engine: Engine) -> None:
         self.schema = node.schema
         self._node = node
         self._kept = [column.name for column in node.schema if column.name not in drop]

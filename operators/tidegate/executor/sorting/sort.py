@@ -22,18 +22,18 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
 from tidegate.executor.sorting.order import sorted_slices
-from tidegate.plan.nodes import Sort as SortNode
+from tidegate.plan.nodes import Sort
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 CHUNK_ROWS_MAX = 65_536
 
 
-class Sort(Executor):
+class SortExecutor(Executor):
     """One of the parallel sorts. ``hidden`` are the hidden columns that its rows have."""
 
     def __init__(
-        self, node: SortNode, hidden: tuple[str, ...], engine: Engine, state: StateTable
+        self, node: Sort, hidden: tuple[str, ...], engine: Engine, state: StateTable
     ) -> None:
         self.schema = node.schema
         self._node = node

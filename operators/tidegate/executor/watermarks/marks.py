@@ -14,8 +14,8 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import INT64_MAX, event_times, times_column
 from tidegate.executor.watermarks.judge import NONE
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import StateTable
 from tidegate.types import OFFSET, Barrier, Chunk, Column, Reason, Rejected
 
@@ -23,7 +23,7 @@ _BEFORE = "__before"
 _REASONS = (Reason.NULL_TIME, Reason.FUTURE, Reason.BEHIND_MERGED, Reason.LATE)
 
 
-def marking(node: FilterNode) -> FilterNode:
+def marking(node: WatermarkFilter) -> WatermarkFilter:
     """``node`` over nothing but the columns that it reads, with the watermark before each row."""
     keys = node.per.keys if node.per is not None else ()
     read = {node.column, *node.strategy.columns, *keys}
@@ -35,7 +35,7 @@ def marking(node: FilterNode) -> FilterNode:
 def mark(
     data: pa.Table,
     split: str,
-    node: FilterNode,
+    node: WatermarkFilter,
     time_us: int,
     state: StateTable,
     engine: Engine,
@@ -47,7 +47,7 @@ def mark(
     before the first; and the reason, a text. ``node`` is of `marking`; ``time_us`` is the epoch's
     recorded time. The split's watermark is read from ``state``, and written there.
     """
-    executor = WatermarkFilter(node, "", split, engine, state)
+    executor = WatermarkFilterExecutor(node, "", split, engine, state)
     executor.begin_epoch(time_us)
     rows = data.num_rows
     before = np.full(rows, NONE, np.int64)

@@ -67,7 +67,7 @@ from tidegate.executor.watermarks.adaptive import Disorder
 from tidegate.executor.watermarks.judge import NONE, judge
 from tidegate.executor.watermarks.key_watermarks import KeyWatermarks
 from tidegate.executor.watermarks.strategy import candidate_sql
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import StateTable
 from tidegate.types import (
     BROKER_TIME,
@@ -97,7 +97,7 @@ _REASONS = pa.array(
 )
 
 
-class WatermarkFilter(Executor):
+class WatermarkFilterExecutor(Executor):
     """The filter of one split. ``state`` may be shared with other splits of the same filter.
 
     ``keep_record`` leaves `RECORD` and `BROKER_TIME` on accepted rows, for a filter stacked on this
@@ -106,7 +106,7 @@ class WatermarkFilter(Executor):
 
     def __init__(
         self,
-        node: FilterNode,
+        node: WatermarkFilter,
         table: str,
         split: str,
         engine: Engine,

@@ -15,13 +15,13 @@ import numpy as np
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
-from tidegate.plan.windows import Cumulate as CumulateNode
+from tidegate.plan.windows import Cumulate
 
 
-class Cumulate(WindowExecutor):
+class CumulateExecutor(WindowExecutor):
     """The windows of each row that have not ended before it."""
 
-    def __init__(self, node: CumulateNode, engine: Engine | None = None) -> None:
+    def __init__(self, node: Cumulate, engine: Engine | None = None) -> None:
         super().__init__(node, engine)
         self._step = node.step
 

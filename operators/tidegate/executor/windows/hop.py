@@ -14,13 +14,13 @@ import numpy as np
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import LOWEST, Assigned, WindowExecutor, floors, raised
-from tidegate.plan.windows import Hop as HopNode
+from tidegate.plan.windows import Hop
 
 
-class Hop(WindowExecutor):
+class HopExecutor(WindowExecutor):
     """As many windows for each row as slides are in a size."""
 
-    def __init__(self, node: HopNode, engine: Engine | None = None) -> None:
+    def __init__(self, node: Hop, engine: Engine | None = None) -> None:
         super().__init__(node, engine)
         self._slide = node.slide
         self._offset = node.offset % node.slide

@@ -32,7 +32,7 @@ from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.windows.fixed_windows import Assigned, last_of, raised, with_windows
 from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import quoted
-from tidegate.plan.physical import SessionRows as SessionRowsNode
+from tidegate.plan.physical import SessionRows
 from tidegate.state import StateTable, get_int, put_int, scan_until
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
@@ -44,10 +44,10 @@ CHUNK_ROWS_MAX: Final = 65_536
 _ROW: Final = "__row"
 
 
-class SessionRows(Executor):
+class SessionRowsExecutor(Executor):
     """Keeps rows until the watermark says that their session is over."""
 
-    def __init__(self, node: SessionRowsNode, engine: Engine, state: StateTable) -> None:
+    def __init__(self, node: SessionRows, engine: Engine, state: StateTable) -> None:
         session = node.session
         self.schema = session.schema
         self._time = session.time_column

@@ -15,7 +15,7 @@ from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
 
 
-class Tumble(WindowExecutor):
+class TumbleExecutor(WindowExecutor):
     """One window for each row."""
 
     def assign(self, times: Int64s, valid: Bools) -> Assigned:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import ENGINE, Text, leaf
-from tidegate.executor.aggregation.early_aggregate import EarlyAggregate
+from tidegate.executor.aggregation.early_aggregate import EarlyAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.early import Early
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
@@ -30,17 +30,17 @@ class States:
 
 def an_aggregate(
     states: States | None = None, derived: tuple[tuple[str, int], ...] = ()
-) -> EarlyAggregate:
+) -> EarlyAggregateExecutor:
     below = leaf("w BIGINT, k VARCHAR, t BIGINT")
     keys = ("w", "k")
     schema = (*(below.column_of(key) for key in keys), COUNT.output)
     node = Aggregate(
         schema, below, keys, (COUNT,), "w", updates=True, early=Early(Column("t", "BIGINT"), 10)
     )
-    return EarlyAggregate(node, derived, ENGINE, states or States())
+    return EarlyAggregateExecutor(node, derived, ENGINE, states or States())
 
 
-def said(executor: EarlyAggregate, *lines: str) -> list[str]:
+def said(executor: EarlyAggregateExecutor, *lines: str) -> list[str]:
     """The chunks of an epoch that ends behind ``lines``."""
     found = TEXT.run(executor, *lines)
     return [line.removeprefix("chunk: ") for line in found if line.startswith("chunk")]

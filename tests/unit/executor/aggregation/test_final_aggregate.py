@@ -4,7 +4,7 @@ import pytest
 
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import final_aggregate
-from tidegate.executor.aggregation.final_aggregate import FinalAggregate
+from tidegate.executor.aggregation.final_aggregate import FinalAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Column
@@ -15,11 +15,11 @@ COUNT = AggregateCall(Column("n", "BIGINT"), "count")
 
 def an_aggregate(
     state: MemoryStateTable | None = None, derived: tuple[tuple[str, int], ...] = ()
-) -> FinalAggregate:
+) -> FinalAggregateExecutor:
     below = leaf("w BIGINT, k VARCHAR")
     node = Aggregate((*below.schema, COUNT.output), below, ("w", "k"), (COUNT,), "w")
     table = state if state is not None else MemoryStateTable()
-    return FinalAggregate(node, derived, ENGINE, table)
+    return FinalAggregateExecutor(node, derived, ENGINE, table)
 
 
 def test_groups_leave_once_the_watermark_has_passed_them() -> None:

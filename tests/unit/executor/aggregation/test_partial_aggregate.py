@@ -5,7 +5,7 @@ import pytest
 
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import partial_aggregate
-from tidegate.executor.aggregation.partial_aggregate import PartialAggregate
+from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.types import Chunk, Column
 
@@ -16,11 +16,13 @@ CALLS = (
 )
 
 
-def an_aggregate() -> PartialAggregate:
+def an_aggregate() -> PartialAggregateExecutor:
     below = leaf("w BIGINT, k VARCHAR, v BIGINT")
     keys = (below.schema[0], below.schema[1])
     outputs = tuple(call.output for call in CALLS)
-    return PartialAggregate(Aggregate((*keys, *outputs), below, ("w", "k"), CALLS, "w"), ENGINE)
+    return PartialAggregateExecutor(
+        Aggregate((*keys, *outputs), below, ("w", "k"), CALLS, "w"), ENGINE
+    )
 
 
 def test_one_chunk_at_the_barrier_then_the_watermarks_of_keys() -> None:

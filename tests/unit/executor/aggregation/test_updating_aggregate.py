@@ -4,7 +4,7 @@ import pytest
 
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import group_changes
-from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregate
+from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
 from tidegate.types import END, Column, Op
@@ -19,11 +19,11 @@ def an_aggregate(
     keys: tuple[str, ...] = ("w", "k"),
     closing: str = "w",
     derived: tuple[tuple[str, int], ...] = (),
-) -> UpdatingAggregate:
+) -> UpdatingAggregateExecutor:
     below = leaf("w BIGINT, k VARCHAR")
     schema = (*(below.column_of(key) for key in keys), COUNT.output)
     node = Aggregate(schema, below, keys, (COUNT,), closing, updates=True)
-    return UpdatingAggregate(node, derived, ENGINE, state or MemoryStateTable())
+    return UpdatingAggregateExecutor(node, derived, ENGINE, state or MemoryStateTable())
 
 
 def test_a_new_group_is_inserted_a_known_one_updated() -> None:
@@ -110,7 +110,7 @@ def test_an_update_takes_back_the_very_row_that_was_emitted() -> None:
     state, last = MemoryStateTable(), ""
     text = Text("k VARCHAR, __p0_sum DOUBLE")
     for epoch in range(1, 50):
-        executor = UpdatingAggregate(node, (), ENGINE, state)
+        executor = UpdatingAggregateExecutor(node, (), ENGINE, state)
         value = 10.0 ** (epoch % 12) / 3
         chunks = [f"chunk: a {each!r}" for each in (value, -value / 7)]
         found = text.run(executor, *chunks, f"barrier {epoch}")

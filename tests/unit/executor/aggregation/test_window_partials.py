@@ -1,26 +1,26 @@
 from __future__ import annotations
 
 from kits.executor import Text, leaf, schema
-from tidegate.executor.aggregation.window_partials import WindowPartials
-from tidegate.executor.windows.hop import Hop
+from tidegate.executor.aggregation.window_partials import WindowPartialsExecutor
+from tidegate.executor.windows.hop import HopExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
-from tidegate.plan.physical import WindowPartials as Node
-from tidegate.plan.windows import Hop as HopNode
+from tidegate.plan.physical import WindowPartials
+from tidegate.plan.windows import Hop
 from tidegate.types import Column
 
 IN = Text("pane BIGINT, k VARCHAR, __p0_n BIGINT")
 
 
-def partials() -> WindowPartials:
+def partials() -> WindowPartialsExecutor:
     rows = leaf("k VARCHAR, window_end BIGINT")
     output = (*rows.schema, Column("n", "BIGINT"))
     calls = (AggregateCall(Column("n", "BIGINT"), "count"),)
     aggregate = Aggregate(output, rows, ("k", "window_end"), calls, "window_end")
     below = leaf("t BIGINT")
     windows = schema("window_start BIGINT, window_end BIGINT")
-    hop = HopNode((*below.schema, *windows), below, "t", 10, 0, slide=5)
-    node = Node(output, below, aggregate, hop, "pane", (("window_end", "window_end"),))
-    return WindowPartials(node, Hop(hop))
+    hop = Hop((*below.schema, *windows), below, "t", 10, 0, slide=5)
+    node = WindowPartials(output, below, aggregate, hop, "pane", (("window_end", "window_end"),))
+    return WindowPartialsExecutor(node, HopExecutor(hop))
 
 
 def test_a_panes_partial_is_part_of_each_of_its_windows() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from kits.executor import ENGINE, expr
 from kits.join import KINDS, Said, States, a_join
-from tidegate.executor.joins.interval_join import IntervalJoin
+from tidegate.executor.joins.interval_join import IntervalJoinExecutor
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.types import END
 
@@ -19,7 +19,7 @@ def joining(
     join: Join | None = None,
 ) -> Said:
     node = join or a_join(kind, lower, upper)
-    return Said(IntervalJoin(node, ENGINE, state or States()))
+    return Said(IntervalJoinExecutor(node, ENGINE, state or States()))
 
 
 def until(left: int | str, right: int | str, epoch: int) -> tuple[str, ...]:

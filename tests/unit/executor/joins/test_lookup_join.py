@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from kits.executor import ENGINE, Text, expr, leaf
 from kits.join import LEFT, Said, States
-from tidegate.executor.joins.lookup_join import LookupJoin
-from tidegate.plan.joins import JoinKind
-from tidegate.plan.joins import LookupJoin as Node
+from tidegate.executor.joins.lookup_join import LookupJoinExecutor
+from tidegate.plan.joins import JoinKind, LookupJoin
 from tidegate.plan.nodes import Expr
 
 TABLE = "q VARCHAR, w BIGINT, e BIGINT"
@@ -23,17 +22,17 @@ def node(
     kind: JoinKind = JoinKind.LEFT,
     condition: Expr | None = None,
     keys: tuple[tuple[str, str], ...] = (("k", "q"),),
-) -> Node:
+) -> LookupJoin:
     left, right = leaf(LEFT), leaf(TABLE)
-    join = Node((), left, right, kind, keys, ("", "e"), 0, 0, condition)
-    return Node(
+    join = LookupJoin((), left, right, kind, keys, ("", "e"), 0, 0, condition)
+    return LookupJoin(
         join.given(left.schema, right.schema), left, right, kind, keys, ("", "e"), 0, 0, condition
     )
 
 
-def joining(join: Node | None = None, state: States | None = None) -> Said:
+def joining(join: LookupJoin | None = None, state: States | None = None) -> Said:
     texts = (Text(LEFT, OUTPUT), Text(TABLE, LEFT))
-    return Said(LookupJoin(join or node(), ENGINE, state or States()), texts)
+    return Said(LookupJoinExecutor(join or node(), ENGINE, state or States()), texts)
 
 
 ROWS, KNOWN = "0| chunk: a 1 1; b 2 2; c 3 3; . 4 4", "1| chunk: a 10 0; a 11 0; b 20 0; . 30 0"
@@ -89,8 +88,8 @@ def test_a_condition_and_no_keys() -> None:
 
 def test_a_table_of_which_nobody_reads_a_column() -> None:
     left, right = leaf(LEFT), leaf("e BIGINT")
-    join = Node(left.schema, left, right, JoinKind.INNER, (), ("", "e"), 0, 0)
-    said = Said(LookupJoin(join, ENGINE, States()), (Text(LEFT), Text("e BIGINT", LEFT)))
+    join = LookupJoin(left.schema, left, right, JoinKind.INNER, (), ("", "e"), 0, 0)
+    said = Said(LookupJoinExecutor(join, ENGINE, States()), (Text(LEFT), Text("e BIGINT", LEFT)))
     rows = said.rows("0| chunk: a 1 1", "1| chunk: 0; 0", ENDED, "0| watermark t 1", "*| barrier 1")
     assert rows == ["a 1 1", "a 1 1"]
 

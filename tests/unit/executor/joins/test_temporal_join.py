@@ -8,22 +8,21 @@ from kits.executor import ENGINE, expr, leaf
 from kits.join import LEFT, RIGHT, Said, States
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.joins import temporal_join
-from tidegate.executor.joins.temporal_join import TemporalJoin
-from tidegate.plan.joins import JoinKind
-from tidegate.plan.joins import TemporalJoin as Node
+from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
+from tidegate.plan.joins import JoinKind, TemporalJoin
 from tidegate.plan.nodes import Expr
 
 
-def node(kind: JoinKind = JoinKind.LEFT, condition: Expr | None = None) -> Node:
+def node(kind: JoinKind = JoinKind.LEFT, condition: Expr | None = None) -> TemporalJoin:
     left, right = leaf(LEFT), leaf(RIGHT)
     schema = (*left.schema, *right.schema)
     follow = (("t", 0, 0),)
     keys, times = (("k", "q"),), ("t", "u")
-    return Node(schema, left, right, kind, keys, times, 0, 0, condition, follow, ("w",))
+    return TemporalJoin(schema, left, right, kind, keys, times, 0, 0, condition, follow, ("w",))
 
 
-def joining(join: Node | None = None, state: States | None = None) -> Said:
-    return Said(TemporalJoin(join or node(), ENGINE, state or States()))
+def joining(join: TemporalJoin | None = None, state: States | None = None) -> Said:
+    return Said(TemporalJoinExecutor(join or node(), ENGINE, state or States()))
 
 
 def until(left: int | str, right: int | str, epoch: int) -> tuple[str, ...]:

@@ -5,13 +5,13 @@ import pytest
 from kits.executor import ENGINE, expr
 from kits.join import KINDS, Said, States, a_join
 from tidegate.executor.buffers import time_queue
-from tidegate.executor.joins.window_join import WindowJoin
+from tidegate.executor.joins.window_join import WindowJoinExecutor
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.types import END
 
 
 def joining(join: Join | None = None, state: States | None = None) -> Said:
-    return Said(WindowJoin(join or a_join(), ENGINE, state or States()))
+    return Said(WindowJoinExecutor(join or a_join(), ENGINE, state or States()))
 
 
 def until(bound: int | str, epoch: int) -> tuple[str, ...]:

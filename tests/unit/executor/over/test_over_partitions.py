@@ -5,7 +5,7 @@ import pytest
 from kits.executor import ENGINE
 from kits.over import ENDED, Said, a_node, call, lag, lead, rows, to
 from tidegate.executor.buffers import time_queue
-from tidegate.executor.over.over_partitions import OverPartitions
+from tidegate.executor.over.over_partitions import OverPartitionsExecutor
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import OverCall
 from tidegate.state import MemoryStateTable
@@ -24,7 +24,9 @@ def over(
 ) -> Said:
     """Partitions by ``t``, which has the watermark."""
     node = a_node(*calls, keys=keys, order=order, follow=follow)
-    return Said(OverPartitions(node, ENGINE, MemoryStateTable() if state is None else state))
+    return Said(
+        OverPartitionsExecutor(node, ENGINE, MemoryStateTable() if state is None else state)
+    )
 
 
 def test_partitions_leave_whole_when_the_watermark_is_above_them() -> None:

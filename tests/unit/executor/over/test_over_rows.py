@@ -13,14 +13,16 @@ from kits.over import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
 from tidegate.executor.buffers import known_rows, time_queue
-from tidegate.executor.over.over_rows import OverRows
+from tidegate.executor.over.over_rows import OverRowsExecutor
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall
 from tidegate.types import END
 
 
 def over(*calls: OverCall, tables: Tables | None = None, **parts: Any) -> Said:
-    return Said(OverRows(a_node(*calls, **parts), ENGINE, Tables() if tables is None else tables))
+    return Said(
+        OverRowsExecutor(a_node(*calls, **parts), ENGINE, Tables() if tables is None else tables)
+    )
 
 
 def test_rows_behind_leave_as_soon_as_they_are_known() -> None:

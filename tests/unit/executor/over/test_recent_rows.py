@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, Text, leaf
-from tidegate.executor.over.recent_rows import RecentRows
-from tidegate.plan.over import Frame, OverCall
-from tidegate.plan.over import RecentRows as Node
+from tidegate.executor.over.recent_rows import RecentRowsExecutor
+from tidegate.plan.over import Frame, OverCall, RecentRows
 from tidegate.state import MemoryStateTable
 from tidegate.types import Column
 
@@ -21,10 +20,12 @@ CALLS = (
 )
 
 
-def recent(state: MemoryStateTable, split: str = "s") -> RecentRows:
+def recent(state: MemoryStateTable, split: str = "s") -> RecentRowsExecutor:
     below = leaf(COLUMNS)
     schema = (*below.schema, *(call.output for call in CALLS))
-    return RecentRows(Node(schema, below, "x.recent", "x", CALLS), split, ENGINE, state)
+    return RecentRowsExecutor(
+        RecentRows(schema, below, "x.recent", "x", CALLS), split, ENGINE, state
+    )
 
 
 TEXT = Text(COLUMNS, ADDED)

@@ -25,7 +25,7 @@ from kits.over import ENDED, Said, Tables, to
 from oracle.match import less, matches, names_of, random_pattern
 from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.patterns import match_rows
-from tidegate.executor.patterns.match_rows import MatchRows
+from tidegate.executor.patterns.match_rows import MatchRowsExecutor
 from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import Automaton
 
@@ -46,7 +46,7 @@ def matching(
     **parts: Any,
 ) -> Said:
     node = a_node(planned(pattern), rules, looks=looks, **parts)
-    return Said(MatchRows(node, ENGINE, Tables() if tables is None else tables))
+    return Said(MatchRowsExecutor(node, ENGINE, Tables() if tables is None else tables))
 
 
 def test_a_match_leaves_when_the_row_that_ends_it_is_known() -> None:

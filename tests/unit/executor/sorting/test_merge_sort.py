@@ -5,17 +5,17 @@ import pytest
 
 from kits.executor import ENGINE, Text, chunks, leaf
 from tidegate.errors import InvariantError
-from tidegate.executor.sorting.merge_sort import CHUNK_ROWS_MAX, MergeSort
-from tidegate.plan.nodes import Sort as SortNode
+from tidegate.executor.sorting.merge_sort import CHUNK_ROWS_MAX, MergeSortExecutor
+from tidegate.plan.nodes import Sort
 from tidegate.types import Chunk, Watermark
 
 TEXT = Text("t BIGINT, v VARCHAR, __split VARCHAR, __offset BIGINT")
 
 
-def a_merge() -> MergeSort:
+def a_merge() -> MergeSortExecutor:
     below = leaf("t BIGINT, v VARCHAR")
-    node = SortNode(below.schema, below, "t", ("__split", "__offset"))
-    return MergeSort(node, ("__split", "__offset"), ENGINE)
+    node = Sort(below.schema, below, "t", ("__split", "__offset"))
+    return MergeSortExecutor(node, ("__split", "__offset"), ENGINE)
 
 
 def test_one_order_over_all_sorts() -> None:

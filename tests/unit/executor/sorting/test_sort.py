@@ -9,19 +9,19 @@ import pytest
 from kits.executor import ENGINE, Text, chunks, leaf, values
 from tidegate.executor.buffers import time_queue, time_runs
 from tidegate.executor.buffers.time_runs import BUCKETS_MAX
-from tidegate.executor.sorting.sort import Sort
-from tidegate.plan.nodes import Sort as SortNode
+from tidegate.executor.sorting.sort import SortExecutor
+from tidegate.plan.nodes import Sort
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Barrier, Chunk, Watermark
 
 TEXT = Text("t BIGINT, v VARCHAR, __split VARCHAR, __offset BIGINT")
 
 
-def a_sort(state: MemoryStateTable | None = None) -> Sort:
+def a_sort(state: MemoryStateTable | None = None) -> SortExecutor:
     below = leaf("t BIGINT, v VARCHAR")
-    node = SortNode(below.schema, below, "t", ("__split", "__offset"))
+    node = Sort(below.schema, below, "t", ("__split", "__offset"))
     table = state if state is not None else MemoryStateTable()
-    return Sort(node, ("__split", "__offset"), ENGINE, table)
+    return SortExecutor(node, ("__split", "__offset"), ENGINE, table)
 
 
 def test_rows_below_the_watermark_leave_in_order() -> None:

@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from kits.executor import ENGINE, Text, chunks, expr, leaf, micros
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter, judge
-from tidegate.plan.nodes import Expr
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor, judge
+from tidegate.plan.nodes import Expr, WatermarkFilter
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import (
@@ -36,14 +35,14 @@ def a_filter(
     unit_us: int = 1000,
     keep_record: bool = False,
     adaptive: Adaptive | None = None,
-) -> WatermarkFilter:
+) -> WatermarkFilterExecutor:
     below = leaf(columns)
     column = below.schema[0].name
-    node = FilterNode(
+    node = WatermarkFilter(
         below.schema, below, "f1", "acc", column, strategy, skew_us, unit_us, adaptive
     )
     table = state if state is not None else MemoryStateTable()
-    return WatermarkFilter(node, "tab", "s0", ENGINE, table, keep_record=keep_record)
+    return WatermarkFilterExecutor(node, "tab", "s0", ENGINE, table, keep_record=keep_record)
 
 
 def test_rows_below_the_watermark_are_late_and_those_at_it_are_not() -> None:
@@ -297,10 +296,10 @@ def test_infinity_moves_nothing() -> None:
 def test_stacked_filters_each_keep_their_own_watermark() -> None:
     text = Text("a BIGINT, b BIGINT, __offset BIGINT, __record BLOB")
     below = leaf("a BIGINT, b BIGINT")
-    on_a = FilterNode(below.schema, below, "f1", "acc", "a", expr('"a"', "BIGINT", "a"), 0, 0)
-    on_b = FilterNode(below.schema, on_a, "f2", "acc", "b", expr('"b"', "BIGINT", "b"), 0, 0)
-    first = WatermarkFilter(on_a, "t", "s0", ENGINE, MemoryStateTable(), keep_record=True)
-    second = WatermarkFilter(on_b, "t", "s0", ENGINE, MemoryStateTable())
+    on_a = WatermarkFilter(below.schema, below, "f1", "acc", "a", expr('"a"', "BIGINT", "a"), 0, 0)
+    on_b = WatermarkFilter(below.schema, on_a, "f2", "acc", "b", expr('"b"', "BIGINT", "b"), 0, 0)
+    first = WatermarkFilterExecutor(on_a, "t", "s0", ENGINE, MemoryStateTable(), keep_record=True)
+    second = WatermarkFilterExecutor(on_b, "t", "s0", ENGINE, MemoryStateTable())
 
     def both(line: str) -> list[str]:
         results: list[Message] = []
@@ -320,8 +319,8 @@ def test_stacked_filters_each_keep_their_own_watermark() -> None:
 
 def test_stacked_filters_on_one_column_never_let_its_watermark_fall() -> None:
     below = leaf("t BIGINT")
-    node = FilterNode(below.schema, below, "f2", "acc", "t", MINUS_5, 0, 0)
-    upper = WatermarkFilter(node, "t", "s0", ENGINE, MemoryStateTable())
+    node = WatermarkFilter(below.schema, below, "f2", "acc", "t", MINUS_5, 0, 0)
+    upper = WatermarkFilterExecutor(node, "t", "s0", ENGINE, MemoryStateTable())
     assert TEXT.run(upper, "chunk s0: 9 0 a") == ["chunk s0: 9 0", "watermark t 4"]
     assert TEXT.run(upper, "watermark t 8") == []
     assert TEXT.run(upper, "chunk s0: 10 1 a") == ["chunk s0: 10 1", "watermark t 8"]
@@ -386,7 +385,7 @@ def test_empty_chunk_says_nothing() -> None:
 def test_the_clock_moves_a_processing_time_without_rows(strategy: str, before_us: int) -> None:
     below = leaf("pt TIMESTAMP WITH TIME ZONE")
     how = expr(strategy, "TIMESTAMP WITH TIME ZONE", "pt")
-    node = FilterNode(below.schema, below, "f1", "acc", "pt", how, 0, 1, clock=True)
-    executor = WatermarkFilter(node, "tab", "s0", ENGINE, MemoryStateTable())
+    node = WatermarkFilter(below.schema, below, "f1", "acc", "pt", how, 0, 1, clock=True)
+    executor = WatermarkFilterExecutor(node, "tab", "s0", ENGINE, MemoryStateTable())
     said = [next(executor.process(Barrier(n, n * 10_000_000))) for n in (1, 2)]
     assert said == [Watermark("pt", n * 10_000_000 - before_us) for n in (1, 2)]

@@ -6,9 +6,8 @@ import pytest
 
 from kits.executor import ENGINE, Text, chunks, expr, leaf, schema
 from tidegate.executor.checked import Checked
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilter
-from tidegate.plan.nodes import Expr
-from tidegate.plan.nodes import WatermarkFilter as FilterNode
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.plan.nodes import Expr, WatermarkFilter
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
 from tidegate.types import Chunk, FilterState
@@ -26,13 +25,13 @@ def a_filter(
     before: str = "",
     periodic_us: int = 0,
     adaptive: Adaptive | None = None,
-) -> WatermarkFilter:
+) -> WatermarkFilterExecutor:
     below = leaf(columns)
     out = schema(output or columns)
-    node = FilterNode(
+    node = WatermarkFilter(
         out, below, "f1", "acc", "t", strategy, 0, 1000, adaptive, periodic_us, before
     )
-    return WatermarkFilter(node, "tab", "s0", ENGINE, state or MemoryStateTable())
+    return WatermarkFilterExecutor(node, "tab", "s0", ENGINE, state or MemoryStateTable())
 
 
 def test_between_barriers_nothing_rises() -> None:

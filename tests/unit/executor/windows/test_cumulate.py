@@ -3,18 +3,18 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import Text, leaf, schema
-from tidegate.executor.windows.cumulate import Cumulate
-from tidegate.plan.windows import Cumulate as CumulateNode
+from tidegate.executor.windows.cumulate import CumulateExecutor
+from tidegate.plan.windows import Cumulate
 from tidegate.types import END
 
 TEXT = Text("t BIGINT")
 
 
-def a_cumulate(step: int, size: int, offset: int = 0) -> Cumulate:
+def a_cumulate(step: int, size: int, offset: int = 0) -> CumulateExecutor:
     below = leaf("t BIGINT")
     windows = schema("window_start BIGINT, window_end BIGINT")
-    node = CumulateNode((*below.schema, *windows), below, "t", size, offset, step=step)
-    return Cumulate(node)
+    node = Cumulate((*below.schema, *windows), below, "t", size, offset, step=step)
+    return CumulateExecutor(node)
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,17 @@ import pytest
 from kits.executor import Text, leaf, schema
 from tidegate.executor.windows import fixed_windows as windows
 from tidegate.executor.windows.fixed_windows import LOWEST, floors, last_of, raised
-from tidegate.executor.windows.hop import Hop
-from tidegate.plan.windows import Hop as HopNode
+from tidegate.executor.windows.hop import HopExecutor
+from tidegate.plan.windows import Hop
 from tidegate.types import END
 
 TEXT = Text("v BIGINT, t BIGINT, __offset BIGINT")
 
 
-def a_hop(slide: int, size: int) -> Hop:
+def a_hop(slide: int, size: int) -> HopExecutor:
     below = leaf("v BIGINT, t BIGINT")
     added = schema("window_start BIGINT, window_end BIGINT")
-    return Hop(HopNode((*below.schema, *added), below, "t", size, slide=slide))
+    return HopExecutor(Hop((*below.schema, *added), below, "t", size, slide=slide))
 
 
 def test_rows_leave_in_chunks_that_keep_a_row_together(monkeypatch: pytest.MonkeyPatch) -> None:

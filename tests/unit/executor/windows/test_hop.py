@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import Text, leaf, schema
-from tidegate.executor.windows.hop import Hop
-from tidegate.plan.windows import Hop as HopNode
+from tidegate.executor.windows.hop import HopExecutor
+from tidegate.plan.windows import Hop
 from tidegate.types import END
 
 MINUTE = 60_000_000
@@ -14,11 +14,13 @@ TEXT = Text(
 NUMBERS = Text("t BIGINT")
 
 
-def a_hop(slide: int, size: int, columns: str = "v BIGINT, t TIMESTAMP", offset: int = 0) -> Hop:
+def a_hop(
+    slide: int, size: int, columns: str = "v BIGINT, t TIMESTAMP", offset: int = 0
+) -> HopExecutor:
     below = leaf(columns)
     kind = columns.rsplit(maxsplit=1)[-1]
     windows = schema(f"window_start {kind}, window_end {kind}")
-    return Hop(HopNode((*below.schema, *windows), below, "t", size, offset, slide=slide))
+    return HopExecutor(Hop((*below.schema, *windows), below, "t", size, offset, slide=slide))
 
 
 def test_a_row_stands_in_each_of_its_windows_in_their_order() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import ENGINE, Text, leaf, schema
-from tidegate.executor.windows.session_rows import SessionRows
-from tidegate.plan.physical import SessionRows as Node
+from tidegate.executor.windows.session_rows import SessionRowsExecutor
+from tidegate.plan.physical import SessionRows
 from tidegate.plan.windows import Session
 from tidegate.state import MemoryStateTable
 from tidegate.types import END
@@ -14,12 +14,12 @@ TEXT = Text("k VARCHAR, t BIGINT, __offset BIGINT")
 
 def sessions(
     gap: int = 10, keys: tuple[str, ...] = ("k",), state: MemoryStateTable | None = None
-) -> SessionRows:
+) -> SessionRowsExecutor:
     below = leaf("k VARCHAR, t BIGINT")
     added = schema("window_start BIGINT, window_end BIGINT")
     session = Session((*below.schema, *added), below, "t", keys, gap)
-    node = Node(session.schema, below, session, ("__offset",))
-    return SessionRows(node, ENGINE, state if state is not None else MemoryStateTable())
+    node = SessionRows(session.schema, below, session, ("__offset",))
+    return SessionRowsExecutor(node, ENGINE, state if state is not None else MemoryStateTable())
 
 
 def test_rows_leave_when_their_session_is_over() -> None:

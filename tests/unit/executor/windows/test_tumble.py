@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import Text, leaf, schema
-from tidegate.executor.windows.tumble import Tumble
-from tidegate.plan.windows import Tumble as TumbleNode
+from tidegate.executor.windows.tumble import TumbleExecutor
+from tidegate.plan.windows import Tumble
 from tidegate.types import END
 
 MINUTE = 60_000_000
@@ -14,11 +14,11 @@ TEXT = Text(
 NUMBERS = Text("t BIGINT")
 
 
-def a_tumble(size: int, columns: str = "v BIGINT, t TIMESTAMP", offset: int = 0) -> Tumble:
+def a_tumble(size: int, columns: str = "v BIGINT, t TIMESTAMP", offset: int = 0) -> TumbleExecutor:
     below = leaf(columns)
     kind = columns.rsplit(maxsplit=1)[-1]
     windows = schema(f"window_start {kind}, window_end {kind}")
-    return Tumble(TumbleNode((*below.schema, *windows), below, "t", size, offset))
+    return TumbleExecutor(Tumble((*below.schema, *windows), below, "t", size, offset))
 
 
 def test_windows_stand_behind_the_visible_columns() -> None:
@@ -80,19 +80,19 @@ def test_watermark_at_a_boundary_closes_the_window_before() -> None:
 def test_window_time_is_a_millisecond_before_the_end() -> None:
     below = leaf("t TIMESTAMP")
     windows = schema("window_start TIMESTAMP, window_end TIMESTAMP, window_time TIMESTAMP")
-    node = TumbleNode((*below.schema, *windows), below, "t", 30 * MINUTE, with_time=True)
+    node = Tumble((*below.schema, *windows), below, "t", 30 * MINUTE, with_time=True)
     text = Text("t TIMESTAMP, window_start TIMESTAMP, window_end TIMESTAMP, window_time TIMESTAMP")
-    (chunk,) = Tumble(node).process(Text("t TIMESTAMP").chunk("10:40; .; 11:00"))
+    (chunk,) = TumbleExecutor(node).process(Text("t TIMESTAMP").chunk("10:40; .; 11:00"))
     assert text.show(chunk) == (
         "chunk: 10:40 10:30 11:00 10:59:59.999000; . . . .; 11:00 11:00 11:30 11:29:59.999000"
     )
-    assert text.run(Tumble(node), "watermark t 11:00") == [
+    assert text.run(TumbleExecutor(node), "watermark t 11:00") == [
         "watermark t 11:00",
         "watermark window_start 11:00",
         "watermark window_end 11:30",
         "watermark window_time 11:29:59.999000",
     ]
-    assert text.run(Tumble(node), "watermark t end finished")[-1] == (
+    assert text.run(TumbleExecutor(node), "watermark t end finished")[-1] == (
         "watermark window_time end finished"
     )
 
