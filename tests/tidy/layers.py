@@ -9,17 +9,8 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_GROUND: Final = (
-    *_VALUES,
-    "version",
-    "codec",
-    "clock",
-    "metrics",
-    "phases",
-    "events",
-    "state",
-    "failpoints",
-)
+_SMALL: Final = ["version", "codec", "clock", "patience", "metrics", "phases", "events", "state", "failpoints"]
+_GROUND: Final = (*_VALUES, *_SMALL)
 
 _BELOW_RUNTIMES: Final = (
     *_GROUND,
@@ -39,13 +30,14 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "version": (),
     "codec": (),
     "clock": (),
+    "patience": ("clock",),
     "failpoints": _VALUES,
     "metrics": _VALUES,
     "phases": ("clock",),
     "events": (),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
-    "store": (*_VALUES, "store"),
+    "store": (*_VALUES, "patience", "store"),
     "ports": _VALUES,
     "engine": (*_VALUES, "plan.user_functions", "engine"),
     # Side by side: neither knows the other.

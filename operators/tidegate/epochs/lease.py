@@ -25,6 +25,7 @@ from uuid import uuid4
 
 from tidegate.clock import Clock
 from tidegate.errors import LeaseHeldError, StoreError, TrustError
+from tidegate.patience import Patience, patiently
 from tidegate.store.base import Store
 
 EXPIRY_S = 15.0
@@ -124,14 +125,8 @@ class Lease:
 
         Raises LeaseHeldError when another driver holds it, and does so after ``patience_s`` still.
         """
-        until_s = self._clock.monotonic_s() + patience_s
-        while True:
-            try:
-                return self._take(takeover)
-            except LeaseHeldError:
-                if self._clock.monotonic_s() >= until_s:
-                    raise
-            self._clock.sleep(1)
+        patience = Patience(patience_s, pause_s=1.0, passing=(LeaseHeldError,))
+        return patiently(lambda _: self._take(takeover), patience, self._clock)
 
     def _take(self, takeover: bool) -> str:
         term, note = _last_term(self._store), ""

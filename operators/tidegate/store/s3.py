@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -26,20 +27,17 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store as Bucket
 
 from tidegate.errors import OptionsError, StoreError
+from tidegate.patience import Patience
 
 if TYPE_CHECKING:
     from obstore.store import BackoffConfig, S3Config
 
-PATIENCE: Final = timedelta(seconds=90)
-"""A store that is restarted is there again within half a minute."""
-FIRST_PATIENCE: Final = timedelta(seconds=5)
-"""One that was never reached is more likely not there."""
-SILENCE: Final = timedelta(seconds=15)
-"""How long a request waits for an answer before it is tried again: a store that was killed, and
-whose address went with it, never hangs up. No shorter, since a file must be sent by then."""
-_BACKOFF: Final[BackoffConfig] = {
-    "init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2,
-}  # fmt: skip
+PATIENCE: Final = Patience(90.0, try_s=15.0, growth=1.0, pause_s=0.1, pause_s_max=2.0)
+"""A store that is restarted is there again within half a minute. One that was killed, and whose
+address went with it, never hangs up, so a request is tried again; no sooner, since a file must be
+sent by then. The client keeps to it."""
+_FIRST: Final = replace(PATIENCE, in_all_s=5.0)
+"""A store that was never reached is more likely not there."""
 _REGION: Final = re.compile(r"[A-Za-z0-9-]+")
 _CODE: Final = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]*)</Message>")
 _NOW: Final = "now"
@@ -50,10 +48,12 @@ class S3Store:
 
     is_local = False
 
-    def __init__(self, bucket: str, prefix: str, client: Any = None) -> None:
+    def __init__(
+        self, bucket: str, prefix: str, client: Any = None, patience: Patience = PATIENCE
+    ) -> None:
         self._bucket = bucket
         self._prefix = prefix
-        self._client = client or _client(bucket, endpoint(), region(), PATIENCE)
+        self._client = client or _client(bucket, endpoint(), region(), patience)
 
     @property
     def uri(self) -> str:
@@ -68,8 +68,7 @@ class S3Store:
     def prepare(self) -> None:
         """Looks whether it may be written, and whether the store knows conditional writes: without
         them two drivers would both be let in. There are no directories to make."""
-        first = _client(self._bucket, endpoint(), region(), FIRST_PATIENCE)
-        quick = S3Store(self._bucket, self._prefix, first)
+        quick = S3Store(self._bucket, self._prefix, patience=_FIRST)
         name = f"probe-{uuid4().hex}"
         quick.create(name, b"1")
         try:
@@ -188,19 +187,22 @@ def region() -> str:
 
 
 @cache
-def _client(bucket: str, at: str, region_name: str, patience: timedelta) -> Any:
+def _client(bucket: str, at: str, region_name: str, patience: Patience) -> Any:
     """One for all stores of a bucket in this process: it keeps its connections."""
     config: S3Config = {}
     if at:
         config["endpoint"] = at
     if region_name:
         config["region"] = region_name
+    of_try, in_all = timedelta(0, patience.try_s), timedelta(0, patience.in_all_s)
+    pauses = timedelta(0, patience.pause_s), timedelta(0, patience.pause_s_max)
+    backoff: BackoffConfig = {"init_backoff": pauses[0], "max_backoff": pauses[1], "base": 2}
     return Bucket(
         bucket,
         config=config,
-        client_options={"allow_http": at.startswith("http://"), "read_timeout": SILENCE},
+        client_options={"allow_http": at.startswith("http://"), "read_timeout": of_try},
         # The time decides, not the number.
-        retry_config={"max_retries": 1000, "retry_timeout": patience, "backoff": _BACKOFF},
+        retry_config={"max_retries": 1000, "retry_timeout": in_all, "backoff": backoff},
     )
 
 

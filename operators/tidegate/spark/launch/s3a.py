@@ -35,7 +35,7 @@ _FIXED = {
     ),
     f"{_S3A}.performance.flags": "create,delete,mkdir",
     f"{_S3A}.input.stream.type": "classic",
-    # As `tidegate.store.s3.SILENCE`; by itself it would wait 200 s for a store that is gone.
+    # As `tidegate.store.s3.PATIENCE`; by itself it would wait 200 s for a store that is gone.
     f"{_S3A}.connection.timeout": "15s",
     f"{_S3A}.connection.establish.timeout": "15s",
     f"{_S3A}.fast.upload.buffer": "bytebuffer",
