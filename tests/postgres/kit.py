@@ -12,6 +12,7 @@ import pyarrow as pa
 from postgres.server import PASSWORD, Server
 from tidegate.connectors.option_types import list_of
 from tidegate.connectors.options import validate_options
+from tidegate.connectors.postgres.client import USUAL
 from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.engine.engine import Engine
@@ -49,6 +50,7 @@ class Sink:
         **more: str,
     ) -> None:
         self.server = server
+        self.patience = USUAL
         self.name = name or unique("t")
         self.staging = str(directory / "staging" / self.name)
         self.columns = tuple(Column(name, type_) for name, type_ in columns)
@@ -63,7 +65,7 @@ class Sink:
         self, term: int = 1, at: Progress | Callable[[], Progress] | None = None
     ) -> PostgresCommitter:
         """That of a driver with the lease ``term``, which goes on from where this sink is."""
-        committer = PostgresCommitter(self.table, self.staging)
+        committer = PostgresCommitter(self.table, self.staging, patience=self.patience)
         fresh = not self.remembered
         self.remembered |= committer.prepare(fresh)
         committer.bind(self.remembered)

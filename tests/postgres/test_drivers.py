@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -15,7 +15,7 @@ import pytest
 
 from postgres.kit import Sink
 from postgres.server import Server
-from tidegate.connectors.postgres import guard
+from tidegate.connectors.postgres.client import USUAL
 from tidegate.errors import LeaseHeldError
 from tidegate.ports import Progress, StagedFile
 from tidegate.types import Op
@@ -105,12 +105,11 @@ def drive(log: Log, seed: int) -> tuple[int, bool]:
 def test_every_epoch_is_there_once(
     server: Server,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     key: tuple[str, ...] | None,
     seed: int,
 ) -> None:
-    monkeypatch.setattr(guard, "_PATIENCE_S", 1)
     sink = Sink(server, tmp_path, ("k", "BIGINT"), ("n", "BIGINT"), key=key)
+    sink.patience = replace(USUAL, lock_s=1)
     log, chance, done = Log(sink), random.Random(seed), Event()
     sink.committer(log.lease(), Progress(0, 0))
 

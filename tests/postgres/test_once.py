@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -16,8 +17,8 @@ import pytest
 from postgres.kit import Sink, unique
 from postgres.server import Server
 from spark.processes import wait_until
-from tidegate.connectors.postgres import client, guard, sink
-from tidegate.connectors.postgres.client import Session
+from tidegate.connectors.postgres import sink
+from tidegate.connectors.postgres.client import USUAL, Session
 from tidegate.errors import LeaseHeldError, RunError, TrustError
 from tidegate.plan.nodes import quoted
 from tidegate.ports import Progress
@@ -220,26 +221,21 @@ def take_over_from_one_that_never_ends(
 
 
 def test_a_driver_before_that_never_ends_is_ended(
-    table: Sink,
-    at: Callable[[str, Callable[[], None]], None],
-    monkeypatch: pytest.MonkeyPatch,
+    table: Sink, at: Callable[[str, Callable[[], None]], None]
 ) -> None:
-    monkeypatch.setattr(guard, "_PATIENCE_S", 1)
+    table.patience = replace(USUAL, lock_s=1)
     take_over_from_one_that_never_ends(table, at)
     assert table.rows() == [(1, 10)]
 
 
 def test_names_may_have_any_character(
-    server: Server,
-    tmp_path: Path,
-    at: Callable[[str, Callable[[], None]], None],
-    monkeypatch: pytest.MonkeyPatch,
+    server: Server, tmp_path: Path, at: Callable[[str, Callable[[], None]], None]
 ) -> None:
-    monkeypatch.setattr(guard, "_PATIENCE_S", 1)
     schema = unique("50% o'\"Clock")
     server.run(f"CREATE SCHEMA {quoted(schema)}")
     names = {"name": "T's", "schema": schema, "sink.epochs-table": "it's 100%s"}
     table = Sink(server, tmp_path, ("K%s", "BIGINT"), ("%'n", "BIGINT"), key=("K%s",), **names)
+    table.patience = replace(USUAL, lock_s=1)
     take_over_from_one_that_never_ends(table, at)
     assert server.run(f'SELECT * FROM {quoted(schema)}."T\'s"') == [(1, 10)]
 
@@ -258,12 +254,11 @@ def test_a_server_that_is_silent_is_not_waited_for(
     server: Server,
     tmp_path: Path,
     at: Callable[[str, Callable[[], None]], None],
-    monkeypatch: pytest.MonkeyPatch,
     stopped: list[int],
 ) -> None:
-    monkeypatch.setattr(client, "_GRACE_S", 1.0)
     waits = {"statement_timeout": "1s", "connection_max-retry-timeout": "0"}
     table = Sink(server, tmp_path, ("k", "BIGINT"), key=("k",), **waits)
+    table.patience = replace(USUAL, grace_s=1.0)
     committer = table.committer()
 
     def stop() -> None:

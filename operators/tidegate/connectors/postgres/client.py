@@ -24,13 +24,26 @@ from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.secrets import resolved
 from tidegate.errors import OptionsError, TidegateError
 from tidegate.events import EVENTS, SINK_RETRY
+from tidegate.patience import Patience, Waiting
 
 _T = TypeVar("_T")
 
 _LOG: Final = logging.getLogger("tidegate.postgres")
-_GRACE_S: Final = 10.0
-"""How much longer than the server's own limit we wait for it to say that it is over."""
-_PAUSE_S: Final = (0.1, 0.5, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPatience:
+    """All times, in seconds, that the table's options don't say."""
+
+    grace_s: float = 10.0
+    """How much longer than the server's own limit we wait for it to say that it is over."""
+    lock_s: int = 10
+    """How long a transaction of an earlier driver may go on before its session is ended."""
+    away: Patience = Patience(0.0, pause_s=0.1, pause_s_max=2.0)
+    """For a server that is away, as long as an option says: it may be there again at once."""
+
+
+USUAL: Final = PostgresPatience()
 
 
 @dataclass(slots=True)
@@ -102,6 +115,7 @@ class Server:
     options: PostgresOptions
     application: str
     clock: Clock
+    patience: PostgresPatience = USUAL
     _secrets: set[str] = field(default_factory=set, repr=False)
 
     @contextmanager
@@ -113,7 +127,8 @@ class Server:
         session: Session | None = None
         try:
             connection = psycopg.connect(**self._parameters())
-            session = Session(connection, self.options.statement_us / 1e6 + _GRACE_S)
+            limit_s = self.options.statement_us / 1e6 + self.patience.grace_s
+            session = Session(connection, limit_s)
             self._set_up(session)
             yield session
         except psycopg.Error as error:
@@ -130,35 +145,31 @@ class Server:
         """As `attempt`, in one session after the other until the server does its work."""
         return self._tried(action, self.options.retry_us / 1e6)
 
-    def _tried(self, action: Callable[[Session], _T], patience_s: float) -> _T:
-        begun_s = self.clock.monotonic_s()
-        tries = 0
+    def _tried(self, action: Callable[[Session], _T], in_all_s: float) -> _T:
+        waiting = Waiting(replace(self.patience.away, in_all_s=in_all_s), self.clock)
+        told = False
         while True:
+            error: Exception | None = None
             try:
                 with self.session() as session:
                     done = action(session)
-            except Failed as failed:
-                error, passing = failed.error, failed.passing
-            except Exception:  # of ours: the server has answered
-                self._tell_over(tries, begun_s)
-                raise
-            else:
-                self._tell_over(tries, begun_s)
+            except Exception as raised:
+                error = raised
+            if not isinstance(error, Failed):  # the server has answered
+                if told:
+                    words = "table '%s': the server at %s is there again, after %.1f s"
+                    passed_s = self.clock.monotonic_s() - waiting.begun_s
+                    _LOG.warning(words, self.table, self.options.place, passed_s)
+                if error is not None:
+                    raise error
                 return done
-            if not passing or self.clock.monotonic_s() >= begun_s + patience_s:
-                raise error  # here, where no cause goes with it
-            if not tries:
+            if not error.passing or not waiting.again():
+                raise error.error  # here, where no cause goes with it
+            if not told:
                 words = "%s; waiting for it, at most %.0f s: %s"
-                _LOG.warning(words, error.message, patience_s, error.detail)
+                _LOG.warning(words, error.error.message, in_all_s, error.error.detail)
             EVENTS.happened(SINK_RETRY)
-            self.clock.sleep(_PAUSE_S[min(tries, len(_PAUSE_S) - 1)])
-            tries += 1
-
-    def _tell_over(self, tries: int, begun_s: float) -> None:
-        if tries:
-            words = "table '%s': the server at %s is there again, after %.1f s"
-            passed_s = self.clock.monotonic_s() - begun_s
-            _LOG.warning(words, self.table, self.options.place, passed_s)
+            told = True
 
     def _failed(self, error: psycopg.Error, session: Session | None) -> Failed:
         silent_s = session.limit_s if session is not None and session.was_cut else None

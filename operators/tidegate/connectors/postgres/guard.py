@@ -17,20 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import psycopg
 
-from tidegate.clock import Clock
 from tidegate.connectors.postgres.client import Server, Session
 from tidegate.errors import LeaseHeldError, SinkError, TrustError
+from tidegate.patience import Patience, Waiting
 from tidegate.plan.nodes import quoted
 from tidegate.ports import Progress
 
 _T = TypeVar("_T")
-
-_PATIENCE_S: Final = 10
-"""How long a transaction of an earlier driver may go on before its session is ended."""
 
 
 class _Busy(Exception):  # noqa: N818 -- nobody is told
@@ -45,7 +42,6 @@ class Guard:
     schema: str
     name: str
     sink: str
-    clock: Clock
 
     @property
     def _table(self) -> str:
@@ -114,19 +110,18 @@ class Guard:
         def attempt(session: Session) -> _T:
             return work(session, *self._locked(session, is_new))
 
-        until_s = self.clock.monotonic_s() + self.server.options.statement_us / 1e6
+        waiting = Waiting(Patience(self.server.options.statement_us / 1e6), self.server.clock)
         while True:
             try:
                 return self.server.again(attempt)
             except _Busy:
-                pass
-            if self.clock.monotonic_s() > until_s:
-                raise SinkError(
-                    f"table '{self.server.table}': another session holds the row of this sink in"
-                    f" {self._table}",
-                    detail=f"it is the row of '{self.sink}'",
-                    hint="see pg_locks and pg_stat_activity for whose it is, and end it",
-                )
+                if not waiting.again():
+                    raise SinkError(
+                        f"table '{self.server.table}': another session holds the row of this sink"
+                        f" in {self._table}",
+                        detail=f"it is the row of '{self.sink}'",
+                        hint="see pg_locks and pg_stat_activity for whose it is, and end it",
+                    ) from None
             self.server.again(self._end_others)
 
     def _end_others(self, session: Session) -> None:
@@ -149,7 +144,7 @@ class Guard:
             " VALUES (%s, %s, 0, 0, now()) ON CONFLICT DO NOTHING"
         )
         try:
-            with session.waiting(_PATIENCE_S):
+            with session.waiting(self.server.patience.lock_s):
                 found = session.run(find, self.sink)
                 if not found and is_new():
                     session.run(make, self.sink, self.server.table)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.options import PostgresOptions, parsed
-from tidegate.connectors.postgres.client import Server, Session
+from tidegate.connectors.postgres.client import USUAL, PostgresPatience, Server, Session
 from tidegate.connectors.postgres.guard import Guard
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
@@ -53,12 +53,14 @@ class PostgresCommitter:
         staging: str,
         token: Callable[[], str] = unique_token,
         clock: Clock | None = None,
+        patience: PostgresPatience = USUAL,
     ) -> None:
         self._options: PostgresOptions = parsed(PostgresOptions, table.connector, table.options)
         self._table = table
         self._filesystem, self._staging = open_location(staging)
         self._token = token
         self._clock: Clock = clock or SystemClock()
+        self._patience = patience
         # The planner says what tells changing results apart, be it nothing: there is one then.
         has_key = "key.fields" in dict(table.options)
         schema, name = self._options.target
@@ -152,11 +154,10 @@ class PostgresCommitter:
 
     def _server(self, identity: str) -> Server:
         name = f"tidegate-{identity}"
-        return Server(self._table.name, self._options, name, self._clock)
+        return Server(self._table.name, self._options, name, self._clock, self._patience)
 
     def _guard_of(self, server: Server, identity: str) -> Guard:
-        schema = self._statements.schema
-        return Guard(server, schema, self._options.guard, identity, self._clock)
+        return Guard(server, self._statements.schema, self._options.guard, identity)
 
 
 class Seen:
