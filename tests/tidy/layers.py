@@ -9,7 +9,10 @@ from typing import Final
 from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
-_SMALL: Final = ["version", "codec", "clock", "patience", "metrics", "phases", "events", "state", "failpoints"]
+_SMALL: Final = (
+    *("version", "codec", "clock", "patience", "metrics"),
+    *("phases", "events", "state", "failpoints"),
+)
 _GROUND: Final = (*_VALUES, *_SMALL)
 
 _BELOW_RUNTIMES: Final = (

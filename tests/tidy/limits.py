@@ -40,7 +40,7 @@ ENTRY_POINTS: Final[dict[str, str]] = {
 SPARK_LINES_MAX: Final = 4300
 """Of the folder `spark`: what does not touch Spark belongs on a floor below it."""
 
-PRODUCT_LINES_MAX: Final = 46400
+PRODUCT_LINES_MAX: Final = 46700
 """Of the package: what is added pays for itself, or this is raised with a reason in the commit."""
 
 WITHOUT_PYSPARK: Final[dict[str, str]] = {

@@ -33,14 +33,14 @@ def test_every_operator_of_the_plan_has_one() -> None:
         if not isinstance(node, WatermarkFilter | Input) and node.inputs:
             built[type(node).__name__] = type(build(node, _context(), "op")).__name__
     assert built == {
-        "Tumble": "Tumble",
-        "Filter": "Filter",
-        "Project": "Project",
-        "Tally": "Tally",
-        "PartialAggregate": "PartialAggregate",
-        "FinalAggregate": "FinalAggregate",
-        "SortRuns": "Sort",
-        "MergeRuns": "MergeSort",
+        "Tumble": "TumbleExecutor",
+        "Filter": "FilterExecutor",
+        "Project": "ProjectExecutor",
+        "Tally": "TallyExecutor",
+        "PartialAggregate": "PartialAggregateExecutor",
+        "FinalAggregate": "FinalAggregateExecutor",
+        "SortRuns": "SortExecutor",
+        "MergeRuns": "MergeSortExecutor",
     }
 
 

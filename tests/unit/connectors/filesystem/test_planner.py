@@ -208,7 +208,6 @@ def test_an_intruder_is_noticed_whatever_was_removed(
         run.epoch()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("restarted", [False, True])
 def test_files_that_were_read_may_be_removed_while_others_are_added(
     tmp_path: Path, restarted: bool
@@ -382,9 +381,7 @@ def test_a_file_that_was_seen_and_not_yet_begun_may_not_be_removed(tmp_path: Pat
 
 @pytest.mark.parametrize("each_file", [False, True])
 @pytest.mark.parametrize("rows", [2, 5])
-def test_a_split_that_is_gone_must_have_been_read(
-    tmp_path: Path, each_file: bool, rows: int
-) -> None:
+def test_a_gone_split_must_have_been_read(tmp_path: Path, each_file: bool, rows: int) -> None:
     path = write(tmp_path / "a" / "1.json", *ids(0, 5))
     write(tmp_path / "b" / "1.json")
     options = {"source_split": "file"} if each_file else {}
