@@ -23,7 +23,7 @@ from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.decode import Column, Table
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.clock import SystemClock
-from tidegate.connectors.generators.datagen import write_orders
+from tidegate.connectors.datagen.orders import write_orders
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.ledger import read_ledger, show_time
 from tidegate.epochs.listener import Listener

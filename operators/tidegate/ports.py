@@ -111,6 +111,24 @@ class SourceReader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """Where a writer stands: in which ``epoch``, as which ``writer`` of it.
+
+    ``writer`` tells the tasks of an epoch apart (its number orders their files); ``staging`` is a
+    directory for sinks that have no place of their own; ``remembered`` is what the sink's committer
+    gave to the checkpoint (`SinkCommitter.prepare`) and to writers (`FencingCommitter.fence`);
+    ``known`` is the last epoch that the epoch log says this writer has written, 0 where it says
+    nothing.
+    """
+
+    staging: str
+    epoch: int
+    writer: str
+    remembered: tuple[tuple[str, str], ...] = ()
+    known: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StagedFile:
     """One staged piece of an epoch: where it lies, in which order it is published, its rows."""
 

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from tidegate.clock import SystemClock
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.directories import directory_of
 from tidegate.epochs.ledger import counts_document, read_ledger
@@ -378,7 +379,7 @@ def _name_of(job: JobPlan) -> str:
 
 
 def _only_prints(job: JobPlan) -> bool:
-    return all(sink.table.connector == "print" for sink in job.sinks)
+    return all(connector_of(sink.table).is_shown for sink in job.sinks)
 
 
 def _text(value: object) -> str:

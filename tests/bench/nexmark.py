@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from bench.data import PARTITIONS, Answer
 from nexmark import reference
 from tidegate.connectors.formats.json_encode import encode_lines
-from tidegate.connectors.generators.generated import CHUNK_ROWS, rows_of_split
-from tidegate.connectors.generators.nexmark import PER_ROUND
-from tidegate.connectors.generators.nexmark import Nexmark as Generator
+from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
+from tidegate.connectors.nexmark.events import PER_ROUND
+from tidegate.connectors.nexmark.events import Nexmark as Generator
 from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 

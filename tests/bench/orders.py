@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 
 from bench.data import DELAY_S, DISORDER_S, PARTITIONS, Answer
-from tidegate.connectors.generators.datagen import write_orders
+from tidegate.connectors.datagen.orders import write_orders
 
 
 @dataclass(frozen=True, slots=True)

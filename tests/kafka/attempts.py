@@ -27,11 +27,11 @@ from tidegate.connectors.kafka import sink, transactions
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.transactions import transactional_id
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.staging import writer_of
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Progress, StagedFile
+from tidegate.ports import Progress, Stage, StagedFile
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Attempt:
     known: int = 0
 
     def run(self) -> list[StagedFile]:
-        writer = KafkaWriter(self.table, self.epoch, self.writer, self.remembered, self.known)
+        remembered = tuple(self.remembered.items())
+        stage = Stage("", self.epoch, self.writer, remembered, self.known)
+        writer = KafkaWriter(self.table, stage)
         writer.write(pa.table({"id": pa.array(self.ids, pa.int64())}))
         return writer.close()
 
@@ -101,7 +103,7 @@ class Driver:
     def id(self, writer: str = "0") -> str:
         """The transactional id of a writer, which is the name of its marker's group too."""
         assert self.kept is not None
-        options: KafkaSinkOptions = parsed(KafkaSinkOptions, "kafka", self.table.options)
+        options = parsed(KafkaSinkOptions, self.table.options)
         return transactional_id(options, self.table.name, self.kept["identity"], writer)
 
 

@@ -24,7 +24,7 @@ from kafka.kit import Kit
 from tidegate.clock import SystemClock
 from tidegate.connectors.kafka import topics
 from tidegate.connectors.kafka.reader import KafkaReader
-from tidegate.connectors.options import OptionProblem
+from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.plan.nodes import Table
 from tidegate.ports import SplitRange

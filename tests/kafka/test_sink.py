@@ -16,7 +16,7 @@ from kafka.kit import Kit, Put
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.errors import OptionsError, RunError, SinkError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Progress, StagedFile
+from tidegate.ports import Progress, Stage, StagedFile
 
 ID = ("id", "BIGINT")
 JAVA: Mapping[str, int] = {
@@ -43,6 +43,10 @@ def started(table: Table) -> dict[str, str]:
     return committer.fence(1, lambda: Progress(0, 0))
 
 
+def at(epoch: int, remembered: Mapping[str, str]) -> Stage:
+    return Stage("", epoch, "0", tuple(remembered.items()))
+
+
 def write(
     table: Table, *epochs: Iterable[Mapping[str, Any]], types: Mapping[str, pa.DataType]
 ) -> list[StagedFile]:
@@ -51,7 +55,7 @@ def write(
     schema = pa.schema(list(types.items()))
     staged: list[StagedFile] = []
     for number, rows in enumerate(epochs, 1):
-        writer = KafkaWriter(table, number, "0", remembered)
+        writer = KafkaWriter(table, at(number, remembered))
         writer.write(pa.Table.from_pylist(list(rows), schema))
         staged = writer.close()
     return staged
@@ -268,7 +272,7 @@ def test_without_transactions(kafka: Kit, guarantee: str) -> None:
     remembered = started(table)
     assert "run" not in remembered
     for epoch in (1, 1, 2):
-        writer = KafkaWriter(table, epoch, "0", remembered)
+        writer = KafkaWriter(table, at(epoch, remembered))
         writer.write(pa.table({"id": [epoch, 10]}))
         assert [file.rows for file in writer.close()] == [2]
     assert Counter(kafka.values(topic)) == {b'{"id":1}': 2, b'{"id":2}': 1, b'{"id":10}': 3}
@@ -292,11 +296,11 @@ def test_a_topic_that_is_deleted_meanwhile(kafka: Kit, guarantee: str) -> None:
         properties_topic_metadata_refresh_interval_ms="500",
     )
     remembered = started(table)
-    writer = KafkaWriter(table, 1, "0", remembered)
+    writer = KafkaWriter(table, at(1, remembered))
     writer.write(pa.table({"id": [1]}))
     writer.close()
     kafka.delete(topic)
-    writer = KafkaWriter(table, 2, "0", remembered)
+    writer = KafkaWriter(table, at(2, remembered))
     writer.write(pa.table({"id": [2]}))
     with pytest.raises(SinkError) as told:
         writer.close()

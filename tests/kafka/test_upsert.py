@@ -12,8 +12,8 @@ import pytest
 from kafka.kit import Kit
 from oracle.changes import ends_in
 from spark.processes import Commands
-from tidegate.connectors.generators.datagen import ORDERS, Orders
-from tidegate.connectors.generators.generated import rows_of_split
+from tidegate.connectors.datagen.orders import ORDERS, Orders
+from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
 from tidegate.types import Op
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tidegate.connectors.registry import sink_committer
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.manifest import Manifest
@@ -71,4 +71,5 @@ def job_in(directory: Path, rows_max: int | None = None, **options: Any) -> Wire
 
 def committer_of(plan: Plan, checkpoint: Checkpoint) -> Any:
     """The committer of its one sink."""
-    return sink_committer(plan.job.sinks[0].table, checkpoint.staging(TO_SINK))
+    table = plan.job.sinks[0].table
+    return connector_of(table).committer(table, checkpoint.staging(TO_SINK))

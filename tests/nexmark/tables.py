@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from kits.executor import ENGINE
 from nexmark import reference
-from tidegate.connectors.generators.generated import rows_of_split
-from tidegate.connectors.generators.nexmark import nexmark_of
+from tidegate.connectors.generated import rows_of_split
+from tidegate.connectors.nexmark.events import nexmark_of
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.nodes import Scan
 

@@ -17,7 +17,7 @@ from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table, quoted
-from tidegate.ports import Progress, StagedFile
+from tidegate.ports import Progress, Stage, StagedFile
 from tidegate.types import OP, Column, Op
 
 _NUMBERS = itertools.count(1)
@@ -89,7 +89,7 @@ class Sink:
         data = Engine().query(f"SELECT {', '.join(values)} FROM words", {"words": pa.table(words)})
         if ops:
             data = data.append_column(OP, pa.array([int(op) for op in ops], pa.int8()))
-        stager = ParquetStager(self.table, self.staging, epoch, writer)
+        stager = ParquetStager(self.table, Stage(self.staging, epoch, writer))
         stager.write(data)
         return stager.close()
 

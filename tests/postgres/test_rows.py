@@ -13,7 +13,8 @@ import pytest
 from oracle.changes import ends_in
 from postgres.kit import Sink, unique
 from postgres.server import Server
-from tidegate.connectors.registry import upsert_key, with_key
+from tidegate.connectors.connector import with_key
+from tidegate.connectors.registry import connector_of
 from tidegate.errors import SinkError
 from tidegate.frontend import declared_sink
 from tidegate.plan.nodes import quoted
@@ -204,9 +205,9 @@ def test_names_of_a_key_may_have_what_separates_them(server: Server, tmp_path: P
         "t.sql",
         "t",
     )
-    assert upsert_key(table) == key
-    assert upsert_key(with_key(table, key[:2])) == key[:2]
-    sink = Sink(server, tmp_path, *columns, key=upsert_key(table))
+    assert connector_of(table).key(table) == key
+    assert connector_of(table).key(with_key(table, key[:2])) == key[:2]
+    sink = Sink(server, tmp_path, *columns, key=connector_of(table).key(table))
     sink.committer().publish(
         1, sink.staged(1, ("1", "2", "3", "4", "5"), ("1", "2", "3", "4", "6"))
     )

@@ -15,6 +15,7 @@ from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemW
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Stage
 from tidegate.types import OP, Column, Op
 
 
@@ -37,7 +38,7 @@ def listed(table: Table) -> dict[str, list[Any]]:
 
 
 def write(table: Table, epoch: int, *values: int) -> Any:
-    writer = FilesystemWriter(table, epoch, "0", "scope")
+    writer = FilesystemWriter(table, Stage("scope", epoch, "0"))
     writer.write(pa.table({"a": values}))
     return writer.close()
 
@@ -80,7 +81,7 @@ def test_a_delta_table_in_a_bucket(bucket: str) -> None:
     committer.bind(committer.prepare(True))
 
     def staged(epoch: int, *changes: tuple[int, int, Op]) -> Any:
-        writer = ParquetStager(view, staging, epoch, "0")
+        writer = ParquetStager(view, Stage(staging, epoch, "0"))
         a, n, ops = zip(*changes, strict=True)
         writer.write(pa.table({"a": a, "n": n, OP: pa.array(map(int, ops), pa.int8())}))
         return writer.close()

@@ -9,8 +9,8 @@ import duckdb
 import pyarrow as pa
 
 from kits.executor import ENGINE
-from tidegate.connectors.generators.datagen import orders_of
-from tidegate.connectors.generators.generated import rows_of_split
+from tidegate.connectors.datagen.orders import orders_of
+from tidegate.connectors.generated import rows_of_split
 from tidegate.plan.nodes import Job, Scan, Table
 
 FOLDER: Final = Path(__file__).parents[2] / "jobs"

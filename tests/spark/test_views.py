@@ -13,8 +13,8 @@ import pytest
 from deltalake import DeltaTable
 
 from spark.processes import Commands
-from tidegate.connectors.generators.datagen import ORDERS, Orders
-from tidegate.connectors.generators.generated import rows_of_split
+from tidegate.connectors.datagen.orders import ORDERS, Orders
+from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
 
 _ROWS, _SPLITS = 3_000, 2

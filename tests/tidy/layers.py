@@ -52,6 +52,8 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         *_VALUES,
         "plan",
         "engine",
+        "connectors.connector",
+        "connectors.option_types",
         "connectors.options",
         "connectors.durations",
         "connectors.registry",  # which connectors there are, what their options may be

@@ -12,7 +12,16 @@ from pydantic import BaseModel
 
 from tidegate import settings
 from tidegate.cli import app
-from tidegate.connectors import options
+from tidegate.connectors.blackhole.connector import BlackholeOptions
+from tidegate.connectors.datagen.orders import DatagenOptions
+from tidegate.connectors.delta.sink import DeltaOptions
+from tidegate.connectors.filesystem.options import FilesystemOptions, FilesystemSourceOptions
+from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
+from tidegate.connectors.nexmark.events import NexmarkOptions
+from tidegate.connectors.option_types import SourceOptions
+from tidegate.connectors.postgres.options import PostgresOptions
+from tidegate.connectors.print.connector import PrintOptions
+from tidegate.connectors.registry import connectors, named
 from tidegate.errors import OptionsError
 from tidegate.frontend import compile as compile_sql
 from tidegate.frontend import settings as job_settings
@@ -87,23 +96,23 @@ def test_examples_compile(place: str, sql: str) -> None:
     assert compile_sql(sql, place).sinks
 
 
-SOURCE: Final = options.SourceOptions
-FILES: Final = options.FilesystemOptions
-KAFKA: Final = options.KafkaOptions
+SOURCE: Final = SourceOptions
+FILES: Final = FilesystemOptions
+KAFKA: Final = KafkaOptions
 PAGE_OF: Final[Mapping[str, str]] = dict.fromkeys(("Connection", "Source", "Sink"), "kafka.md")
 SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]]] = {
     "Connection": (KAFKA, ()),
-    "Source": (options.KafkaSourceOptions, (SOURCE, KAFKA)),
-    "Sink": (options.KafkaSinkOptions, (KAFKA,)),
+    "Source": (KafkaSourceOptions, (SOURCE, KAFKA)),
+    "Sink": (KafkaSinkOptions, (KAFKA,)),
     "Every source": (SOURCE, ()),
     "Source and sink": (FILES, ()),
-    "Source only": (options.FilesystemSourceOptions, (SOURCE, FILES)),
-    "datagen": (options.DatagenOptions, (SOURCE,)),
-    "nexmark": (options.NexmarkOptions, (SOURCE,)),
-    "print": (options.PrintOptions, ()),
-    "delta": (options.DeltaOptions, ()),
-    "postgres": (options.PostgresOptions, ()),
-    "blackhole": (options.BlackholeOptions, ()),
+    "Source only": (FilesystemSourceOptions, (SOURCE, FILES)),
+    "datagen": (DatagenOptions, (SOURCE,)),
+    "nexmark": (NexmarkOptions, (SOURCE,)),
+    "print": (PrintOptions, ()),
+    "delta": (DeltaOptions, ()),
+    "postgres": (PostgresOptions, ()),
+    "blackhole": (BlackholeOptions, ()),
 }
 """Section of connectors.md, or of `PAGE_OF`: its model, less what other sections describe."""
 
@@ -137,7 +146,7 @@ def _same(model: type[BaseModel], other: type[BaseModel], name: str) -> bool:
 
 def _fields(model: type[BaseModel]) -> dict[str, object]:
     """Options and defaults of a model; None stands for no default, too."""
-    fields = {f.alias or name: f for name, f in model.model_fields.items() if name != "connector"}
+    fields = {f.alias or name: f for name, f in model.model_fields.items()}
     return {n: None if f.is_required() else f.get_default() for n, f in fields.items()}
 
 
@@ -161,14 +170,15 @@ def test_defaults_are_those_of_the_code(section: str) -> None:
             assert field.is_required() or field.get_default() in expected, name
             continue
         needed = {n: v for n, v in NEEDED.items() if n in _fields(model)}
-        written = {"connector": "x", **needed, name: _code(default)}
+        written = {**needed, name: _code(default)}
         without = {key: value for key, value in written.items() if key != name}
         assert model.model_validate(written) == model.model_validate(without), name
 
 
 def test_every_connector_has_its_section() -> None:
     described = {model for model, _ in SECTIONS.values()}
-    assert {*options._SOURCES.values(), *options._SINKS.values()} <= described
+    models = {model for each in connectors() for model in (each.source, each.sink) if model}
+    assert models <= described
 
 
 @pytest.mark.parametrize(("section", "connector"), [
@@ -185,13 +195,13 @@ def test_every_connector_has_its_section() -> None:
 def test_aliases_are_read(section: str, connector: str) -> None:
     for row in _rows(_options_of(section), "option"):
         for alias in _CODE.findall(row["also read as"]):
-            assert options._ALIASES[connector][alias] == _code(row["option"])
+            assert named(connector).aliases[alias] == _code(row["option"])
 
 
 def test_no_alias_is_forgotten() -> None:
     text = _text("connectors.md") + _text("kafka.md")
-    for aliases in (*options._ALIASES.values(), options._CONNECTOR_ALIASES):
-        for alias in aliases:
+    for connector in connectors():
+        for alias in (*connector.aliases, *connector.words, *connector.variants):
             assert f"`{alias}`" in text
 
 

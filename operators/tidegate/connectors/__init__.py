@@ -1,1 +1,1 @@
-"""Sources and sinks: one connector per file, registered in `registry`."""
+"""Sources and sinks: a connector has a folder, with a `connector.Connector` that speaks for it."""

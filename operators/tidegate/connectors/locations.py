@@ -9,7 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
+from tidegate.connectors.connector import with_option
 from tidegate.errors import OptionsError
+from tidegate.plan.nodes import Table
 
 _QUOTES: Final = {"[": "%5B", "]": "%5D", "?": "%3F"}
 
@@ -17,6 +19,12 @@ _QUOTES: Final = {"[": "%5B", "]": "%5D", "?": "%3F"}
 def absolute(path: str) -> str:
     """``path`` as every process understands it: a relative local one becomes absolute."""
     return path if "://" in path else str(Path(path).absolute())
+
+
+def resolved(table: Table) -> Table:
+    """``table`` with a relative ``path`` made absolute."""
+    path = table.option("path")
+    return with_option(table, "path", absolute(path)) if path else table
 
 
 def one_spelling(path: str) -> str:

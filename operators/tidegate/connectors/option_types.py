@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -56,6 +56,11 @@ def listed(value: object) -> object:
     return names_in(value) if isinstance(value, str) else value
 
 
+def lowered(value: object) -> object:
+    """An option that is one of some words, whose case does not matter."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
 def list_of(names: Iterable[str]) -> str:
     """The text in which `names_in` finds ``names``."""
     return ";".join(map(_as_listed, names))
@@ -97,14 +102,13 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=False)
 
-    connector: str
-
 
 class SourceOptions(Options):
     """What every source takes.
 
-    Skew: S11 (0 turns it off); unit: what a BIGINT time counts; ``quantile`` and what follows: the
-    figures of ``SOURCE_WATERMARK()`` (`tidegate.plan.strategies.Adaptive`).
+    Skew: S11 (0 turns it off); unit: what a BIGINT time counts; ``idle_timeout_us`` 0: a split is
+    never idle (S8); ``quantile`` and what follows: the figures of ``SOURCE_WATERMARK()``
+    (`tidegate.plan.strategies.Adaptive`); ``alignment_group`` empty: splits wait for none (S9).
     """
 
     max_future_skew_us: Duration = Field(_HOUR_US, alias="scan.watermark.max-future-skew")
@@ -128,18 +132,6 @@ class SourceOptions(Options):
         alias="scan.watermark.source.margins",
     )
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.delay_us_min > self.delay_us_max:
-            raise ValueError(
-                "scan.watermark.source.delay.min is more than scan.watermark.source.delay.max"
-            )
-        return self
-
-
-class AlignedOptions(SourceOptions):
-    """Of sources that can be read on later: their splits may wait for others (S9)."""
-
     alignment_group: str = Field("", alias="scan.watermark.alignment.group")
     max_drift_us: Annotated[Duration, Field(gt=0)] | None = Field(
         None, alias="scan.watermark.alignment.max-drift"
@@ -149,7 +141,11 @@ class AlignedOptions(SourceOptions):
     )
 
     @model_validator(mode="after")
-    def _is_bound(self) -> Self:
+    def _ordered(self) -> Self:
+        if self.delay_us_min > self.delay_us_max:
+            raise ValueError(
+                "scan.watermark.source.delay.min is more than scan.watermark.source.delay.max"
+            )
         if bool(self.alignment_group) != (self.max_drift_us is not None):
             raise ValueError(
                 "'scan.watermark.alignment.group' and 'scan.watermark.alignment.max-drift'"
@@ -181,3 +177,11 @@ class CsvOptions(BaseModel):
         if {info.data.get("delimiter"), info.data.get("quote"), "\r", "\n"} & set(literal):
             raise ValueError("must hold no delimiter, quote or line end: it stands without quotes")
         return literal
+
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def parsed(model: type[_Model], pairs: Iterable[tuple[str, str]]) -> _Model:
+    """Options of a table, which were checked, as an instance of ``model``."""
+    return model.model_validate(dict(pairs))

@@ -17,8 +17,12 @@ AS_REFERENCE: Final = (
     "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
     " in plans and kept in checkpoints"
 )
-"""What is wrong with a secret that is written down; a message that says so must not repeat it."""
+"""What is wrong with a secret that is written down."""
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
+
+
+class SecretError(ValueError):
+    """An option is wrong that may be a secret: what is said of it must not repeat its value."""
 
 
 def has_reference(text: str) -> bool:

@@ -6,7 +6,7 @@ needs is there when the epoch's entry is, and until it has been published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,25 +25,19 @@ from tidegate.connectors.staging import (
 )
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 from tidegate.types import OP
 
 
 class ParquetStager:
     """Implements `tidegate.ports.SinkWriter`: columns of the table, and `OP` if any."""
 
-    def __init__(
-        self,
-        table: Table,
-        staging: str,
-        epoch: int,
-        writer: str,
-        token: Callable[[], str] = unique_token,
-    ) -> None:
+    def __init__(self, table: Table, stage: Stage) -> None:
         self._columns = [column.name for column in table.columns]
-        self._filesystem, self._directory = open_location(staging)
-        self._path = f"{self._directory}/{epoch}-{writer}-{token()}.parquet"
-        self._writer = writer
+        self._filesystem, self._directory = open_location(stage.staging)
+        name = f"{stage.epoch}-{stage.writer}-{unique_token()}"
+        self._path = f"{self._directory}/{name}.parquet"
+        self._writer = stage.writer
         self._parts: list[pa.Table] = []
 
     def write(self, data: pa.Table) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tidegate.connectors.registry import columns_of_key_alone
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.targets import sink_tables
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Node, Table
@@ -95,7 +95,7 @@ class About:
 
 
 def _table(table: Table) -> AboutTable:
-    keys = columns_of_key_alone(table)
+    keys = connector_of(table).columns_of_key_alone(table)
     return AboutTable(
         table.connector,
         table.format,

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from tidegate.connectors.registry import Liveness, liveness
+from tidegate.connectors.option_types import SourceOptions
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Entry
 from tidegate.plan.fragments import Plan
 from tidegate.types import Status
@@ -37,15 +38,15 @@ class Alignment:
 
     plan: Plan
     monotonic_s: Callable[[], float]
-    _tables: dict[str, Liveness] = field(default_factory=dict)
+    _tables: dict[str, SourceOptions] = field(default_factory=dict)
     _filters: dict[str, tuple[str, int]] = field(default_factory=dict)  # table: filter, its unit
     _minima: dict[str, _Minimum] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         accounts = self.plan.accounts()
         for table in self.plan.tables:
-            found = liveness(table)
-            if not found.group:
+            found = connector_of(table).read_options(table)
+            if not found.alignment_group:
                 continue
             self._tables[table.name] = found
             # The processing time, which is ahead of nobody, only where there is nothing else.
@@ -87,8 +88,8 @@ class Alignment:
         waiting = set(waiting)
         resting = set(at_rest)
         held: set[Split] = set()
-        for group in sorted({found.group for found in self._tables.values()}):
-            members = [t for t, found in self._tables.items() if found.group == group]
+        for group in sorted({found.alignment_group for found in self._tables.values()}):
+            members = [t for t, found in self._tables.items() if found.alignment_group == group]
             times = {
                 (table, split): time
                 for table in members
@@ -110,7 +111,7 @@ class Alignment:
             return set()
         known = self._minima.get(group)
         now = self.monotonic_s()
-        interval_s = min(self._tables[t].update_interval_us for t, _ in times) / 1e6
+        interval_s = min(self._tables[t].alignment_interval_us for t, _ in times) / 1e6
         if fresh or known is None or now - known.at_s >= interval_s:
             known = self._minima[group] = _Minimum(min(times.values()), now)
         judged = dict(times)
@@ -123,7 +124,7 @@ class Alignment:
             split
             for split in waiting
             if split in judged
-            and judged[split] > known.value_us + self._tables[split[0]].max_drift_us
+            and judged[split] > known.value_us + (self._tables[split[0]].max_drift_us or 0)
         }
 
     def _times(self, entry: Entry, table: str) -> dict[str, int]:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.registry import connector_of
 from tidegate.connectors.staging import writer_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
@@ -319,7 +319,7 @@ def _balance(entry: Entry) -> None:
 def is_finished(plan: Plan, entry: Entry) -> bool:
     """Whether every split of every table has ended; a bounded table may have had none."""
     return all(
-        (entry.statuses.get(table.name) or (is_bounded(table) and table.name in entry.statuses))
-        and all(s == Status.FINISHED for s in entry.statuses[table.name].values())
-        for table in plan.tables
+        (entry.statuses.get(t.name) or (t.name in entry.statuses and connector_of(t).is_bounded(t)))
+        and all(status == Status.FINISHED for status in entry.statuses[t.name].values())
+        for t in plan.tables
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Final
 
-from tidegate.connectors.registry import same_table
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.epochs.about import About
 from tidegate.errors import OptionsError, TrustError
@@ -106,7 +106,7 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, Expr):  # how it was written, or is explained, makes no other job
         return {"": "Expr", "sql": value.sql, "type": value.type}
     if isinstance(value, Table):
-        value = same_table(value)
+        value = connector_of(value).same_table(value)
     if is_dataclass(value):
         content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
         return {"": type(value).__name__, **content}

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from tidegate.clock import Clock
-from tidegate.connectors.registry import sink_committer, source_planner
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.commit import Committer, is_finished
 from tidegate.epochs.job import WireJob
@@ -104,7 +104,7 @@ class OpenJob:
     def _open(self) -> None:
         tables = targets(self.plan.job, self.checkpoint)
         committers = {
-            target: sink_committer(table, self.checkpoint.staging(target))
+            target: connector_of(table).committer(table, self.checkpoint.staging(target))
             for target, table in tables.items()
         }
         fresh = not self.checkpoint.exists
@@ -142,7 +142,8 @@ class OpenJob:
         places = dict(self.plan.job.places)
         for table in self.plan.tables:
             try:
-                source_planner(table, self._options.available_now).splits(begun=begun)
+                planner = connector_of(table).planner(table, self._options.available_now)
+                planner.splits(begun=begun)
             except OptionsError as error:
                 place, detail = places.get(table.name), error.detail
                 raise BindError(error.message, place, detail=detail, hint=error.hint) from None
@@ -171,7 +172,8 @@ class OpenJob:
         self._log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
         for table in self.plan.tables:
             try:
-                unread = source_planner(table, True).unread(offset.positions(table.name))
+                planner = connector_of(table).planner(table, True)
+                unread = planner.unread(offset.positions(table.name))
             except OptionsError as error:  # the input may be gone: all of it was read
                 self._log(f"{table.name}: {error.message}")
                 continue

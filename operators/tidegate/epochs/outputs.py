@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tidegate.connectors.registry import Stage, sink_writer
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.ledger import ledger_table
 from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.plan.nodes import Job, Table
-from tidegate.ports import SinkWriter
+from tidegate.ports import SinkWriter, Stage
 
 
 def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
@@ -23,4 +23,5 @@ def staging_writer(
     checkpoint = Checkpoint(job.checkpoint)
     table = targets(job.plan.job, checkpoint)[target]
     remembered = dict(job.remembered).get(target, ())
-    return sink_writer(table, Stage(checkpoint.staging(target), epoch, writer, remembered, known))
+    stage = Stage(checkpoint.staging(target), epoch, writer, remembered, known)
+    return connector_of(table).writer(table, stage)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.clock import AwakeClock, Clock, ManualClock
-from tidegate.connectors.registry import is_bounded, liveness, source_planner
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.alignment import Alignment
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.idleness import Idleness
@@ -22,7 +22,7 @@ from tidegate.epochs.offsets import Offset
 from tidegate.epochs.pace import Pace
 from tidegate.errors import TrustError
 from tidegate.executor.actor import NO_SPLIT
-from tidegate.ports import Position, SourcePlanner, SplitPlan
+from tidegate.ports import Position, SplitPlan
 from tidegate.types import Status
 
 
@@ -70,12 +70,11 @@ class Planner:
         self._job = job
         self._clock = clock
         self._checkpoint = Checkpoint(job.checkpoint)
-        self._sources: dict[str, SourcePlanner] = {
-            table.name: source_planner(table, job.available_now) for table in job.plan.tables
-        }
+        tables = [(table, connector_of(table)) for table in job.plan.tables]
+        self._sources = {t.name: each.planner(t, job.available_now) for t, each in tables}
         self._accounts = job.plan.accounts()
-        self._bounded = {table.name: is_bounded(table) for table in job.plan.tables}
-        self._timeouts = {t.name: liveness(t).idle_timeout_us for t in job.plan.tables}
+        self._bounded = {t.name: each.is_bounded(t) for t, each in tables}
+        self._timeouts = {t.name: each.read_options(t).idle_timeout_us for t, each in tables}
         awake_s = clock.monotonic_s
         if any(self._timeouts.values()) and not isinstance(clock, ManualClock):
             awake_s = AwakeClock(clock).awake_s

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
-from tidegate.connectors.registry import offset_at
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.ledger_share import LedgerShare
 from tidegate.epochs.planner import FragmentTask, ReaderTask
 from tidegate.epochs.targets import TO_LEDGER
@@ -77,7 +77,7 @@ def _read_fragment(
         yield from _shared(actor.on_source(split_name, chunk), share)
     for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
-        at = offset_at(table, wanted.end)
+        at = connector_of(table).offset_at(wanted.end)
         if at is not None:
             next_offsets[wanted.split] = at
     statuses = {split.split: split.status for split in work.splits}

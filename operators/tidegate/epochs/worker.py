@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from tidegate.connectors.registry import source_reader
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.epochs.job import WireJob, worker_engine
 from tidegate.epochs.outputs import staging_writer
@@ -17,7 +17,7 @@ from tidegate.ports import SinkWriter, SourceReader
 ReaderOf: TypeAlias = Callable[[Table, Engine], SourceReader]
 WriterOf: TypeAlias = Callable[[int, int, str, int], SinkWriter]
 """Who stages rows: of a target, in an epoch, as a task, and the last epoch it is known to have
-written (see `tidegate.connectors.registry.Stage`)."""
+written (see `tidegate.ports.Stage`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +41,8 @@ class Worker:
     def of(cls, job: WireJob) -> Worker:
         """One that reads and writes what the job's tables say."""
         engine_of = partial(worker_engine, job)
-        return cls(job, engine_of, source_reader, partial(staging_writer, job))
+        return cls(job, engine_of, _reader, partial(staging_writer, job))
+
+
+def _reader(table: Table, engine: Engine) -> SourceReader:
+    return connector_of(table).reader(table, engine)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 import duckdb
@@ -30,8 +30,8 @@ import pyarrow.compute as pc
 from tidegate.clock import Clock
 from tidegate.codec import encode
 from tidegate.connectors.formats import csv_format, json_format, lines
-from tidegate.connectors.options import csv_options
-from tidegate.connectors.registry import Stage, same_target, sink_committer, sink_writer
+from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
@@ -40,9 +40,9 @@ from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.errors import OptionsError
 from tidegate.plan.ledger import NAMES, ledger_sql
 from tidegate.plan.nodes import Table, quoted
-from tidegate.ports import FencingCommitter, LeasedCommitter, Progress
+from tidegate.ports import FencingCommitter, LeasedCommitter, Progress, Stage
 from tidegate.store.base import Store
-from tidegate.types import LEDGER_SCHEMA, Column
+from tidegate.types import LEDGER_SCHEMA
 
 _TARGET: Final = "target.json"
 _TEXTS: Final = ("event_time", "watermark", "record")
@@ -107,7 +107,7 @@ def _replay(
     term: int,
 ) -> Replayed:
     staging = home.where("staging")
-    committer = sink_committer(target, staging)
+    committer = connector_of(target).committer(target, staging)
     if not home.exists(_TARGET):
         home.create(_TARGET, encode(committer.prepare(True)))
     else:
@@ -124,7 +124,7 @@ def _replay(
     engine = Engine()
     rows = skipped = 0
     stage = Stage(staging, number, "0", tuple(sorted(remembered.items())))
-    writer = sink_writer(target, stage)
+    writer = connector_of(target).writer(target, stage)
     try:
         for ledger in _ledger(checkpoint, first, last):
             chosen = _chosen(ledger, choice, engine)
@@ -279,7 +279,8 @@ def _decoded(records: Any, source: Table, engine: Engine) -> tuple[pa.Table, int
     valid = lines.valid_utf8(there)
     text = lines.as_strings(there if valid is None else there.filter(pa.array(valid)))
     if source.format == "csv":
-        decoded = csv_format.decode(text, source.columns, csv_options(source.options), engine)
+        csv = parsed(CsvOptions, source.options)
+        decoded = csv_format.decode(text, source.columns, csv, engine)
     else:
         decoded = json_format.decode(text, source.columns, engine)
     return decoded.data, len(whole) - decoded.data.num_rows
@@ -299,22 +300,16 @@ def _refuse_keys(target: Table, about: About, tables: Iterable[str]) -> None:
 
 
 def _bytes_table(target: Table) -> Table:
-    """The target as one of bytes: what kafka's ``raw`` format is for."""
-    if target.connector != "kafka":
+    found = connector_of(target).as_bytes(target)
+    if found is None:
         raise OptionsError(
             f"--as-is: table '{target.name}' is {target.connector}; only messages are bytes",
             hint="leave --as-is out: records are decoded then",
         )
-    plain = {
-        name: value
-        for name, value in target.options
-        if not name.startswith(("key.", "value.", "csv.", "json.", "avro"))
-    }
-    options = tuple(sorted({**plain, "format": "raw"}.items()))
-    columns = (Column("record", "BLOB"),)
-    return replace(target, columns=columns, metadata=(), format="raw", options=options)
+    return found
 
 
 def _key(target: Table, choice: Choice) -> str:
-    document = json.dumps([asdict(same_target(target)), asdict(choice)], sort_keys=True)
+    target = connector_of(target).same_target(target)
+    document = json.dumps([asdict(target), asdict(choice)], sort_keys=True)
     return hashlib.sha256(document.encode()).hexdigest()[:16]

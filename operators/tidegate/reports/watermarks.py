@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tidegate.connectors.registry import ends_now
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.ledger import show_time
@@ -65,7 +65,8 @@ def _ends(
     silent = {}
     for name, table in tables.items():
         try:
-            ends.setdefault(name, {}).update(ends_now(table, sorted(entry.statuses.get(name, {}))))
+            splits = sorted(entry.statuses.get(name, {}))
+            ends.setdefault(name, {}).update(connector_of(table).ends_now(table, splits))
         except TidegateError as error:
             silent[name] = error.message
     return ends, silent

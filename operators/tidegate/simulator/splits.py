@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.registry import source_planner, source_reader
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import SourceChunk, SplitRange
@@ -46,9 +46,9 @@ class Split:
 
 def load(table: Table, engine: Engine) -> dict[str, Split]:
     """All splits of ``table``, as they are now."""
-    planner = source_planner(table, True)
+    planner = connector_of(table).planner(table, True)
     start = dict.fromkeys(planner.splits())
-    reader = source_reader(table, engine)
+    reader = connector_of(table).reader(table, engine)
     loaded = {}
     for split, plan in planner.plan(start, None).items():
         ranges = [SplitRange(split, None, plan.end)] if plan.end is not None else []

@@ -17,7 +17,7 @@ from random import Random
 
 import pyarrow as pa
 
-from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
@@ -97,7 +97,7 @@ class World:
         self._choices = choices
         self._engine = engine
         self._time_us = time_us
-        self._bounded = {table.name: is_bounded(table) for table in plan.tables}
+        self._bounded = {table.name: connector_of(table).is_bounded(table) for table in plan.tables}
         self._splits: dict[str, dict[str, Split]] = {
             table.name: load(table, engine) for table in plan.tables
         }
@@ -211,7 +211,7 @@ class World:
                 yield list(actor.on_source(split, chunk))
         statuses = {split: self._status(epoch, table.name, split) for split in splits}
         if not statuses:
-            statuses = {NO_SPLIT: Status.FINISHED if is_bounded(table) else Status.IDLE}
+            statuses = {NO_SPLIT: Status.FINISHED if self._bounded[table.name] else Status.IDLE}
         yield list(actor.close_splits(statuses, epoch.barrier))
 
     def _chunks(self, epoch: _Epoch, table: str, split: str) -> Iterator[SourceChunk]:

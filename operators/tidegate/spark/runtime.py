@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.clock import SystemClock
-from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.commit import Committer
 from tidegate.epochs.job import WireJob
@@ -38,7 +38,7 @@ _POLL_S = 1
 
 def all_bounded(plan: Plan) -> bool:
     """Whether the job ends by itself: every table is bounded."""
-    return all(is_bounded(table) for table in plan.tables)
+    return all(connector_of(table).is_bounded(table) for table in plan.tables)
 
 
 @dataclass(slots=True)

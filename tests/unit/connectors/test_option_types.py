@@ -23,7 +23,7 @@ SECOND = 1_000_000
 
 def source(**given: Any) -> SourceOptions:
     named = {f"scan.watermark.{name.replace('_', '.')}": value for name, value in given.items()}
-    return SourceOptions.model_validate({"connector": "any", **named})
+    return SourceOptions.model_validate(named)
 
 
 def refused(model: Any, given: dict[str, Any]) -> str:
@@ -43,10 +43,9 @@ def test_a_problem_names_the_option_as_it_was_written() -> None:
 
 
 def test_unknown_names_are_refused_and_values_frozen() -> None:
-    assert "not permitted" in refused(Options, {"connector": "any", "other": "1"})
-    options = Options(connector="any")
+    assert "not permitted" in refused(Options, {"other": "1"})
     with pytest.raises(ValidationError, match="frozen"):
-        options.connector = "other"
+        source().unit = "s"
 
 
 def test_defaults_of_sources() -> None:

@@ -6,16 +6,9 @@ from typing import Literal
 
 import pytest
 
-from tidegate.connectors.options import (
-    CONNECTORS,
-    FilesystemSourceOptions,
-    OptionProblem,
-    canonical,
-    connector_name,
-    csv_options,
-    parsed,
-    validate_options,
-)
+from tidegate.connectors.filesystem.options import FilesystemSourceOptions
+from tidegate.connectors.option_types import CsvOptions, OptionProblem, parsed
+from tidegate.connectors.options import canonical, validate_options
 
 FILES = {"path": "/in", "format": "json"}
 
@@ -29,18 +22,16 @@ def test_aliases_of_risingwave_are_read() -> None:
     raw = {"posix_fs.root": "/in", "format": "csv", "delimiter": ";"}
     pairs = validate_options("posix_fs", "source", raw)
     assert pairs == (("csv.field-delimiter", ";"), ("format", "csv"), ("path", "/in"))
-    assert csv_options(pairs).delimiter == ";"
+    assert parsed(CsvOptions, pairs).delimiter == ";"
 
 
 def test_defaults_and_values() -> None:
     pairs = validate_options("filesystem", "source", FILES)
-    options: FilesystemSourceOptions = parsed(FilesystemSourceOptions, "filesystem", pairs)
+    options = parsed(FilesystemSourceOptions, pairs)
     assert (options.split, options.monitor_interval_us) == ("directory", None)
     assert (options.max_future_skew_us, options.unit) == (3_600_000_000, "ms")
     more = {**FILES, "source.monitor-interval": "1min", "scan.watermark.max-future-skew": "0"}
-    options = parsed(
-        FilesystemSourceOptions, "filesystem", validate_options("filesystem", "source", more)
-    )
+    options = parsed(FilesystemSourceOptions, validate_options("filesystem", "source", more))
     assert (options.monitor_interval_us, options.max_future_skew_us) == (60_000_000, 0)
 
 
@@ -144,20 +135,6 @@ def test_harmless_kafka_options_are_taken() -> None:
         "scan.watermark.idle-timeout": "0",
     }
     assert len(validate_options("filesystem", "source", raw)) == 4
-
-
-def test_connectors() -> None:
-    assert sorted(CONNECTORS) == [
-        "blackhole",
-        "datagen",
-        "delta",
-        "filesystem",
-        "kafka",
-        "nexmark",
-        "postgres",
-        "print",
-    ]
-    assert connector_name(" FileSystem ") == "filesystem"
 
 
 def test_options_of_the_other_role_are_passed_over() -> None:

@@ -16,14 +16,14 @@ from tidegate.connectors.staged_parquet import (
 )
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 from tidegate.types import OP, Column
 
 TABLE = Table("t", (Column("k", "BIGINT"),), "postgres", "")
 
 
 def staged(directory: Path, writer: str, *keys: int) -> list[StagedFile]:
-    stager = ParquetStager(TABLE, str(directory), 1, writer)
+    stager = ParquetStager(TABLE, Stage(str(directory), 1, writer))
     ops = pa.array([0] * len(keys), pa.int8())
     stager.write(pa.table({"more": pa.array(keys), "k": pa.array(keys), OP: ops}))
     return stager.close()
@@ -45,7 +45,7 @@ def test_rows_come_in_their_order(tmp_path: Path) -> None:
 
 def test_nothing_is_left_of_what_is_given_up(tmp_path: Path) -> None:
     assert staged(tmp_path, "0") == []
-    stager = ParquetStager(TABLE, str(tmp_path), 1, "0")
+    stager = ParquetStager(TABLE, Stage(str(tmp_path), 1, "0"))
     stager.write(pa.table({"k": [1]}))
     stager.abort()
     assert stager.close() == []

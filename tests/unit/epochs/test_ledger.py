@@ -11,11 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from kits.spark import new_checkpoint
-from tidegate.connectors.registry import Stage, sink_committer, sink_writer
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Entry
 from tidegate.epochs.ledger import counts_document, ledger_table, read_ledger, show_time
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError
+from tidegate.ports import Stage
 from tidegate.types import LEDGER_SCHEMA
 
 COUNTS = {"read": 3, "used": 1, "filtered": 0, "late": 1, "quarantined": 1}
@@ -29,13 +30,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ]
     table = ledger_table(checkpoint)
     staging = checkpoint.staging(TO_LEDGER)
-    writer = sink_writer(table, Stage(staging, 1, "0"))
+    writer = connector_of(table).writer(table, Stage(staging, 1, "0"))
     columns = list(zip(*rows, strict=True))
     arrays = [pa.array(c, f.type) for c, f in zip(columns, LEDGER_SCHEMA, strict=True)]
     writer.write(pa.table(arrays, schema=LEDGER_SCHEMA))
     staged = writer.close()
     assert read_ledger(checkpoint)["rows"] == [], "what is not committed is not there"
-    committer = sink_committer(table, staging)
+    committer = connector_of(table).committer(table, staging)
     committer.bind(committer.prepare(True))
     files = {str(TO_LEDGER): [list(astuple(file)) for file in staged]}
     checkpoint.write_entry(Entry(1, 0, counts={"o": {"a": COUNTS, "b": COUNTS}}, staged=files))

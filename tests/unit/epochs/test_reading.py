@@ -9,7 +9,7 @@ import pytest
 
 from kits.spark import add_rows, job_in
 from tidegate.clock import ManualClock
-from tidegate.connectors.registry import sink_committer
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.ledger import ledger_table, read_ledger
@@ -86,7 +86,8 @@ def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
     assert told == {"late": MANY, "malformed": 1}
 
     checkpoint = Checkpoint(job.checkpoint)
-    committer = sink_committer(ledger_table(checkpoint), checkpoint.staging(TO_LEDGER))
+    ledger = ledger_table(checkpoint)
+    committer = connector_of(ledger).committer(ledger, checkpoint.staging(TO_LEDGER))
     checkpoint.write_entry(Entry(1, 0))
     committer.publish(1, staged)
     found = read_ledger(checkpoint)["rows"]

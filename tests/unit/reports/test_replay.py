@@ -10,7 +10,7 @@ import pytest
 
 from kits.spark import new_checkpoint, plan_in
 from tidegate.clock import ManualClock
-from tidegate.connectors.registry import Stage, sink_committer, sink_writer
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint, Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import ledger_table
@@ -18,6 +18,7 @@ from tidegate.epochs.manifest import Manifest
 from tidegate.errors import LeaseHeldError, OptionsError
 from tidegate.frontend import declared_sink
 from tidegate.plan.nodes import Table
+from tidegate.ports import Stage
 from tidegate.reports.replay import Choice, Replayed, replay
 from tidegate.store.local import LocalStore
 from tidegate.types import LEDGER_SCHEMA
@@ -60,9 +61,9 @@ class World:
         """The same up to its entry; the rest is done by what this gives."""
         self._epochs += 1
         epoch, table = self._epochs, ledger_table(self.checkpoint)
-        committer = sink_committer(table, "")
+        committer = connector_of(table).committer(table, "")
         committer.prepare(epoch == 1)
-        writer = sink_writer(table, Stage("", epoch, "0"))
+        writer = connector_of(table).writer(table, Stage("", epoch, "0"))
         writer.write(pa.Table.from_pylist(list(rows), schema=LEDGER_SCHEMA))
         staged = writer.close()
         self.checkpoint.write_entry(Entry(epoch, epoch))

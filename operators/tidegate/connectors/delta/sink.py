@@ -15,13 +15,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import BeforeValidator, Field
 
 from tidegate.connectors.locations import one_spelling, open_location
-from tidegate.connectors.options import DeltaOptions, parsed
+from tidegate.connectors.option_types import OptionProblem, Options, names_in, parsed
 from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
 from tidegate.connectors.staging import (
     delete_staged,
@@ -44,11 +46,35 @@ TIDY_EVERY: Final = 50
 """Versions between two compactions: every epoch adds a small file."""
 
 
+_KNOWN: Final = frozenset(
+    (
+        *("boolean", "tinyint", "smallint", "integer", "bigint", "float", "double", "decimal"),
+        *("varchar", "blob", "date", "timestamp", "timestamp with time zone"),
+    )
+)
+"""Types that Delta has."""
+
+
+def _listed(value: object) -> object:
+    return names_in(value, ";") if isinstance(value, str) else value
+
+
+class DeltaOptions(Options):
+    """A Delta table; without a ``path`` one of the checkpoint's own.
+
+    ``key_fields`` tell the rows of a changing result apart.
+    """
+
+    path: str = ""
+    key_fields: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field((), alias="key.fields")
+    format: Literal["parquet"] = "parquet"
+
+
 class DeltaCommitter:
     """Implements `tidegate.ports.SinkCommitter`. ``staging`` lies in the checkpoint."""
 
     def __init__(self, table: Table, staging: str, token: Callable[[], str] = unique_token) -> None:
-        options: DeltaOptions = parsed(DeltaOptions, table.connector, table.options)
+        options = parsed(DeltaOptions, table.options)
         self._table = table
         self._key = options.key_fields
         self._place = one_spelling(options.path or view_path(staging, table.name))
@@ -185,3 +211,20 @@ def _field(given: Any) -> pa.Field:
 
 def _shown(schema: Schema) -> str:
     return ", ".join(f"{field.name} {field.type}" for field in schema.fields)
+
+
+def check_delta(table: Table) -> None:
+    """Raises OptionProblem for a column of a type that Delta has not."""
+    for column in table.columns:
+        if not _fits(duckdb.sqltype(column.type)):
+            raise OptionProblem(
+                "connector",
+                f"column '{column.name}' of '{table.name}' is {column.type}, which Delta has not",
+                hint="cast it: to DECIMAL, BIGINT or VARCHAR",
+            )
+
+
+def _fits(type_: Any) -> bool:
+    if type_.id in ("list", "struct"):
+        return all(_fits(child) for _, child in type_.children)
+    return type_.id in _KNOWN

@@ -24,6 +24,7 @@ from tidegate.connectors.filesystem.files import (
     list_splits,
 )
 from tidegate.connectors.filesystem.line_count import Measure, ParquetMeasure, TextMeasure
+from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import (
     FilePosition,
     file_position,
@@ -31,7 +32,7 @@ from tidegate.connectors.filesystem.positions import (
     joined_sizes,
 )
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.options import FilesystemSourceOptions, parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import Table
@@ -48,9 +49,7 @@ class FilesystemPlanner:
     """Implements `tidegate.ports.SourcePlanner`."""
 
     def __init__(self, table: Table, available_now: bool) -> None:
-        options: FilesystemSourceOptions = parsed(
-            FilesystemSourceOptions, table.connector, table.options
-        )
+        options = parsed(FilesystemSourceOptions, table.options)
         self._table = table
         self._path = options.path
         self._each_file = options.split == "file"

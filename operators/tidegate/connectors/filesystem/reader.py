@@ -14,10 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
+from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
 from tidegate.connectors.formats import csv_format, json_format, lines, parquet_format
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.options import FilesystemSourceOptions, csv_options, parsed
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
@@ -54,14 +55,12 @@ class FilesystemReader:
     """Implements `tidegate.ports.SourceReader`."""
 
     def __init__(self, table: Table, engine: Engine) -> None:
-        options: FilesystemSourceOptions = parsed(
-            FilesystemSourceOptions, table.connector, table.options
-        )
+        options = parsed(FilesystemSourceOptions, table.options)
         self._table = table
         self._engine = engine
         self._path = options.path
         self._each_file = options.split == "file"
-        self._csv = csv_options(table.options)
+        self._csv = parsed(CsvOptions, table.options)
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:

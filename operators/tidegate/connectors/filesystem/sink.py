@@ -19,9 +19,10 @@ from typing import Any, Final
 import pyarrow as pa
 from pyarrow import fs
 
+from tidegate.connectors.filesystem.options import FilesystemOptions
 from tidegate.connectors.formats import csv_format, json_encode, parquet_format
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.options import FilesystemOptions, csv_options, parsed
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.connectors.staging import (
     create_new,
     delete_staged,
@@ -37,7 +38,7 @@ from tidegate.connectors.staging import (
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
@@ -48,24 +49,15 @@ _CLAIM: Final = re.compile(r"claim-(\d+)")
 class FilesystemWriter:
     """Implements `tidegate.ports.SinkWriter`."""
 
-    def __init__(
-        self,
-        table: Table,
-        epoch: int,
-        writer: str,
-        scope: str,
-        token: Callable[[], str] = unique_token,
-        file_bytes_max: int = FILE_BYTES_MAX,
-    ) -> None:
-        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+    def __init__(self, table: Table, stage: Stage, file_bytes_max: int = FILE_BYTES_MAX) -> None:
+        options = parsed(FilesystemOptions, table.options)
         self._table = table
-        self._csv = csv_options(table.options)
+        self._csv = parsed(CsvOptions, table.options)
         self._path = options.path
         self._filesystem, root = open_location(options.path)
-        self._staging = f"{root}/{STAGING}/{_scoped(scope)}"
-        self._name = f"{epoch}-{writer}"
-        self._writer = writer
-        self._token = token
+        self._staging = f"{root}/{STAGING}/{_scoped(stage.staging)}"
+        self._name = f"{stage.epoch}-{stage.writer}"
+        self._writer = stage.writer
         self._file_bytes_max = file_bytes_max
         self._pieces: list[bytes] = []
         self._tables: list[pa.Table] = []
@@ -118,7 +110,7 @@ class FilesystemWriter:
             content = parquet_format.encode(pa.concat_tables(self._tables))
         else:
             content = b"".join(self._pieces)
-        path = f"{self._staging}/{self._name}-{self._token()}.{self._table.format}"
+        path = f"{self._staging}/{self._name}-{unique_token()}.{self._table.format}"
         with sink_errors("write to", self._path):
             make_directory(self._filesystem, self._staging)
             write_durable(self._filesystem, path, content)
@@ -137,7 +129,7 @@ class FilesystemCommitter:
     """Implements `tidegate.ports.SinkCommitter`."""
 
     def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
-        options: FilesystemOptions = parsed(FilesystemOptions, table.connector, table.options)
+        options = parsed(FilesystemOptions, table.options)
         self._path = options.path
         self._format = options.format
         self._filesystem, self._root = open_location(options.path)

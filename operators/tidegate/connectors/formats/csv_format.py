@@ -22,7 +22,7 @@ from tidegate.connectors.formats.json_encode import joined, timestamp_text
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
 from tidegate.connectors.formats.text_rules import literal, text_fits
-from tidegate.connectors.options import CsvOptions
+from tidegate.connectors.option_types import CsvOptions
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema

@@ -27,7 +27,7 @@ from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaSourceOptions
-from tidegate.connectors.options import csv_options
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import SourceChunk
@@ -173,7 +173,7 @@ class Decoder:
         text = lines.as_strings(records if valid is None else records.filter(pa.array(valid)))
         if form == "csv":
             decoded = csv_format.decode(
-                text, schema, csv_options(self._table.options), self._engine
+                text, schema, parsed(CsvOptions, self._table.options), self._engine
             )
         else:
             decoded = json_format.decode(text, schema, self._engine)

@@ -14,7 +14,7 @@ from tidegate.connectors.formats import avro_format, csv_format, json_encode, ra
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
-from tidegate.connectors.options import csv_options
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op, Schema
@@ -91,7 +91,7 @@ class Encoder:
             case "json":
                 return json_encode.encode_lines(data, schema, self._engine).cast(pa.binary())
             case "csv":
-                options = csv_options(self._table.options)
+                options = parsed(CsvOptions, self._table.options)
                 lines = csv_format.encode_lines(data, schema, options, self._engine)
                 return lines.cast(pa.binary())
             case "raw":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tidegate.connectors.formats import avro_format, raw_format
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
-from tidegate.connectors.options import OptionProblem
+from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, did_you_mean
 from tidegate.plan.nodes import Table
 from tidegate.types import Schema

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from tidegate.connectors.option_types import (
-    AlignedOptions,
     CsvOptions,
     Duration,
     Options,
+    SourceOptions,
     listed,
+    lowered,
     names_in,
 )
-from tidegate.connectors.secrets import AS_REFERENCE, has_reference
+from tidegate.connectors.secrets import AS_REFERENCE, SecretError, has_reference
 
 PREFIX: Final = "properties."
 SERVERS: Final = "properties.bootstrap.servers"
@@ -37,6 +38,9 @@ METADATA: Final[Mapping[str, str]] = {
     "leader-epoch": "INTEGER",
 }
 """The metadata of a message that a table may have as columns, with DuckDB's types."""
+
+READ_ONLY: Final = frozenset({"topic", "partition", "offset", "timestamp-type", "leader-epoch"})
+"""What brokers say of it."""
 
 _SECRET: Final = re.compile(r"passw|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
 _OURS: Final[Mapping[str, str]] = {
@@ -73,10 +77,6 @@ def _topics(value: object) -> object:
 def _upper(value: object) -> object:
     """Values are compared without case, as Flink's are."""
     return value.strip().upper() if isinstance(value, str) else value
-
-
-def _lower(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
 
 
 def _mode(value: object) -> object:
@@ -123,7 +123,9 @@ Bounded = Literal["unbounded", "latest-offset", "group-offsets", "timestamp", "s
 Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
 
 
-Format = Annotated[Literal["json", "csv", "raw", "avro", "avro-confluent"], BeforeValidator(_lower)]
+_Format = Literal["json", "csv", "raw", "avro", "avro-confluent"]
+FORMATS: Final[tuple[str, ...]] = get_args(_Format)
+Format = Annotated[_Format, BeforeValidator(lowered)]
 
 
 class KafkaOptions(Options, CsvOptions):
@@ -148,14 +150,14 @@ class KafkaOptions(Options, CsvOptions):
     @classmethod
     def _is_reference(cls, value: str | None) -> str | None:
         if value is not None and not has_reference(value):
-            raise ValueError(AS_REFERENCE)
+            raise SecretError(AS_REFERENCE)
         return value
 
     @field_validator("registry_url")
     @classmethod
     def _tells_no_secret(cls, value: str | None) -> str | None:
         if value is not None and _USER_IN_URL.search(value) and not has_reference(value):
-            raise ValueError(AS_REFERENCE)
+            raise SecretError(AS_REFERENCE)
         return value
 
     @model_validator(mode="after")
@@ -186,10 +188,8 @@ class KafkaOptions(Options, CsvOptions):
         }
 
 
-class KafkaSourceOptions(AlignedOptions, KafkaOptions):
+class KafkaSourceOptions(SourceOptions, KafkaOptions):
     """Where reading starts and ends, what is read, how watermarks are made."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
 
     topics: Annotated[Topics, BeforeValidator(_topics)] = Field((), alias="topic")
     pattern: str = Field("", alias="topic-pattern")
@@ -277,20 +277,18 @@ class KafkaSinkOptions(KafkaOptions):
     there, it is made.
     """
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
     topic: str = Field(min_length=1)
-    partitioner: Annotated[Literal["default", "fixed", "round-robin"], BeforeValidator(_lower)] = (
+    partitioner: Annotated[Literal["default", "fixed", "round-robin"], BeforeValidator(lowered)] = (
         Field("default", alias="sink.partitioner")
     )
     guarantee: Annotated[
-        Literal["exactly-once", "at-least-once", "none"], BeforeValidator(_lower)
+        Literal["exactly-once", "at-least-once", "none"], BeforeValidator(lowered)
     ] = Field("exactly-once", alias="sink.delivery-guarantee")
     id_prefix: str = Field("", alias="sink.transactional-id-prefix", max_length=200)
     transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         60_000_000, alias="sink.transaction-timeout"
     )
-    type: Annotated[Literal["append-only", "upsert"], BeforeValidator(_lower)] = "append-only"
+    type: Annotated[Literal["append-only", "upsert"], BeforeValidator(lowered)] = "append-only"
     force_append_only: bool = False
     buckets: Annotated[int, Field(ge=1, le=100_000)] | None = Field(None, alias="sink.buckets")
     timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(
@@ -313,12 +311,13 @@ def is_secret(name: str) -> bool:
 def check_property(name: str, value: str) -> None:
     """Checks one ``properties.*`` option. Raises ValueError with what is wrong."""
     plain = name.removeprefix(PREFIX)
+    wrong = SecretError if is_secret(name) else ValueError
     if _FUNCTION.fullmatch(plain):
-        raise ValueError("it is no property of librdkafka, see its CONFIGURATION.md")
+        raise wrong("it is no property of librdkafka, see its CONFIGURATION.md")
     if plain in _OURS:
-        raise ValueError(f"it cannot be set: {_OURS[plain]}")
-    if _SECRET.search(plain) and not has_reference(value):
-        raise ValueError(AS_REFERENCE)
+        raise wrong(f"it cannot be set: {_OURS[plain]}")
+    if is_secret(name) and not has_reference(value):
+        raise wrong(AS_REFERENCE)
 
 
 ALIASES: Final[Mapping[str, str]] = {
@@ -344,6 +343,12 @@ ALIASES: Final[Mapping[str, str]] = {
     "primary_key": "key.fields",
     "failondataloss": "scan.fail-on-data-loss",
 }
+MAY_CHANGE: Final = (
+    *("properties.", "scan.startup.", "scan.topic-partition-discovery."),
+    *("scan.fail-on-data-loss", "sink.transaction-timeout"),
+)
+"""What options begin with that may change from run to run: where brokers are, who we are to them,
+what to do when rows are lost. Where a job began, it has begun."""
 AS_WHOM: Final = (
     *("properties.", "avro-confluent.basic-auth.", "avro-confluent.ssl."),
     "sink.transaction-timeout",

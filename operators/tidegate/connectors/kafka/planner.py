@@ -28,7 +28,7 @@ from tidegate.connectors.kafka.position import (
     topic_partition,
 )
 from tidegate.connectors.kafka.topics import Partition, Topics, patiently
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.plan.nodes import Table
@@ -44,9 +44,7 @@ class KafkaPlanner:
     """Implements `tidegate.ports.SourcePlanner`."""
 
     def __init__(self, table: Table, available_now: bool, clock: Clock | None = None) -> None:
-        self._options: KafkaSourceOptions = parsed(
-            KafkaSourceOptions, table.connector, table.options
-        )
+        self._options = parsed(KafkaSourceOptions, table.options)
         self._table = table.name
         self._topics = Topics(table.name, self._options)
         self._available_now = available_now

@@ -40,7 +40,7 @@ from tidegate.connectors.kafka.position import (
     topic_partition,
 )
 from tidegate.connectors.kafka.topics import Topics, patiently
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import RunError, TrustError
 from tidegate.phases import PHASES
@@ -115,9 +115,7 @@ class KafkaReader:
         clock: Clock | None = None,
         consumers: Consumers = WORKER,
     ) -> None:
-        self._options: KafkaSourceOptions = parsed(
-            KafkaSourceOptions, table.connector, table.options
-        )
+        self._options = parsed(KafkaSourceOptions, table.options)
         self._table = table.name
         self._decoder = Decoder(table, self._options, engine)
         self._clock = clock or SystemClock()
@@ -317,5 +315,4 @@ class KafkaReader:
 @lru_cache(maxsize=16)
 def _topics(table: str, pairs: tuple[tuple[str, str], ...]) -> Topics:
     """One for all epochs of a table in this process, since it keeps a connection."""
-    options: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", pairs)
-    return Topics(table, options)
+    return Topics(table, parsed(KafkaSourceOptions, pairs))

@@ -38,13 +38,13 @@ from tidegate.connectors.kafka.markers import RENEWAL_S
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.staging import write_order, writer_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.plan.nodes import Table
-from tidegate.ports import Progress, StagedFile
+from tidegate.ports import Progress, Stage, StagedFile
 
 _NONE_WAIT_S: Final = 10
 _CLAIMS_AT_ONCE: Final = 8
@@ -56,21 +56,13 @@ _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 
 
 class KafkaWriter:
-    """Implements `tidegate.ports.SinkWriter`.
+    """Implements `tidegate.ports.SinkWriter`."""
 
-    ``remembered``: what `KafkaCommitter` gives to writers. ``known``: the last epoch that this
-    writer has written, by the epoch log.
-    """
-
-    def __init__(
-        self, table: Table, epoch: int, writer: str, remembered: Mapping[str, str], known: int = 0
-    ) -> None:
-        self._options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
+    def __init__(self, table: Table, stage: Stage) -> None:
+        self._options = parsed(KafkaSinkOptions, table.options)
         self._table = table
-        self._epoch = epoch
-        self._writer = writer
-        self._remembered = remembered
-        self._known = known
+        self._stage = stage
+        self._remembered = dict(stage.remembered)
         self._encoder = Encoder(table, self._options, _engine())
         self._parts: list[Messages] = []
         self._rows = 0
@@ -88,14 +80,13 @@ class KafkaWriter:
         if self._rows == 0:
             return []
         if self._options.guarantee == "exactly-once":
-            transactions = Transactions(
-                self._table.name, self._options, self._writer, self._remembered
-            )
-            transactions.write(self._epoch, self._known, self._send)
+            name, writer = self._table.name, self._stage.writer
+            transactions = Transactions(name, self._options, writer, self._remembered)
+            transactions.write(self._stage.epoch, self._stage.known, self._send)
         else:
             self._write_plainly(_TRIES)
         place = f"{self._options.servers}/{self._options.topic}"
-        return [StagedFile(place, write_order(self._writer, 0), self._rows, self._bytes)]
+        return [StagedFile(place, write_order(self._stage.writer, 0), self._rows, self._bytes)]
 
     def abort(self) -> None:
         """Nothing is open between `write` and the end of `close`."""
@@ -113,11 +104,11 @@ class KafkaWriter:
         if how == "default":
             return None
         count = max(1, sender.connect(self._options.topic))
-        writer = int(self._writer)
+        writer = int(self._stage.writer)
         if how == "fixed":
             return itertools.repeat(writer % count)
         # Not always from the first: an epoch may have fewer rows than the topic partitions.
-        return (number % count for number in itertools.count(writer + self._epoch))
+        return (number % count for number in itertools.count(writer + self._stage.epoch))
 
     def _write_plainly(self, tries: int) -> None:
         surely = self._options.guarantee == "at-least-once"
@@ -165,7 +156,7 @@ class KafkaCommitter:
         clock: Clock | None = None,
     ) -> None:
         del scope
-        self._options: KafkaSinkOptions = parsed(KafkaSinkOptions, table.connector, table.options)
+        self._options = parsed(KafkaSinkOptions, table.options)
         self._table = table
         self._token = token
         self._clock: Clock = clock or SystemClock()

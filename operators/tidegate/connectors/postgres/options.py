@@ -14,8 +14,8 @@ from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from tidegate.connectors.option_types import Duration, Options, listed
-from tidegate.connectors.secrets import AS_REFERENCE, has_reference
+from tidegate.connectors.option_types import Duration, Options, listed, lowered
+from tidegate.connectors.secrets import AS_REFERENCE, SecretError, has_reference
 
 NAME_BYTES_MAX: Final = 63
 """Of a longer name PostgreSQL takes the beginning, without an error."""
@@ -25,13 +25,8 @@ SECRET_IN_URL: Final = re.compile(
 )
 """What may be a user with a password, or a password in a query, by whatever name (``sslpassword``):
 rather too much is hidden than too little."""
-NOT_IN_URL: Final = "leave user and password out of it: they are options"
-"""As `AS_REFERENCE`, of one that is a reference, in part at least."""
+_NOT_IN_URL: Final = "leave user and password out of it: they are options"
 _SSL_MODES = Literal["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
-
-
-def _lower(value: object) -> object:
-    return value.strip().lower() if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +58,11 @@ class PostgresOptions(Options):
     table: str = Field(min_length=1)
     user: str = ""
     password: str = ""
-    sslmode: Annotated[_SSL_MODES, BeforeValidator(_lower)] = "prefer"
+    sslmode: Annotated[_SSL_MODES, BeforeValidator(lowered)] = "prefer"
     sslrootcert: str = ""
     sslcert: str = ""
     sslkey: str = ""
-    type: Annotated[Literal["append-only", "upsert"] | None, BeforeValidator(_lower)] = None
+    type: Annotated[Literal["append-only", "upsert"] | None, BeforeValidator(lowered)] = None
     key_fields: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field((), alias="key.fields")
     guard: str = Field("tidegate_epochs", alias="sink.epochs-table", min_length=1)
     connect_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
@@ -82,7 +77,7 @@ class PostgresOptions(Options):
     @classmethod
     def _is_reference(cls, value: str) -> str:
         if value and not has_reference(value):
-            raise ValueError(AS_REFERENCE)
+            raise SecretError(AS_REFERENCE)
         return value
 
     @field_validator("url")
@@ -90,7 +85,7 @@ class PostgresOptions(Options):
     def _is_url(cls, url: str) -> str:
         match = _URL.fullmatch(url)
         if (match is None or match[3]) and SECRET_IN_URL.search(url):
-            raise ValueError(NOT_IN_URL if has_reference(url) else AS_REFERENCE)
+            raise SecretError(_NOT_IN_URL if has_reference(url) else AS_REFERENCE)
         if match is None:
             raise ValueError("write 'jdbc:postgresql://HOST:PORT/DATABASE'")
         if match[3]:
@@ -105,7 +100,7 @@ class PostgresOptions(Options):
     @classmethod
     def _is_no_url(cls, value: str) -> str:
         if SECRET_IN_URL.search(value):
-            raise ValueError(NOT_IN_URL if has_reference(value) else AS_REFERENCE)
+            raise SecretError(_NOT_IN_URL if has_reference(value) else AS_REFERENCE)
         return value
 
     @field_validator("schema_", "guard")

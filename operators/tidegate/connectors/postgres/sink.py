@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.options import PostgresOptions, parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.postgres.client import USUAL, PostgresPatience, Server, Session
 from tidegate.connectors.postgres.guard import Guard
+from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
 from tidegate.connectors.postgres.text import Text
@@ -55,7 +56,7 @@ class PostgresCommitter:
         clock: Clock | None = None,
         patience: PostgresPatience = USUAL,
     ) -> None:
-        self._options: PostgresOptions = parsed(PostgresOptions, table.connector, table.options)
+        self._options = parsed(PostgresOptions, table.options)
         self._table = table
         self._filesystem, self._staging = open_location(staging)
         self._token = token

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.connectors.registry import (
-    has_keys,
-    takes_changes,
-    upsert_key,
-    with_key,
-)
+from tidegate.connectors.connector import with_key
+from tidegate.connectors.registry import connector_of
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.syntax.query_syntax import Query
@@ -40,14 +36,15 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     if not is_changing(sink.input):
         return sink
     place = (query.group_span or query.head).place
-    if not takes_changes(table):
+    connector = connector_of(table)
+    if not connector.takes_changes(table):
         raise BindError(
             f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
             place,
             hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka,"
             " postgres, delta, print",
         )
-    key = upsert_key(table)
+    key = connector.key(table)
     if key is None:
         return sink
     told_apart = changing_key(sink.input)
@@ -57,7 +54,7 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
             place,
             hint="write all columns of GROUP BY, of one query",
         )
-    if not key and has_keys(table.connector):
+    if not key and connector.has_keys:
         return replace(sink, table=with_key(table, told_apart))
     if set(told_apart) != set(key):
         raise BindError(
@@ -65,7 +62,7 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
             f" {', '.join(told_apart) or 'nothing, there is one'}",
             place,
             hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED"
-            if told_apart or not has_keys(table.connector)
+            if told_apart or not connector.has_keys
             else "leave the key out",
         )
     return sink

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.registry import connector_of
 from tidegate.frontend.expressions.clocks import without_clocks
 from tidegate.frontend.expressions.scope import Relation, unused
 from tidegate.frontend.tables.defaults import without_defaults
@@ -46,7 +46,8 @@ def is_static(relation: Relation) -> bool:
         isinstance(part, kinds) or (isinstance(part, WatermarkFilter) and part.is_end)
         for part in parts
     )
-    return stateless and all(is_bounded(part.table) for part in parts if isinstance(part, Scan))
+    tables = [part.table for part in parts if isinstance(part, Scan)]
+    return stateless and all(connector_of(table).is_bounded(table) for table in tables)
 
 
 def with_end(node: Node, taken: Iterable[str]) -> tuple[Node, str]:

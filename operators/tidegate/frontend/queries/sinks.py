@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tidegate.connectors.registry import feeds
+from tidegate.connectors.registry import SHOWN, VIEWS, connector_of
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, article, matches, unused
@@ -81,13 +81,13 @@ def plan_sink(
         case CreateSink():
             return _create(context, statement, taken)
         case Select():
-            return _print(context, statement.query, "print", taken)
+            return _print(context, statement.query, SHOWN, taken)
 
 
 def plan_materialized(context: Context, view: CreateView, taken: Collection[str]) -> Written:
     """The sink of a materialized view: a Delta table in the checkpoint."""
     relation = plan_view(context, view)
-    connection = Connection("delta", "parquet", (), None)
+    connection = Connection(VIEWS, "parquet", (), None)
     return _new(context, relation, view.name.text, connection, view.query, taken)
 
 
@@ -116,16 +116,13 @@ def check_paths(
         tables.append((ledger, said))
     for source in dict.fromkeys(scan.table for scan in scans_of(sinks)):
         for sink, place in tables:
-            if feeds(sink, source):
-                is_topic = source.connector == "kafka"
-                what = source.option("topic" if is_topic else "path")
+            connector = connector_of(source)
+            if sink.connector == source.connector and connector.feeds(sink, source):
+                what = next(filter(None, map(source.option, connector.places)), "")
                 raise BindError(
-                    f"'{sink.name}' would write into what table '{source.name}' reads:"
-                    f" '{what or source.option('topic-pattern')}'",
+                    f"'{sink.name}' would write into what table '{source.name}' reads: '{what}'",
                     place,
-                    hint="give it a topic that the table does not read"
-                    if is_topic
-                    else "give it a path that is neither the source's nor above or below it",
+                    hint=connector.elsewhere,
                 )
 
 
@@ -185,7 +182,7 @@ def _create(context: Context, statement: CreateSink, taken: Collection[str]) -> 
 
 def _print(context: Context, query: Query, name: str, taken: Collection[str]) -> Written:
     relation = plan_query(context, query, top=True)
-    return _new(context, relation, name, Connection("print", "", (), None), query, taken)
+    return _new(context, relation, name, Connection(SHOWN, "", (), None), query, taken)
 
 
 def _new(

@@ -11,7 +11,8 @@ from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.connectors.options import list_of, names_in
+from tidegate.connectors.connector import Connector
+from tidegate.connectors.option_types import list_of, names_in
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.expressions.scope import matches
 from tidegate.frontend.syntax.cursor import Cursor
@@ -19,7 +20,6 @@ from tidegate.frontend.syntax.query_syntax import Name
 from tidegate.frontend.syntax.statement_syntax import Buckets
 
 _KEYS: Final = ("key.fields", "primary_key")
-_COUNT: Final = "sink.buckets"
 
 
 def take_buckets(cursor: Cursor) -> Buckets | None:
@@ -76,12 +76,12 @@ def bound(buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:
 
 
 def bucket_options(
-    what: str, buckets: Buckets, connector: str, given: Mapping[str, str]
+    what: str, buckets: Buckets, connector: Connector, given: Mapping[str, str]
 ) -> dict[str, str]:
     """What the clause adds to the options of a sink. Raises BindError for what has no buckets."""
-    if connector != "kafka":
+    if not connector.buckets:
         raise BindError(
-            f"{what}: '{connector}' has no buckets",
+            f"{what}: '{connector.name}' has no buckets",
             buckets.span.place,
             hint="leave DISTRIBUTED BY out: only kafka tables, whose topics have partitions,"
             " take it",
@@ -97,6 +97,6 @@ def bucket_options(
         )
     if keys:
         added[_KEYS[0]] = list_of(keys)
-    if buckets.count and _COUNT not in given:
-        added[_COUNT] = str(buckets.count)
+    if buckets.count and connector.buckets not in given:
+        added[connector.buckets] = str(buckets.count)
     return added

@@ -9,18 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
-from tidegate.connectors.options import (
-    OptionProblem,
-    canonical,
-    connector_name,
-    list_of,
-    may_be_idle,
-    validate_options,
-    written_secrets,
-)
-from tidegate.connectors.registry import check_columns, has_keys, resolved
+from tidegate.connectors.connector import Connector, Role
+from tidegate.connectors.option_types import OptionProblem, list_of
+from tidegate.connectors.options import canonical, validate_options, written_secrets
+from tidegate.connectors.registry import meant, named
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.expressions.scope import matches, unknown
 from tidegate.frontend.syntax.query_syntax import Name, Option, Options, TableRef
@@ -38,14 +32,10 @@ from tidegate.frontend.tables.like import made_like, refuse_view
 from tidegate.plan.nodes import Table
 from tidegate.types import HIDDEN_PREFIX, Schema
 
-Role = Literal["source", "sink"]
-_PATHS: Final = (
-    *("path", "posix_fs.root"),
-    *("topic", "topic-pattern", "topics", "kafka.topic"),
-    *("table", "table-name", "table.name"),
-)
 _FORMATS: Final = ("format", "value.format")
-_UNENCODED: Final = frozenset({"datagen", "nexmark", "print", "delta", "postgres", "blackhole"})
+_MODE: Final = "changelog.mode"
+_MODES: Final = ("append", "upsert")
+"""What may be said of a topic's messages (seed 004): that they are rows, or what a key has now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +57,13 @@ class Connection:
     ) -> Table:
         """A table of these columns. Raises BindError when they don't fit the options."""
         table = Table(name, columns, self.connector, self.format, self.options, metadata)
+        connector = named(self.connector)
         try:
-            check_columns(table, role)
+            connector.check(table, role)
         except OptionProblem as problem:
             place = self.places.get(problem.option, self.place)
             raise BindError(problem.message, place, hint=problem.hint) from None
-        return resolved(table)
+        return connector.resolved(table)
 
 
 @dataclass
@@ -161,20 +152,6 @@ class Catalog:
         return entry
 
 
-UPSERT_KAFKA: Final = "upsert-kafka"
-"""Flink's name for a kafka sink of ``type = 'upsert'``, as RisingWave has it."""
-
-
-_MODE: Final = "changelog.mode"
-_MODES: Final[Mapping[str, tuple[str, ...]]] = {
-    "": (),
-    "append": ("kafka",),
-    "upsert": ("kafka", UPSERT_KAFKA),
-}
-"""What may be said of a topic's messages (seed 004), and of which connectors: that they are rows,
-or what a key has now."""
-
-
 def connect(
     what: str,
     options: Options,
@@ -204,24 +181,31 @@ def connect(
             options.span.place,
             hint="add connector = 'filesystem' (or another) to WITH (…)",
         )
-    if _is_upsert(what, raw, spans, name.strip().lower()):
-        _check_role(what, options, role)
-        name, raw["type"] = "kafka", "upsert"
-    keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys(name))
+    of, is_upsert = _of_changes(what, raw, spans, name)
+    if of is not None and is_upsert:
+        if role == "source":
+            raise UnsupportedError(
+                f"{what} is an upsert topic, whose rows change: it cannot be read yet",
+                options.span.place,
+                hint=f"read it with connector = '{of.name}', each message as a row of its own",
+            )
+        name, raw["type"] = of.name, "upsert"
+    has_keys = of is not None and of.has_keys
+    keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys)
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = list_of(column.text for column in key)
     try:
-        connector = connector_name(name)
+        connector = named(name)
         if buckets is not None and role == "sink":
             raw |= bucket_options(what, buckets, connector, raw)
         encoded = not spans.keys().isdisjoint(_FORMATS)
-        if options.encode and not encoded and connector not in _UNENCODED:
+        if options.encode and not encoded and connector.formats:
             raw["format"] = options.encode.value
             spans["format"] = options.encode.span
-        if role == "source" and may_be_idle(connector, raw):
-            said = {canonical(connector, option) for option in raw}
+        said = {connector.canonical(option) for option in raw}
+        if role == "source" and connector.may_be_idle(said):
             raw |= {key: value for key, value in (defaults or {}).items() if key not in said}
-        pairs = validate_options(connector, role, raw)
+        pairs = validate_options(connector.name, role, raw)
     except OptionProblem as problem:
         if problem.message.startswith("unknown option"):
             spans |= names
@@ -229,32 +213,29 @@ def connect(
         at = span.place
         at = _masked(at) if problem.secret else _hidden(at, written_secrets(raw))
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
-    place = next((spans[key] for key in spans if key in _PATHS), options.span)
     form = dict(pairs).get("format", "")
-    places = {canonical(connector, key): span.place for key, span in spans.items()}
-    return Connection(connector, form, pairs, place.place, places)
+    places = {connector.canonical(key): span.place for key, span in spans.items()}
+    place = next((places[key] for key in places if key in connector.places), options.span.place)
+    return Connection(connector.name, form, pairs, place, places)
 
 
-def _is_upsert(what: str, raw: dict[str, str], spans: Mapping[str, Span], name: str) -> bool:
-    """Whether a topic's messages are what their keys have now; takes what says so from ``raw``."""
-    mode = raw.pop(_MODE, "").strip().lower()
-    if mode not in _MODES or (mode and name not in _MODES[mode]):
-        of = "" if mode not in _MODES else f" of connector '{name}'"
+def _of_changes(
+    what: str, raw: dict[str, str], spans: Mapping[str, Span], word: str
+) -> tuple[Connector | None, bool]:
+    """The connector, and whether a topic's messages are what their keys have now; takes what says
+    so from ``raw``."""
+    name = word.strip().lower()
+    of = meant(name)
+    said = raw.pop(_MODE, "").strip().lower()
+    mode = of.variants.get(name, said) if of else said
+    if said and (of is None or said not in of.modes or said != mode):
+        shown = f" of connector '{name}'" if said in _MODES else ""
         raise BindError(
-            f"{what}: '{_MODE}' = '{mode}'{of} is not there",
+            f"{what}: '{_MODE}' = '{said}'{shown} is not there",
             spans[_MODE].place,
             hint="of kafka tables it is 'append', or 'upsert' with a PRIMARY KEY",
         )
-    return name == UPSERT_KAFKA or mode == "upsert"
-
-
-def _check_role(what: str, options: Options, role: Role) -> None:
-    if role == "source":
-        raise UnsupportedError(
-            f"{what} is an upsert topic, whose rows change: it cannot be read yet",
-            options.span.place,
-            hint="read it with connector = 'kafka', each message as a row of its own",
-        )
+    return of, mode == "upsert"
 
 
 def _without(given: dict[str, Option], hint: str) -> dict[str, Option]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.connectors.options import OptionProblem, connector_name, metadata_keys
+from tidegate.connectors.registry import found, named
 from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, call, calls, cast, sql_of
 from tidegate.frontend.expressions.scalar import plan_column
@@ -30,7 +30,6 @@ from tidegate.types import Column, Schema
 TIMESTAMP: Final = "timestamp"
 """The key of a message's time."""
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
-_READ_ONLY: Final = frozenset({"topic", "partition", "offset", "timestamp-type", "leader-epoch"})
 _TEXTS: Final[Mapping[str, str]] = {
     "BLOB": "VARCHAR",
     "MAP(VARCHAR, BLOB)": "MAP(VARCHAR, VARCHAR)",
@@ -81,16 +80,14 @@ def connector_of(entry: CreateTable) -> str:
     """The connector that the declaration names; empty where it names none, or an unknown one."""
     for option in entry.options.items:
         if option.key.value.lower() == "connector":
-            try:
-                return connector_name(option.value.value)
-            except OptionProblem:
-                return ""
+            connector = found(option.value.value)
+            return connector.name if connector else ""
     return ""
 
 
 def has_rowtime(connector: str) -> bool:
     """Whether tables of ``connector`` have the system column ``$rowtime``."""
-    return bool(connector) and TIMESTAMP in metadata_keys(connector)
+    return bool(connector) and TIMESTAMP in named(connector).metadata
 
 
 def source_layout(
@@ -150,9 +147,9 @@ def sink_layout(entry: CreateTable, checker: TypeChecker, connector: str) -> Sin
             key, given, wanted = _key(column, column.metadata, checker, connector)
             if column.metadata.virtual:
                 continue
-            if key in _READ_ONLY:
+            if key in named(connector).read_only:
                 raise BindError(
-                    f"'{name}' cannot be written: {key} is given by Kafka",
+                    f"'{name}' cannot be written: {key} is given by {connector.capitalize()}",
                     column.span.place,
                     hint="add VIRTUAL behind METADATA: the column is then read only",
                 )
@@ -209,7 +206,7 @@ def _key(
 ) -> tuple[str, str, str]:
     """The connector's key, its type, and the type that is declared. Raises BindError."""
     key, place = metadata.key.value, metadata.key.span.place
-    known = metadata_keys(connector) if connector else {key: column.type or "VARCHAR"}
+    known = named(connector).metadata if connector else {key: column.type or "VARCHAR"}
     if not known:
         raise BindError(
             f"connector '{connector}' has no metadata",

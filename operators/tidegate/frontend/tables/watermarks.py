@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.connectors.durations import parse_duration
-from tidegate.connectors.options import SourceOptions
+from tidegate.connectors.option_types import SourceOptions, parsed
 from tidegate.errors import BindError
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import is_bare_clock, is_clock
@@ -148,8 +148,8 @@ def is_default(node: WatermarkFilter) -> bool:
 
 def adaptive_of(table: Table) -> Adaptive:
     """The figures of ``SOURCE_WATERMARK()`` that the options of ``table`` say."""
-    given = {name: value for name, value in table.options if name.startswith(_FIGURES)}
-    figures = SourceOptions.model_validate({"connector": table.connector, **given})
+    said = [pair for pair in table.options if pair[0].startswith(_FIGURES)]
+    figures = parsed(SourceOptions, said)
     return Adaptive(
         figures.quantile,
         figures.records,

@@ -19,7 +19,7 @@ from prometheus_client.core import Metric as Family
 
 from tidegate import metrics
 from tidegate.clock import Clock
-from tidegate.connectors.registry import liveness
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import closing_type
 from tidegate.epochs.checkpoint import Entry
 from tidegate.epochs.listener import Listener
@@ -51,7 +51,8 @@ class JobMetrics(Listener):
         self._filters = {node.id: node for node in plan.declared_filters()}
         self._tables = plan.accounts()
         self._sink_tables = sink_tables(plan.job)
-        self._groups = {table.name: liveness(table).group for table in plan.tables}
+        read = {table.name: connector_of(table).read_options(table) for table in plan.tables}
+        self._groups = {name: options.alignment_group for name, options in read.items()}
         self._durations = [0] * (len(metrics.EPOCH_DURATION.bounds) + 1)
         self._duration_s = 0.0
         self._executors: int | None = None

@@ -17,12 +17,15 @@ from typing import Final
 
 from pyspark import daemon
 
+from tidegate.connectors.registry import BUILT_IN
+
 LOADED: Final = (
     "pyspark.worker",
     "tidegate.spark.stages.processor",
     "tidegate.spark.source.reader",
     "tidegate.spark.source.data_source",
     "tidegate.spark.sinks.writer",
+    *BUILT_IN,
 )
 """With all that these import."""
 

@@ -12,11 +12,12 @@ import pytest
 from deltalake import DeltaTable
 
 from tidegate.connectors.delta import sink as delta_sink
-from tidegate.connectors.delta.sink import DeltaCommitter, view_path
+from tidegate.connectors.delta.sink import DeltaCommitter, check_delta, view_path
+from tidegate.connectors.option_types import OptionProblem
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 from tidegate.types import OP, Column, Op
 
 COLUMNS = (Column("k 1", "BIGINT"), Column("n", "DECIMAL(38,2)"), Column("at", "TIMESTAMP"))
@@ -38,7 +39,7 @@ class Sink:
     def staged(
         self, epoch: int, *rows: tuple[int | None, str | None], ops: Sequence[Op] = ()
     ) -> list[StagedFile]:
-        writer = ParquetStager(self.table, self.staging, epoch, "0")
+        writer = ParquetStager(self.table, Stage(self.staging, epoch, "0"))
         data = pa.table(
             {
                 "n": pa.array([n and Decimal(n) for _, n in rows], pa.decimal128(38, 2)),
@@ -143,7 +144,7 @@ def test_what_is_staged_and_not_published_goes(tmp_path: Path) -> None:
     committer.publish(3, later)
     with pytest.raises(TrustError, match="a staged file of the Delta table"):
         committer.publish(4, lost)
-    writer = ParquetStager(sink.table, sink.staging, 5, "0")
+    writer = ParquetStager(sink.table, Stage(sink.staging, 5, "0"))
     writer.abort()
     assert writer.close() == []
 
@@ -164,7 +165,28 @@ def test_a_table_of_other_columns_or_none_stops_the_job(tmp_path: Path) -> None:
 def test_times_of_zones_are_kept_in_utc(tmp_path: Path) -> None:
     sink = Sink(tmp_path, columns=(Column("z", "TIMESTAMP WITH TIME ZONE"),))
     committer = sink.committer()
-    writer = ParquetStager(sink.table, sink.staging, 1, "0")
+    writer = ParquetStager(sink.table, Stage(sink.staging, 1, "0"))
     writer.write(pa.table({"z": pa.array([0], pa.timestamp("us", "Europe/Berlin"))}))
     committer.publish(1, writer.close())
     assert DeltaTable(sink.place).to_pyarrow_table().column("z").cast(pa.int64()).to_pylist() == [0]
+
+
+def a_table(type_: str) -> Table:
+    return Table("t", (Column("c", type_),), "delta", "parquet")
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        *("BIGINT", "DECIMAL(38,4)", "VARCHAR", "BLOB", "DATE", "TIMESTAMP WITH TIME ZONE"),
+        *("BIGINT[]", "STRUCT(a INTEGER, b VARCHAR[])"),
+    ],
+)
+def test_what_delta_has(type_: str) -> None:
+    check_delta(a_table(type_))
+
+
+@pytest.mark.parametrize("type_", ["HUGEINT", "UBIGINT", "TIME", "INTERVAL", "STRUCT(a TIME)"])
+def test_what_it_has_not(type_: str) -> None:
+    with pytest.raises(OptionProblem, match="which Delta has not"):
+        check_delta(a_table(type_))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
-from tidegate.connectors.registry import liveness
+from tidegate.connectors.registry import connector_of
 from unit.connectors.files_kit import Run, ids, monitored, source, write
 
 
@@ -53,6 +53,7 @@ def test_an_empty_file_is_not_unread(tmp_path: Path, rows_max: int | None) -> No
 
 def test_the_timeout_is_an_option_of_watched_files(tmp_path: Path) -> None:
     table = monitored(tmp_path)
-    assert liveness(table).idle_timeout_us == 0
+    assert connector_of(table).read_options(table).idle_timeout_us == 0
     options = (*table.options, ("scan.watermark.idle-timeout", "5 s"))
-    assert liveness(replace(table, options=options)).idle_timeout_us == 5_000_000
+    table = replace(table, options=options)
+    assert connector_of(table).read_options(table).idle_timeout_us == 5_000_000

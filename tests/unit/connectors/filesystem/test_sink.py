@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
 from tidegate.errors import SinkError, TrustError
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 from unit.connectors.files_kit import Run, ids, sink, source
 
 
@@ -20,7 +20,7 @@ def rows(first: int, count: int) -> pa.Table:
 def stage(
     path: Path, epoch: int, writer: str, *tables: pa.Table, **options: str
 ) -> list[StagedFile]:
-    made = FilesystemWriter(sink(path, **options), epoch, writer, "scope")
+    made = FilesystemWriter(sink(path, **options), Stage("scope", epoch, writer))
     for table in tables:
         made.write(table)
     return made.close()
@@ -87,7 +87,7 @@ def test_a_fresh_checkpoint_writes_the_next_generation(tmp_path: Path) -> None:
 def test_leftovers_and_aborted_files_go(tmp_path: Path) -> None:
     committer = FilesystemCommitter(sink(tmp_path), "scope")
     committer.prepare(fresh=True)
-    made = FilesystemWriter(sink(tmp_path), 0, "0", "scope", file_bytes_max=10)
+    made = FilesystemWriter(sink(tmp_path), Stage("scope", 0, "0"), file_bytes_max=10)
     made.write(rows(0, 2))
     assert len(staged_in(tmp_path)) == 1
     made.abort()
@@ -106,7 +106,7 @@ def test_no_rows_make_no_file(tmp_path: Path) -> None:
 
 
 def test_files_roll(tmp_path: Path) -> None:
-    made = FilesystemWriter(sink(tmp_path), 0, "2", "scope", file_bytes_max=60)
+    made = FilesystemWriter(sink(tmp_path), Stage("scope", 0, "2"), file_bytes_max=60)
     for first in range(0, 10, 2):
         made.write(rows(first, 2))
     staged = made.close()
@@ -145,7 +145,7 @@ def test_sinks_that_share_a_path_keep_out_of_each_others_way(tmp_path: Path) -> 
     assert [document["generation"] for document in remembered] == ["1", "2"]
     staged = []
     for first, scope in enumerate(("a", "b")):
-        made = FilesystemWriter(sink(tmp_path), 1, "0", scope)
+        made = FilesystemWriter(sink(tmp_path), Stage(scope, 1, "0"))
         made.write(rows(first, 1))
         staged.append(made.close())
     committers[0].publish(1, staged[0])

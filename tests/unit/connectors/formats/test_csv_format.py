@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.connectors.formats.csv_format import decode, encode, header
-from tidegate.connectors.options import CsvOptions, csv_options
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE, Run, source, write
 
@@ -98,7 +98,7 @@ def test_files_that_are_written_read_back(
     names = {"csv_field__delimiter": delimiter, "csv_null__literal": null, "csv_header": head}
     with TemporaryDirectory() as directory:
         table = source(directory, schema, format="csv", **names)
-        options = csv_options(table.options)
+        options = parsed(CsvOptions, table.options)
         text = encode(data, schema, options, ENGINE)
         path = write(Path(directory) / "a" / "1.csv", text, end="")
         if head == "true":

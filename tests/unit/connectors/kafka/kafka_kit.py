@@ -7,7 +7,8 @@ from typing import Any, Literal
 from confluent_kafka import KafkaError, Message
 
 from tidegate.connectors.kafka.options import KafkaSourceOptions
-from tidegate.connectors.options import parsed, validate_options
+from tidegate.connectors.option_types import parsed
+from tidegate.connectors.options import validate_options
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
 
@@ -31,8 +32,7 @@ def table(
 
 
 def source_options(**options: Any) -> KafkaSourceOptions:
-    found: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", table(**options).options)
-    return found
+    return parsed(KafkaSourceOptions, table(**options).options)
 
 
 def message(offset: int, value: bytes | None = b"{}", **parts: Any) -> Message:

@@ -14,7 +14,7 @@ from tidegate.connectors.formats import schema_registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Wanted
 from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import RunError
 from tidegate.plan.nodes import Table
@@ -29,8 +29,7 @@ Value = bytes | None
 
 
 def options_of(source: Table) -> KafkaSourceOptions:
-    found: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", source.options)
-    return found
+    return parsed(KafkaSourceOptions, source.options)
 
 
 def decoder(source: Table) -> Decoder:

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException
 from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.delivery import Sender
 from tidegate.connectors.kafka.options import KafkaSinkOptions
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from unit.connectors.kafka.kafka_kit import table
 
 PATIENCE_S = 6
@@ -16,7 +16,7 @@ PATIENCE_S = 6
 
 def waited_s(*, stuck: bool) -> float:
     """How long a client without brokers is waited for."""
-    options: KafkaSinkOptions = parsed(KafkaSinkOptions, "kafka", table(role="sink").options)
+    options = parsed(KafkaSinkOptions, table(role="sink").options)
     sender = Sender.of(options, {}, {})
     sender.producer.produce("t", b"{}", partition=0)
     sender.trouble.is_stuck = stuck

@@ -8,7 +8,7 @@ import pyarrow as pa
 from kits.executor import ENGINE
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
-from tidegate.connectors.options import parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.types import OP, Op
 from unit.connectors.kafka.kafka_kit import table
 
@@ -18,7 +18,7 @@ ROWS = pa.table({"id": [1, 2], "k_name": ["a", None]})
 
 def encode(data: pa.Table, *columns: tuple[str, str], **options: Any) -> Messages:
     sink = table(*columns, role="sink", **options)
-    found = parsed(KafkaSinkOptions, "kafka", sink.options)
+    found = parsed(KafkaSinkOptions, sink.options)
     return Encoder(sink, found, ENGINE).encode(data)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tidegate.connectors.kafka.connector import CONNECTOR
 from tidegate.connectors.kafka.options import KafkaSourceOptions
-from tidegate.connectors.options import OptionProblem, parsed
-from tidegate.connectors.registry import check_columns
+from tidegate.connectors.option_types import OptionProblem, parsed
 from tidegate.plan.nodes import Table
 from unit.connectors.kafka.kafka_kit import table
 
@@ -37,7 +37,7 @@ KEYED: dict[str, Any] = {"key_format": "json", "key_fields": "a"}
 )
 def test_sources(source: Table, option: str, message: str) -> None:
     with pytest.raises(OptionProblem, match=message) as told:
-        check_columns(source, "source")
+        CONNECTOR.check(source, "source")
     assert told.value.option == option
 
 
@@ -56,23 +56,23 @@ def test_sources(source: Table, option: str, message: str) -> None:
 )
 def test_sinks(sink: Table, option: str, message: str) -> None:
     with pytest.raises(OptionProblem, match=message) as told:
-        check_columns(sink, "sink")
+        CONNECTOR.check(sink, "sink")
     assert told.value.option == option
 
 
 def test_what_fits() -> None:
     raw: dict[str, Any] = {"format": "raw", **KEYED}
     both = table(A, B, value_fields__include="EXCEPT_KEY", **raw)
-    check_columns(both, "source")
-    options: KafkaSourceOptions = parsed(KafkaSourceOptions, "kafka", both.options)
+    CONNECTOR.check(both, "source")
+    options = parsed(KafkaSourceOptions, both.options)
     assert options.key_fields == ("a",)
-    check_columns(table(A, B, metadata=(("b", "offset"),), format="raw"), "source")
+    CONNECTOR.check(table(A, B, metadata=(("b", "offset"),), format="raw"), "source")
     of_registry: dict[str, Any] = {
         "format": "avro-confluent",
         "avro__confluent_url": "http://nowhere",
     }
-    check_columns(table(("my-col", "BIGINT"), **of_registry), "source")
+    CONNECTOR.check(table(("my-col", "BIGINT"), **of_registry), "source")
     with pytest.raises(OptionProblem, match="'my-col' cannot be a field"):
-        check_columns(table(("my-col", "BIGINT"), role="sink", **of_registry), "sink")
-    check_columns(table(A, B, role="sink", value_fields__include="EXCEPT_KEY", **raw), "sink")
-    check_columns(table(A, B, role="sink", metadata=(("b", "key"),), format="raw"), "sink")
+        CONNECTOR.check(table(("my-col", "BIGINT"), role="sink", **of_registry), "sink")
+    CONNECTOR.check(table(A, B, role="sink", value_fields__include="EXCEPT_KEY", **raw), "sink")
+    CONNECTOR.check(table(A, B, role="sink", metadata=(("b", "key"),), format="raw"), "sink")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tidegate.connectors.kafka.options import KafkaSinkOptions, check_property
-from tidegate.connectors.option_types import OptionProblem
-from tidegate.connectors.options import parsed, validate_options
+from tidegate.connectors.option_types import OptionProblem, parsed
+from tidegate.connectors.options import validate_options
 from unit.connectors.kafka.kafka_kit import NOWHERE, source_options, table
 
 LEAST = {"topic": "t", "format": "json", "properties.bootstrap.servers": NOWHERE}
@@ -222,9 +222,7 @@ def test_secrets_of_the_registry_are_references_and_not_told(given: dict[str, st
 
 
 def sink(**options: Any) -> KafkaSinkOptions:
-    found: KafkaSinkOptions = parsed(
-        KafkaSinkOptions, "kafka", table(role="sink", **options).options
-    )
+    found: KafkaSinkOptions = parsed(KafkaSinkOptions, table(role="sink", **options).options)
     return found
 
 

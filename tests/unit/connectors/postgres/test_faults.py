@@ -6,8 +6,9 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from tidegate.connectors.options import PostgresOptions, parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.postgres.faults import Kind, explained, fault_of
+from tidegate.connectors.postgres.options import PostgresOptions
 
 _AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: '
 
@@ -76,7 +77,7 @@ def test_a_session_that_was_lost() -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_is_explained(kind: Kind) -> None:
     pairs = (("database", "shop"), ("host", "db"), ("table", "s.t"))
-    options: PostgresOptions = parsed(PostgresOptions, "postgres", pairs)
+    options = parsed(PostgresOptions, pairs)
     fault = fault_of(psycopg.OperationalError("words"), has_session=False)
     error = explained(type(fault)(kind, False, fault.told), "orders", options)
     assert "table 'orders'" in error.message

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.connectors.options import OptionProblem, PostgresOptions, parsed, validate_options
+from tidegate.connectors.option_types import OptionProblem, parsed
+from tidegate.connectors.options import validate_options
+from tidegate.connectors.postgres.options import PostgresOptions
 
 PLAIN = {"host": "db", "database": "shop", "table": "t"}
 
@@ -12,8 +14,7 @@ PLAIN = {"host": "db", "database": "shop", "table": "t"}
 def read(**raw: str) -> PostgresOptions:
     given = {name.replace("_", "-"): value for name, value in raw.items()}
     pairs = validate_options("jdbc", "sink", given)
-    options: PostgresOptions = parsed(PostgresOptions, "postgres", pairs)
-    return options
+    return parsed(PostgresOptions, pairs)
 
 
 def test_names_of_flink_and_risingwave() -> None:
@@ -22,7 +23,7 @@ def test_names_of_flink_and_risingwave() -> None:
     assert (flink.place.database, flink.target, flink.user) == ("sh op", ("sales", "t"), "u")
     raw = {**PLAIN, "schema": "s", "primary_key": "a, b", "type": "upsert", "ssl_mode": "Require"}
     pairs = validate_options("postgres", "sink", raw)
-    risingwave: PostgresOptions = parsed(PostgresOptions, "postgres", pairs)
+    risingwave = parsed(PostgresOptions, pairs)
     assert risingwave.target == ("s", "t")
     assert (risingwave.key_fields, risingwave.sslmode) == (("a", "b"), "require")
 

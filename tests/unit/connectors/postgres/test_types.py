@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.connectors.option_types import OptionProblem
-from tidegate.connectors.options import PostgresOptions, parsed
+from tidegate.connectors.option_types import OptionProblem, parsed
+from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.postgres.types import check_postgres, holds, pg_type
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
@@ -67,5 +67,5 @@ def test_what_is_refused(column: tuple[str, str], more: dict[str, str], words: s
     pairs = tuple({"host": "h", "database": "d", "table": "t", **more}.items())
     table = Table("t", (Column(*column),), "postgres", "", pairs)
     with pytest.raises(OptionProblem) as caught:
-        check_postgres(table, parsed(PostgresOptions, "postgres", pairs))
+        check_postgres(table, parsed(PostgresOptions, pairs))
     assert words in caught.value.message

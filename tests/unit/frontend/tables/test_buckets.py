@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import BROKER, kafka_job
+from tidegate.connectors.registry import named
 from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
 from tidegate.frontend.statements.reading import parse_file
 from tidegate.frontend.syntax.source import Source
@@ -59,16 +60,16 @@ def test_keys_are_columns() -> None:
 def test_what_a_sink_gets() -> None:
     buckets = _buckets("DISTRIBUTED BY HASH(a, b) INTO 4 BUCKETS")
     assert buckets is not None
-    assert bucket_options("t", buckets, "kafka", {}) == {
+    assert bucket_options("t", buckets, named("kafka"), {}) == {
         "key.fields": "a;b",
         "sink.buckets": "4",
     }
     said = {"primary_key": "a, b", "sink.buckets": "5"}
-    assert bucket_options("t", buckets, "kafka", said) == {"key.fields": "a;b"}
+    assert bucket_options("t", buckets, named("kafka"), said) == {"key.fields": "a;b"}
     with pytest.raises(BindError, match="key of its messages is b, the buckets are by a, b"):
-        bucket_options("t", buckets, "kafka", {"key.fields": "b"})
+        bucket_options("t", buckets, named("kafka"), {"key.fields": "b"})
     with pytest.raises(BindError, match="'filesystem' has no buckets"):
-        bucket_options("t", buckets, "filesystem", {})
+        bucket_options("t", buckets, named("filesystem"), {})
 
 
 def test_a_source_is_as_it_is() -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pydantic import Field
 
 from tidegate.connectors.formats.json_encode import encode_lines
+from tidegate.connectors.option_types import Duration, SourceOptions, Timestamp
 from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
@@ -53,6 +55,17 @@ class Generator(Protocol):
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         """Rows ``begin`` to ``end`` of split number ``split``, columns as declared."""
+
+
+class GeneratedOptions(SourceOptions):
+    """Rows made from a seed. ``rows`` are of all splits together; None: without end."""
+
+    rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
+    splits: int = Field(1, ge=1, le=1024)
+    seed: int = Field(0, ge=0, lt=2**63)
+    disorder_us: Duration = Field(0, alias="disorder")
+    late_share: float = Field(0.0, ge=0.0, le=1.0, alias="late-share")
+    start_us: Timestamp = Field(1_767_225_600_000_000, alias="start")  # 2026-01-01
 
 
 def rows_of_split(rows: int, splits: int, index: int) -> int:

@@ -1,4 +1,4 @@
-"""The `print` sink: rows as JSON lines on standard output, ``identifier> {…}``.
+"""The `print` connector: rows as JSON lines on standard output, ``identifier> {…}``.
 
 Rows of a changing result have their `Op.sign` before them: ``identifier> U+ {…}``.
 
@@ -12,12 +12,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field
 
+from tidegate.connectors.connector import Connector
 from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
 from tidegate.connectors.locations import open_location
+from tidegate.connectors.option_types import Options
 from tidegate.connectors.staging import (
     delete_staged,
     is_file,
@@ -29,26 +33,26 @@ from tidegate.connectors.staging import (
 )
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import StagedFile
+from tidegate.ports import Stage, StagedFile
 from tidegate.types import OP, Op
+
+
+class PrintOptions(Options):
+    """``identifier`` stands before every line; empty: the table's name."""
+
+    identifier: str = Field("", alias="print-identifier")
+    format: Literal["json"] = "json"
 
 
 class PrintWriter:
     """Implements `tidegate.ports.SinkWriter`."""
 
-    def __init__(
-        self,
-        table: Table,
-        staging: str,
-        epoch: int,
-        writer: str,
-        token: Callable[[], str] = unique_token,
-    ) -> None:
+    def __init__(self, table: Table, stage: Stage) -> None:
         self._table = table
-        self._filesystem, root = open_location(staging)
-        self._path = f"{root}/print-{epoch}-{writer}-{token()}.json"
+        self._filesystem, root = open_location(stage.staging)
+        self._path = f"{root}/print-{stage.epoch}-{stage.writer}-{unique_token()}.json"
         self._directory = root
-        self._writer = writer
+        self._writer = stage.writer
         self._engine = Engine()
         self._pieces: list[bytes] = []
         self._rows = 0
@@ -123,3 +127,13 @@ def _to_stdout(text: str) -> None:
     with sink_errors("print to", "the standard output"):
         sys.stdout.write(text)
         sys.stdout.flush()
+
+
+CONNECTOR = Connector(
+    name="print",
+    sink=PrintOptions,
+    writer=PrintWriter,
+    committer=PrintCommitter,
+    takes_changes=lambda _: True,
+    is_shown=True,
+)

@@ -6,16 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from tidegate.connectors.generators.nexmark import (
+from tidegate.connectors.nexmark.events import (
     AUCTION_EVENTS_MAX,
     FIRST_ID,
-    NexmarkPlanner,
-    NexmarkReader,
     check_nexmark,
     nexmark_of,
 )
-from tidegate.connectors.options import OptionProblem, validate_options
-from tidegate.connectors.registry import is_bounded
+from tidegate.connectors.option_types import OptionProblem
+from tidegate.connectors.options import validate_options
+from tidegate.connectors.registry import connector_of
 from tidegate.plan.nodes import Table
 from tidegate.ports import SplitRange
 from tidegate.types import Column, Schema
@@ -85,8 +84,8 @@ def test_what_an_event_is_does_not_depend_on_the_splits() -> None:
 def test_tables_share_the_events(kind: str, events: int, count: int) -> None:
     given = table(kind, nexmark__event__num=str(events))
     assert nexmark_of(given).rows == count
-    assert is_bounded(given)
-    assert not is_bounded(table(kind))
+    assert connector_of(given).is_bounded(given)
+    assert not connector_of(table(kind)).is_bounded(table(kind))
 
 
 def test_events_are_of_what_was_there_before() -> None:
@@ -124,7 +123,8 @@ def test_prices_are_spread_over_sizes() -> None:
 
 def test_the_planner_and_the_reader_give_all_rows() -> None:
     given = table("Bid", splits="3", nexmark__event__num="500")
-    planner, reader = NexmarkPlanner(given, False), NexmarkReader(given, ENGINE)
+    connector = connector_of(given)
+    planner, reader = connector.planner(given, False), connector.reader(given, ENGINE)
     assert planner.splits() == ["nexmark-0", "nexmark-1", "nexmark-2"]
     plans = planner.plan(dict.fromkeys(planner.splits()), None)
     ranges = [SplitRange(split, None, plan.end) for split, plan in plans.items()]

@@ -16,20 +16,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from pydantic import BeforeValidator, Field, model_validator
 
-from tidegate.connectors.generators.generated import (
-    GeneratedPlanner,
-    GeneratedReader,
+from tidegate.connectors.generated import (
+    GeneratedOptions,
     Numbers,
     behind_us,
     made,
     random_words,
 )
-from tidegate.connectors.options import NexmarkOptions, OptionProblem, parsed
+from tidegate.connectors.option_types import Duration, OptionProblem, lowered, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema, decimal_digits
@@ -62,6 +62,27 @@ _STATES: Final = ["AZ", "CA", "ID", "OR", "WA", "WY"]
 _CHANNELS: Final = ["Apple", "Baidu", "Facebook", "Google"]
 
 
+class NexmarkOptions(GeneratedOptions):
+    """One kind of the events of an auction house.
+
+    ``rows`` are of this kind, ``events`` of all kinds; neither: without end. ``step_us`` lies
+    between events of any kind.
+    """
+
+    kind: Annotated[Literal["person", "auction", "bid"], BeforeValidator(lowered)] = Field(
+        alias="nexmark.table.type"
+    )
+    events: Annotated[int, Field(ge=0)] | None = Field(None, alias="nexmark.event.num")
+    step_us: Annotated[Duration, Field(gt=0)] = Field(1_000, alias="step")
+    events_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="events-per-second")
+
+    @model_validator(mode="after")
+    def _one_end(self) -> Self:
+        if self.rows is not None and self.events is not None:
+            raise ValueError("'number-of-rows' and 'nexmark.event.num' both say where rows end")
+        return self
+
+
 @dataclass(frozen=True, slots=True)
 class Nexmark:
     """Implements `generated.Generator`; ``kind`` is person, auction or bid."""
@@ -75,10 +96,7 @@ class Nexmark:
     step_us: int = 1_000
     splits: int = 1
     rows: int | None = None
-
-    @property
-    def connector(self) -> str:
-        return "nexmark"
+    connector: str = "nexmark"
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         events = _Events(self, np.arange(begin, end, dtype=np.int64) * self.splits + split)
@@ -264,7 +282,7 @@ def _check_type(column: Column, sql: str) -> None:
 
 def nexmark_of(table: Table) -> Nexmark:
     """The generator of a nexmark table."""
-    options: NexmarkOptions = parsed(NexmarkOptions, table.connector, table.options)
+    options = parsed(NexmarkOptions, table.options)
     step_us = options.step_us
     if options.events_per_second is not None:
         step_us = max(1, round(1_000_000 / options.events_per_second))
@@ -278,17 +296,3 @@ def nexmark_of(table: Table) -> Nexmark:
         table.columns, options.kind, options.seed, options.disorder_us, options.late_share,
         options.start_us, step_us, options.splits, rows,
     )  # fmt: skip
-
-
-class NexmarkPlanner(GeneratedPlanner):
-    """Plans the splits of a nexmark table."""
-
-    def __init__(self, table: Table, available_now: bool) -> None:
-        super().__init__(nexmark_of(table), available_now)
-
-
-class NexmarkReader(GeneratedReader):
-    """Makes the rows of a nexmark table."""
-
-    def __init__(self, table: Table, engine: Engine) -> None:
-        super().__init__(nexmark_of(table), engine)

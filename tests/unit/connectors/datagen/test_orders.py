@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.connectors.generators.datagen import (
+from tidegate.connectors.datagen.connector import CONNECTOR
+from tidegate.connectors.datagen.orders import (
     ORDERS,
-    DatagenPlanner,
-    DatagenReader,
     Orders,
     write_orders,
 )
@@ -40,7 +39,7 @@ def table(columns: Schema = ORDERS, **options: str) -> Table:
 
 
 def read(made: Table, split: str, start: Any, end: Any) -> list[dict[str, Any]]:
-    reader = DatagenReader(made, ENGINE)
+    reader = CONNECTOR.reader(made, ENGINE)
     return [
         row
         for _, chunk in reader.read([SplitRange(split, start, end, start or 0)])
@@ -80,7 +79,7 @@ def test_event_times_keep_to_the_disorder_but_for_the_late_share() -> None:
 
 
 def test_a_bounded_table_is_cut_and_finishes() -> None:
-    planner = DatagenPlanner(table(number_of_rows="5", splits="2"), available_now=False)
+    planner = CONNECTOR.planner(table(number_of_rows="5", splits="2"), False)
     assert list(planner.splits()) == ["datagen-0", "datagen-1"]
     plans = planner.plan({"datagen-0": None, "datagen-1": None}, 4)
     assert {split: (plan.end, plan.finished) for split, plan in plans.items()} == {
@@ -94,10 +93,10 @@ def test_a_bounded_table_is_cut_and_finishes() -> None:
 
 
 def test_an_endless_table_never_finishes_but_stops_when_asked_for_now() -> None:
-    endless = DatagenPlanner(table(), available_now=False)
+    endless = CONNECTOR.planner(table(), False)
     assert not endless.plan({"datagen-0": 10}, 100)["datagen-0"].finished
     assert endless.plan({"datagen-0": 10}, 100)["datagen-0"].end == 110
-    now = DatagenPlanner(table(), available_now=True)
+    now = CONNECTOR.planner(table(), True)
     end = now.plan({"datagen-0": 10}, None)["datagen-0"].end
     assert not now.waiting({"datagen-0": end})
 

@@ -1,12 +1,21 @@
-"""The `blackhole` sink: takes rows, counts them, forgets them."""
+"""The `blackhole` connector: takes rows and changes, counts them, forgets them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import pyarrow as pa
 
+from tidegate.connectors.connector import Connector
+from tidegate.connectors.option_types import Options
 from tidegate.ports import StagedFile
+
+
+class BlackholeOptions(Options):
+    """Of its tables."""
+
+    format: Literal["json"] = "json"
 
 
 class BlackholeWriter:
@@ -43,3 +52,12 @@ class BlackholeCommitter:
     def discard_unknown(self, epoch: int) -> None:
         """Nothing is ever staged."""
         del epoch
+
+
+CONNECTOR = Connector(
+    name="blackhole",
+    sink=BlackholeOptions,
+    writer=lambda _, __: BlackholeWriter(),
+    committer=lambda _, __: BlackholeCommitter(),
+    takes_changes=lambda _: True,
+)

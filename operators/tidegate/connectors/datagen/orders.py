@@ -11,23 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
 
 from tidegate.connectors.formats.json_encode import encode
-from tidegate.connectors.generators.generated import (
+from tidegate.connectors.generated import (
     CHUNK_ROWS,
-    GeneratedPlanner,
-    GeneratedReader,
+    GeneratedOptions,
     Numbers,
     behind_us,
     made,
     random_words,
     rows_of_split,
 )
-from tidegate.connectors.options import DatagenOptions, parsed
+from tidegate.connectors.option_types import Duration, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
@@ -39,6 +39,14 @@ ORDERS: Final[Schema] = (
     Column("price", "DECIMAL(10,2)"),
     Column("customer_id", "BIGINT"),
 )
+
+
+class DatagenOptions(GeneratedOptions):
+    """Seeded orders."""
+
+    step_us: Annotated[Duration, Field(gt=0)] = Field(1_000_000, alias="step")
+    rows_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="rows-per-second")
+    customers: int = Field(1000, ge=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +62,7 @@ class Orders:
     customers: int = 1000
     splits: int = 1
     rows: int | None = None
-
-    @property
-    def connector(self) -> str:
-        return "datagen"
+    connector: str = "datagen"
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         numbers = np.arange(begin, end, dtype=np.int64)
@@ -82,7 +87,7 @@ class Orders:
 
 def orders_of(table: Table) -> Orders:
     """The generator of a datagen table."""
-    options: DatagenOptions = parsed(DatagenOptions, table.connector, table.options)
+    options = parsed(DatagenOptions, table.options)
     step_us = options.step_us
     if options.rows_per_second is not None:
         step_us = max(1, round(1_000_000 * options.splits / options.rows_per_second))
@@ -97,20 +102,6 @@ def orders_of(table: Table) -> Orders:
         options.splits,
         options.rows,
     )
-
-
-class DatagenPlanner(GeneratedPlanner):
-    """Plans the splits of a datagen table."""
-
-    def __init__(self, table: Table, available_now: bool) -> None:
-        super().__init__(orders_of(table), available_now)
-
-
-class DatagenReader(GeneratedReader):
-    """Makes the rows of a datagen table."""
-
-    def __init__(self, table: Table, engine: Engine) -> None:
-        super().__init__(orders_of(table), engine)
 
 
 def _cast(column: Column, raw: str) -> str:

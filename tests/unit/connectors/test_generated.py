@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tidegate.connectors.generators.generated import behind_us, random_words, rows_of_split
+from tidegate.connectors.generated import behind_us, random_words, rows_of_split
 
 
 @pytest.mark.parametrize(("rows", "splits"), [(0, 3), (5, 2), (7, 3), (2, 4)])

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 
 from kits.unread_output import unread_output
-from tidegate.connectors.print_sink import PrintCommitter, PrintWriter
+from tidegate.connectors.print.connector import CONNECTOR, PrintCommitter, PrintWriter
 from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
+from tidegate.ports import Stage
 from tidegate.types import OP, Op
 from unit.connectors.files_kit import COLUMNS, ids
 
@@ -23,7 +24,7 @@ def test_lines_are_printed_in_order_and_once(tmp_path: Path) -> None:
     assert committer.prepare(fresh=True) == {}
     staged = []
     for writer, first in (("1", 2), ("0", 0)):
-        made = PrintWriter(TABLE, str(tmp_path / "staging"), 0, writer)
+        made = PrintWriter(TABLE, Stage(str(tmp_path / "staging"), 0, writer))
         made.write(pa.Table.from_pylist(ids(first, 2)))
         staged += made.close()
     assert printed == []
@@ -37,7 +38,7 @@ def test_lines_are_printed_in_order_and_once(tmp_path: Path) -> None:
 
 def test_the_identifier_and_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("out", COLUMNS, "print", "json", (("print-identifier", "here"),))
-    made = PrintWriter(table, str(tmp_path), 0, "0")
+    made = PrintWriter(table, Stage(str(tmp_path), 0, "0"))
     made.write(pa.Table.from_pylist([{"id": 1, "name": "a\r\u2028b"}]))
     committer = PrintCommitter(table, str(tmp_path))
     committer.bind({})
@@ -46,7 +47,7 @@ def test_the_identifier_and_stdout(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_nothing_is_left(tmp_path: Path) -> None:
-    made = PrintWriter(TABLE, str(tmp_path), 0, "0")
+    made = PrintWriter(TABLE, Stage(str(tmp_path), 0, "0"))
     assert made.close() == []
     made.write(pa.Table.from_pylist(ids(0, 1)))
     made.close()
@@ -66,7 +67,7 @@ def test_a_staging_directory_that_cannot_be_made(tmp_path: Path) -> None:
 def test_changes_have_their_sign(tmp_path: Path) -> None:
     printed: list[str] = []
     committer = PrintCommitter(TABLE, str(tmp_path), printed.append)
-    made = PrintWriter(TABLE, str(tmp_path), 0, "0")
+    made = PrintWriter(TABLE, Stage(str(tmp_path), 0, "0"))
     ops = pa.array([int(op) for op in Op], pa.int8())
     made.write(pa.Table.from_pylist(ids(0, len(Op))).append_column(OP, ops))
     committer.publish(0, made.close())
@@ -77,7 +78,7 @@ def test_changes_have_their_sign(tmp_path: Path) -> None:
 
 
 def test_nobody_reads_the_standard_output_any_more(tmp_path: Path) -> None:
-    made = PrintWriter(TABLE, str(tmp_path), 0, "0")
+    made = PrintWriter(TABLE, Stage(str(tmp_path), 0, "0"))
     made.write(pa.Table.from_pylist(ids(0, 1)))
     staged = made.close()
     told = "cannot print to 'the standard output': Broken pipe"
@@ -86,3 +87,20 @@ def test_nobody_reads_the_standard_output_any_more(tmp_path: Path) -> None:
     printed: list[str] = []
     PrintCommitter(TABLE, str(tmp_path), printed.append).publish(0, staged)
     assert printed == ['out> {"id":0,"name":"n0"}\n']
+
+
+def test_it_writes(tmp_path: Path) -> None:
+    committer = CONNECTOR.committer(TABLE, str(tmp_path))
+    committer.bind(committer.prepare(fresh=True))
+    writer = CONNECTOR.writer(TABLE, Stage(str(tmp_path), 0, "0"))
+    writer.write(pa.Table.from_pylist(ids(0, 2)))
+    staged = writer.close()
+    assert [file.rows for file in staged] == [2]
+    committer.publish(0, staged)
+    committer.discard_unknown(1)
+
+
+def test_it_takes_changes_and_needs_no_key() -> None:
+    assert CONNECTOR.takes_changes(TABLE)
+    assert CONNECTOR.key(TABLE) is None
+    assert CONNECTOR.is_shown is True

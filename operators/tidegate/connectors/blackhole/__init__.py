@@ -1,0 +1,1 @@
+"""The `blackhole` sink: rows are counted and forgotten."""

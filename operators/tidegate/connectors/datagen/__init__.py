@@ -1,0 +1,1 @@
+"""The `datagen` source: orders made from a seed."""

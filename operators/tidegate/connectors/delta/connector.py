@@ -1,0 +1,21 @@
+"""The `delta` connector: rows and changes are written into a Delta table."""
+
+from __future__ import annotations
+
+from tidegate.connectors.connector import Connector
+from tidegate.connectors.delta.sink import DeltaCommitter, DeltaOptions, check_delta
+from tidegate.connectors.locations import resolved
+from tidegate.connectors.staged_parquet import ParquetStager
+
+CONNECTOR = Connector(
+    name="delta",
+    aliases={"primary_key": "key.fields", "location": "path"},
+    sink=DeltaOptions,
+    writer=ParquetStager,
+    committer=DeltaCommitter,
+    takes_changes=lambda _: True,
+    has_keys=True,
+    check=lambda table, _: check_delta(table),
+    resolved=resolved,
+    places=("path",),
+)

@@ -1,0 +1,42 @@
+"""The `filesystem` connector (design §4): files are read, and written."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from tidegate.connectors.connector import Connector
+from tidegate.connectors.filesystem.options import (
+    WATCHED,
+    FilesystemOptions,
+    FilesystemSourceOptions,
+    Format,
+)
+from tidegate.connectors.filesystem.overlap import overlaps
+from tidegate.connectors.filesystem.planner import FilesystemPlanner
+from tidegate.connectors.filesystem.reader import FilesystemReader
+from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.locations import resolved
+
+CONNECTOR = Connector(
+    name="filesystem",
+    words=("posix_fs", "files"),
+    aliases={
+        "posix_fs.root": "path",
+        "source.monitor_interval": WATCHED,
+        "csv.delimiter": "csv.field-delimiter",
+        "delimiter": "csv.field-delimiter",
+    },
+    source=FilesystemSourceOptions,
+    planner=FilesystemPlanner,
+    reader=FilesystemReader,
+    is_bounded=lambda table: not table.option(WATCHED),
+    may_be_idle=lambda said: WATCHED in said,
+    sink=FilesystemOptions,
+    writer=FilesystemWriter,
+    committer=FilesystemCommitter,
+    formats=get_args(Format),
+    resolved=resolved,
+    places=("path",),
+    feeds=lambda sink, source: overlaps(sink.option("path"), sink.format, source.option("path")),
+    elsewhere="give it a path that is neither the source's nor above or below it",
+)

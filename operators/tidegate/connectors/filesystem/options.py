@@ -1,0 +1,38 @@
+"""The WITH options of `filesystem` tables."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from tidegate.connectors.option_types import CsvOptions, Duration, Options, SourceOptions
+
+Format = Literal["json", "csv", "parquet"]
+WATCHED: Final = "source.monitor-interval"
+
+
+class FilesystemOptions(Options, CsvOptions):
+    """Of both sides of a directory of files."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str = Field(min_length=1)
+    format: Format
+
+
+class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
+    """``monitor_interval_us`` present: the directory is watched, the source is unbounded."""
+
+    monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(None, alias=WATCHED)
+    split: Literal["directory", "file"] = Field("directory", alias="source.split")
+    idle_timeout_us: Duration = Field(0, alias="scan.watermark.idle-timeout")
+
+    @model_validator(mode="after")
+    def _may_be_idle(self) -> Self:
+        if self.idle_timeout_us and self.monitor_interval_us is None:
+            raise ValueError(
+                "'scan.watermark.idle-timeout' needs 'source.monitor-interval': the splits of files"
+                " that are not watched end, and then hold nothing back"
+            )
+        return self

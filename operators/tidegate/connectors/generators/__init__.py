@@ -1,1 +1,0 @@
-"""Rows made from a seed: orders, and Nexmark's auctions."""

@@ -1,0 +1,1 @@
+"""The `nexmark` source: Nexmark's auctions, made from a seed."""

@@ -1,0 +1,1 @@
+"""The `print` sink: rows as lines on standard output."""
