@@ -166,6 +166,30 @@ def check_size(root: Path, lines_max: int = limits.PRODUCT_LINES_MAX) -> Iterato
         yield f"{PACKAGE}: has {lines} lines, more than {lines_max}"
 
 
+def check_connectors(
+    root: Path, mentions_max: int = limits.CONNECTOR_MENTIONS_MAX
+) -> Iterator[str]:
+    """A connector is named in its folder; elsewhere its object is asked, whichever it is."""
+    folders = {path.parent for path in (root / PACKAGE / "connectors").glob("*/connector.py")}
+    known = {module.name for module in modules_of(root)}
+    mentions = []
+    for module in modules_of(root):
+        prose = {node.value for node in ast.walk(module.syntax) if isinstance(node, ast.Expr)}
+        said = [
+            (node.lineno, node.value)
+            for node in ast.walk(module.syntax)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose
+        ]
+        others = {each.name for each in folders if each not in (root / module.path).parents}
+        for line, text in sorted({*said, *imports_of(module, known)}):
+            name, inside = re.subn(r"^tidegate\.connectors\.(\w+).*", r"\1", text)
+            if name in others and (inside or name == text):
+                mentions.append(f"{module.path}:{line}: names the connector {name}")
+    if len(mentions) > mentions_max:
+        yield from mentions
+        yield f"{PACKAGE}: {len(mentions)} mentions of connectors, more than {mentions_max}"
+
+
 def check_makefile(root: Path) -> Iterator[str]:
     """`make help` tells of every target."""
     text = (root / "Makefile").read_text("utf-8")

@@ -43,6 +43,9 @@ SPARK_LINES_MAX: Final = 4300
 PRODUCT_LINES_MAX: Final = 46700
 """Of the package: what is added pays for itself, or this is raised with a reason in the commit."""
 
+CONNECTOR_MENTIONS_MAX: Final = 12
+"""Outside of a connector's folder: the list of them is most."""
+
 WITHOUT_PYSPARK: Final[dict[str, str]] = {
     "errors.py": "our errors in the texts of Spark's",
     "exchange/columns.py": "the row of an exchange, by the names of its columns",

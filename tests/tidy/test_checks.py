@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tidy.checks import (
+    check_connectors,
     check_dead_modules,
     check_lengths,
     check_makefile,
@@ -204,6 +205,33 @@ def test_size(tmp_path: Path) -> None:
     plant(tmp_path, {f"{PACKAGE}/a.py": "x = 1\n" * 3, "tests/b.py": "x = 1\n" * 3})
     assert list(check_size(tmp_path, 3)) == []
     assert list(check_size(tmp_path, 2)) == [f"{PACKAGE}: has 3 lines, more than 2"]
+
+
+def test_connectors(tmp_path: Path) -> None:
+    files = {
+        f"{PACKAGE}/connectors/kafka/connector.py": 'NAME = "kafka"\nOTHER = "print"\n',
+        f"{PACKAGE}/connectors/print/connector.py": "import tidegate.connectors.print.sink\n",
+        f"{PACKAGE}/connectors/print/sink.py": "",
+        f"{PACKAGE}/connectors/registry.py": 'MODULES = ("tidegate.connectors.kafka.connector",)\n',
+        f"{PACKAGE}/connectors/formats/lines.py": '"""kafka"""\n',
+        f"{PACKAGE}/cli.py": 'from tidegate.connectors.formats import lines\nx = "a kafka table"\n',
+    }
+    plant(tmp_path, files)
+    mentions = [
+        f"{PACKAGE}/connectors/kafka/connector.py:2: names the connector print",
+        f"{PACKAGE}/connectors/registry.py:1: names the connector kafka",
+    ]
+    assert list(check_connectors(tmp_path, 2)) == []
+    total = f"{PACKAGE}: 2 mentions of connectors, more than 1"
+    assert list(check_connectors(tmp_path, 1)) == [*mentions, total]
+    text = 'def f(t):\n    from tidegate.connectors.print import sink\n    return t == "kafka"\n'
+    plant(tmp_path, {f"{PACKAGE}/epochs/commit.py": text})
+    assert list(check_connectors(tmp_path, 2)) == [
+        *mentions,
+        f"{PACKAGE}/epochs/commit.py:2: names the connector print",
+        f"{PACKAGE}/epochs/commit.py:3: names the connector kafka",
+        f"{PACKAGE}: 4 mentions of connectors, more than 2",
+    ]
 
 
 def test_makefile(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tidy.checks import (
+    check_connectors,
     check_dead_modules,
     check_lengths,
     check_makefile,
@@ -31,6 +32,7 @@ CHECKS: tuple[Callable[[Path], Iterator[str]], ...] = (
     check_lengths,
     check_spark,
     check_size,
+    check_connectors,
     check_makefile,
     check_words,
 )
