@@ -14,7 +14,7 @@ SEEDS ?= 5000
 AT_A_TIME ?= 2
 # Far above what any of them takes: one that hangs says where, is tried once more, and fails.
 HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark goldens tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))

@@ -1,0 +1,41 @@
+"""The judgement: a golden is resumed, and gives what 0.1 gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from goldens.golden import Golden, Results, results, unpack
+from goldens.world import World
+from spark.processes import Commands
+
+
+def goes_on_as_before(golden: Golden, directory: Path, tidegate: Commands, world: World) -> None:
+    """Fails where rows of any sink, their order, or the ledger are others than 0.1's."""
+    wanted = unpack(golden, directory, world)
+    ran = tidegate.run(*golden.args, **world.env)
+    assert ran.code == 0, ran.err
+    ledger = tidegate.run("ledger", "checkpoint", "--json")
+    assert ledger.code == 0, ledger.err
+    found = results(golden, directory, world, ran.out, ledger.out)
+    assert not list(differences(found, wanted))
+
+
+def differences(found: Results, wanted: Results) -> Iterator[str]:
+    """A sentence for each sink, and for the ledger, that are not as they were."""
+    for name in sorted(found.sinks.keys() | wanted.sinks.keys()):
+        is_now, was = found.sinks.get(name, []), wanted.sinks.get(name, [])
+        if is_now != was:
+            yield f"{name}: {_compared(is_now, was)}"
+    if found.ledger != wanted.ledger:
+        rows = ([str(row) for row in each.ledger["rows"]] for each in (found, wanted))
+        yield f"ledger: {_compared(*rows)}; {found.ledger['counts']}, {wanted.ledger['counts']}"
+
+
+def _compared(found: Sequence[str], wanted: Sequence[str]) -> str:
+    missing, more = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
+    if not missing and not more:
+        return f"{len(found)} rows in another order"
+    counts = f"{len(found)} rows for {len(wanted)}"
+    return f"{counts}, without {list(missing)[:2]}, but {list(more)[:2]}"
