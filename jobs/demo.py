@@ -24,13 +24,13 @@ from oracle.decode import Column, Table
 from oracle.query import Aggregate, Sort, WindowAggregate, Windows
 from tidegate.clock import SystemClock
 from tidegate.connectors.datagen.orders import write_orders
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import read_ledger, show_time
 from tidegate.epochs.listener import Listener
 from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.reports.progress import total
 from tidegate.spark.driver import Driver
 from tidegate.spark.run_options import RunOptions
 
@@ -52,15 +52,15 @@ class Show(Listener):
 
     def on_epoch(self, entry: Entry) -> None:
         """Watermarks, closed windows, late rows."""
-        (splits,) = entry.filters.values()
-        (counts,) = entry.counts.values()
+        (splits,) = entry.filters.states.values()
+        (counts,) = entry.accounts.counts.values()
         grid = Grid(box=None, pad_edge=False)
         for name in ("split", "watermark", "read", "late"):
             grid.add_column(name, justify="left" if name in ("split", "watermark") else "right")
         for split, state in sorted(splits.items()):
-            watermark = show_time(state["watermark"], "TIMESTAMP")
+            watermark = show_time(state.watermark, "TIMESTAMP")
             of_split = counts[split]
-            grid.add_row(split, f"{watermark}", f"{of_split['read']:,}", f"{of_split['late']:,}")
+            grid.add_row(split, f"{watermark}", f"{of_split.read:,}", f"{of_split.late:,}")
         self._console.rule(f"epoch {entry.epoch}", align="left")
         self._console.print(grid)
         self._console.print(self._closed(), highlight=False)
@@ -181,7 +181,7 @@ def main() -> int:
         console.print(error.render(), markup=False)
         return error.exit_code
     seconds = clock.monotonic_s() - began
-    counts = total(last)
+    counts = last.accounts.total()
     console.rule("account", align="left")
     console.print(
         f"{counts.read:,} read = {counts.used:,} used + {counts.filtered:,} filtered + "

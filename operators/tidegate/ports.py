@@ -12,9 +12,10 @@ output don't look, and say what they staged; the driver records that in the epoc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
@@ -128,14 +129,29 @@ class Stage:
     known: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    """One staged piece of an epoch: where it lies, in which order it is published, its rows."""
+_FILES_MAX: Final = 1_000_000
+"""Of a writer in an epoch."""
+
+
+class StagedFile(NamedTuple):
+    """One staged piece of an epoch: where it lies, in which order it is published (`order_of`),
+    its rows."""
 
     path: str
     order: int
     rows: int
     bytes: int
+
+    @property
+    def writer(self) -> str:
+        """The number of the task that has staged it."""
+        return str(self.order // _FILES_MAX)
+
+
+def order_of(writer: str, index: int) -> int:
+    """The order of the ``index``-th file of ``writer``: writers by their number, then files."""
+    digits = re.search(r"\d+", writer)
+    return (int(digits[0]) if digits else 0) * _FILES_MAX + index
 
 
 class SinkWriter(Protocol):

@@ -26,8 +26,9 @@ from typing import Any, Final, Self
 
 from tidegate.clock import SystemClock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.directories import directory_of
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import counts_document, read_ledger
 from tidegate.epochs.listener import Listener
 from tidegate.errors import OptionsError, RunError, TidegateError
@@ -142,8 +143,8 @@ class Job:
         return {
             "epoch": entry.epoch,
             "watermark": self._progress.watermark(entry),
-            "lag": entry.lags(),
-            **counts_document(entry.counts),
+            "lag": entry.splits.lags(),
+            **counts_document(entry.accounts),
         }
 
     def exception(self) -> TidegateError | None:

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Final, TypeAlias
 
@@ -187,6 +188,11 @@ class Counts:
         self.late += other.late
         self.quarantined += other.quarantined
 
+    def __add__(self, other: Counts) -> Counts:
+        result = replace(self)
+        result.add(other)
+        return result
+
     @property
     def balanced(self) -> bool:
         return self.read == self.used + self.filtered + self.late + self.quarantined
@@ -217,6 +223,12 @@ class FilterState:
     # no filter's, but that of rows that are looked at again below one (executor.recent_rows)
     tail: str = ""
 
+    @property
+    def effective(self) -> int | None:
+        """What the split's rows are judged by: its watermark, or a floor above it (S6)."""
+        known = [value for value in (self.watermark, self.floor) if value is not None]
+        return max(known, default=None)
+
 
 @dataclass(slots=True)
 class SplitReport:
@@ -227,6 +239,24 @@ class SplitReport:
     counts: Counts = field(default_factory=Counts)
     filters: dict[str, FilterState] = field(default_factory=dict)  # by filter id
     status: Status = Status.ACTIVE
+
+
+def merged_watermark(inputs: Sequence[tuple[int | None, Status]]) -> tuple[int | None, Status]:
+    """What is sure over all ``inputs``, each a watermark and a status, and their status (S3, S8).
+
+    None where nothing is: an active input without a watermark may still send any row.
+    """
+    active = [value for value, status in inputs if status is Status.ACTIVE]
+    if active:
+        known = [value for value in active if value is not None]
+        return (min(known) if len(known) == len(active) else None), Status.ACTIVE
+    idle = [value for value, status in inputs if status is Status.IDLE]
+    known = [value for value in idle if value is not None]
+    if known or (idle and len(idle) == len(inputs)):
+        # Nobody holds the stream back: what any of them was sure of may be closed.
+        return max(known, default=None), Status.IDLE
+    # All are finished, or have never had a row (an actor without splits): nothing will come.
+    return END, Status.FINISHED
 
 
 def is_late(event_time: int, watermark: int | None) -> bool:

@@ -28,7 +28,6 @@ from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.transactions import transactional_id
 from tidegate.connectors.option_types import parsed
-from tidegate.connectors.staging import writer_of
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Progress, Stage, StagedFile
@@ -91,7 +90,7 @@ class Driver:
     def enter(self, *staged: StagedFile) -> None:
         """The entry of the epoch that is planned."""
         self.log["entered"] = self.log["planned"]
-        self.log["written"] |= {writer_of(file.order): self.log["entered"] for file in staged}
+        self.log["written"] |= {file.writer: self.log["entered"] for file in staged}
 
     def epoch(self, *ids: int, writer: str = "0") -> None:
         """A whole epoch, in this process."""

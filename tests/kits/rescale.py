@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark import SparkStageInfo
 
+from kits.entries import an_entry
 from kits.spark import a_manifest, new_checkpoint
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
 from tidegate.errors import (
     TidegateError,
 )
@@ -22,6 +22,8 @@ from tidegate.spark.rescale import rescale
 from tidegate.spark.run_options import RunOptions
 
 NOW_US = 1_000
+KEPT: dict[str, Any] = {"ledger_rows": 2, "counts": {"orders": {"a": {"read": 5}}}}
+"""Of the last entry: what goes on."""
 OFFSET = '{"epoch": 1, "tables": {"orders": {"a": [["0.json", 5], 0]}}, "time_us": 900}'
 
 
@@ -73,8 +75,8 @@ class World:
     def add_epoch(self, *, committed: bool = True, partitions: str = "2") -> None:
         settings = {"batchTimestampMs": 7, "conf": {"spark.sql.shuffle.partitions": partitions}}
         self.write("offsets/0", f"v1\n{json.dumps(settings)}\n{OFFSET}")
-        entry = Entry(1, 900, ended_us=950, staged={"-3": [["path", 0, 5, 100]]}, ledger_rows=2)
-        entry.phases, entry.counts = {"source": {"read": 1.5}}, {"orders": {"a": {"read": 5}}}
+        staged, phases = {"-3": [["path", 0, 5, 100]]}, {"source": {"read": 1.5}}
+        entry = an_entry(1, 900, ended_us=950, staged=staged, phases=phases, **KEPT)
         self.checkpoint.write_entry(entry)
         for stage in range(2):
             self.write(f"state/{stage}/_metadata/v2/0", "v2\n{}")

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
 from tidegate import session as module
 from tidegate.clock import Clock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.listener import Listener
 from tidegate.plan.fragments import Plan
 from tidegate.session import Job, Session
@@ -61,7 +62,7 @@ class FakeRuns:
             raise self.fails
         for listener in listeners:
             listener.started()
-            listener.on_epoch(Entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
+            listener.on_epoch(an_entry(7, 1, counts={"orders": {"a": {"read": 3, "used": 3}}}))
         if self.hangs is not None:
             assert self.hangs.wait(30)
         if self.fails_later is not None:

@@ -9,7 +9,8 @@ import pytest
 from kits.store import StoreContract
 from s3.minio import Minio
 from tidegate.clock import ManualClock, SystemClock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import EXPIRY_S, Lease
 from tidegate.errors import LeaseHeldError, OptionsError, StoreError
 from tidegate.store.place import open_store

@@ -48,6 +48,7 @@ from tidegate.types import (
     SplitReport,
     Status,
     Watermark,
+    merged_watermark,
 )
 
 Breaks = Callable[[], AbstractContextManager[Any]]
@@ -65,16 +66,15 @@ def late_at_the_watermark() -> AbstractContextManager[Any]:
 
 def maximum_of_inputs() -> AbstractContextManager[Any]:
     """The merger with max for min."""
-    honest = merge._combine
+    honest = merged_watermark
 
-    def combined(spoken: Any) -> tuple[int | None, Status]:
-        value, status = honest(spoken)
+    def merged(inputs: Any) -> tuple[int | None, Status]:
+        value, status = honest(inputs)
         if value is not None and status is Status.ACTIVE:
-            active = [w.value for w in spoken if w.status is Status.ACTIVE]
-            value = max(active)
+            value = max(each for each, state in inputs if state is Status.ACTIVE)
         return value, status
 
-    return patch.object(merge, "_combine", combined)
+    return patch.object(merge, "merged_watermark", merged)
 
 
 def _losing(lost: Callable[[tuple[int, int, str]], bool]) -> AbstractContextManager[Any]:

@@ -53,8 +53,8 @@ def rows_kept(checkpoint: Path) -> dict[str, int]:
     last = Checkpoint(str(checkpoint))
     entry = last.entry(last.last_epoch())
     assert entry is not None
-    operators = [each for fragment in entry.state.values() for each in fragment.items()]
-    return {name: state["rows"] for name, state in operators if state["rows"]}
+    operators = [each for fragment in entry.work.state.values() for each in fragment.items()]
+    return {name: state.rows for name, state in operators if state.rows}
 
 
 def test_up_and_down(warm: Warm, tmp_path: Path) -> None:

@@ -12,7 +12,15 @@ from typing import Final
 from tidy import limits
 from tidy.tree import PACKAGE, Module, imports_of, modules_of, python_files
 
-_TWINNED: Final = ("executor", "plan", "frontend", "connectors")
+_TWINNED: Final = (
+    "executor",
+    "plan",
+    "frontend",
+    "connectors",
+    "engine",
+    "epochs",
+    "reports",
+)
 _WORDS: Final = (
     (re.compile(r"\bshard(s|ed|ing)?\b", re.IGNORECASE), "split or vnode"),
     (re.compile(r"\blate (row|record)s? (is|are|was|were|gets?) dropped\b"), "late"),

@@ -13,9 +13,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tidegate
+from kits.entries import an_entry
 from kits.spark import SQL, a_manifest, add_rows, new_checkpoint
 from tidegate.cli import app
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.types import LEDGER_SCHEMA
 
 COUNTS = {"read": 2, "used": 1, "filtered": 1, "late": 0, "quarantined": 0}
@@ -211,7 +212,7 @@ def test_lines_in_a_pipe_are_not_broken(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
     checkpoint.write_job(a_manifest())
     many = {**COUNTS, "used": 10**60, "read": 10**60 + 1}
-    checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": many}}))
+    checkpoint.write_entry(an_entry(1, 1, counts={"orders": {"a": many}}))
     line = f"read {10**60 + 1}  used {10**60}  filtered 1  late 0  quarantined 0"
     assert line in call("status", checkpoint.uri).stdout.splitlines()
 
@@ -229,7 +230,7 @@ def test_the_ledger_in_both_forms(tmp_path: Path) -> None:
     checkpoint.write_job(a_manifest())
     empty = json.loads(call("ledger", checkpoint.uri, "--json").stdout)
     assert empty["counts"] == dict.fromkeys(COUNTS, 0)
-    checkpoint.write_entry(Entry(1, 1, counts={"orders": {"a": COUNTS}}))
+    checkpoint.write_entry(an_entry(1, 1, counts={"orders": {"a": COUNTS}}))
     document = json.loads(call("ledger", checkpoint.uri, "--json").stdout)
     assert document == {"rows": [], "counts": COUNTS, "splits": {"a": COUNTS}}
     text = call("ledger", checkpoint.uri)

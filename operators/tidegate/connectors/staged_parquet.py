@@ -21,11 +21,10 @@ from tidegate.connectors.staging import (
     sink_errors,
     unique_token,
     write_durable,
-    write_order,
 )
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile
+from tidegate.ports import Stage, StagedFile, order_of
 from tidegate.types import OP
 
 
@@ -53,7 +52,7 @@ class ParquetStager:
         with sink_errors("write to", self._directory):
             make_directory(self._filesystem, self._directory)
             write_durable(self._filesystem, self._path, content)
-        order = write_order(self._writer, 0)
+        order = order_of(self._writer, 0)
         return [StagedFile(self._path, order, rows.num_rows, len(content))]
 
     def abort(self) -> None:

@@ -18,7 +18,6 @@ from tidegate.errors import SinkError
 if TYPE_CHECKING:
     from tidegate.store.s3 import S3Store
 
-_FILES_MAX: Final = 1_000_000
 _STAGED: Final = re.compile(r"(?:print-)?(\d+)-|probe-")
 _CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 
@@ -26,17 +25,6 @@ _CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 def unique_token() -> str:
     """A name that no other attempt has."""
     return uuid4().hex
-
-
-def write_order(writer: str, index: int) -> int:
-    """The order of the ``index``-th file of ``writer``: writers by their number, then files."""
-    digits = re.search(r"\d+", writer)
-    return (int(digits[0]) if digits else 0) * _FILES_MAX + index
-
-
-def writer_of(order: int) -> str:
-    """The writer of a `write_order`."""
-    return str(order // _FILES_MAX)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from tidegate.connectors.option_types import SourceOptions
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.plan.fragments import Plan
 from tidegate.types import Status
 
@@ -131,8 +131,7 @@ class Alignment:
         """The watermark of each split that has one, in microseconds."""
         filter_id, unit_us = self._filters[table]
         found = {}
-        for split, state in entry.filters.get(filter_id, {}).items():
-            known = [v for v in (state["watermark"], state["floor"]) if v is not None]
-            if known:
-                found[split] = max(known) * unit_us
+        for split, state in entry.filters.states.get(filter_id, {}).items():
+            if state.effective is not None:
+                found[split] = state.effective * unit_us
         return found

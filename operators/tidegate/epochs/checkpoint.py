@@ -23,13 +23,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
 from tidegate.codec import decode, encode
+from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
-from tidegate.epochs.rejections import Rejections
 from tidegate.errors import OptionsError, StoreError, TrustError
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
@@ -40,71 +39,6 @@ _OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
 _OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
 _OF_COMMIT = {"nextBatchWatermarkMs": int}
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
-
-
-@dataclass(slots=True)
-class Entry:
-    """The epoch log's entry of one epoch."""
-
-    epoch: int
-    time_us: int
-    next_offsets: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
-    filters: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # filter, split
-    merged_filters: dict[str, int] = field(default_factory=dict)  # filter: over its splits
-    counts: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)  # account, split
-    statuses: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
-    merged: dict[str, dict[str, int | None]] = field(default_factory=dict)  # fragment, column
-    staged: dict[str, list[list[Any]]] = field(default_factory=dict)  # sink, StagedFile fields
-    ledger_rows: int = 0
-    ended_us: int = 0  # when the driver wrote the entry: with time_us, what the epoch took
-    bytes: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: of records
-    ends: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split: as last told
-    lost: dict[str, dict[str, list[list[int]]]] = field(default_factory=dict)  # table, split
-    written: dict[str, dict[str, int]] = field(default_factory=dict)  # sink, writer: last epoch
-    phases: dict[str, dict[str, float]] = field(default_factory=dict)  # kind of task, phase
-    memory: dict[str, int] = field(default_factory=dict)  # kind of task: of its largest worker
-    state: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)  # see `accounts`
-    sent: dict[str, list[int]] = field(default_factory=dict)  # fragment: messages and bytes, ever
-    sunk: dict[str, list[int]] = field(default_factory=dict)  # sink: commits, rows, bytes, ever
-    rejected: Rejections = field(default_factory=dict)
-    events: dict[str, int] = field(default_factory=dict)  # what happened: how often, ever
-
-    def effective(self, filter_id: str, split: str) -> int | None:
-        """What a split's rows are judged by: its watermark, or a floor above it (S6)."""
-        state = self.filters.get(filter_id, {}).get(split, {})
-        known = (state.get(name) for name in ("watermark", "floor"))
-        return max((value for value in known if value is not None), default=None)
-
-    def lags(self) -> dict[str, dict[str, int]]:
-        """The rows that were there and not read, when the epoch was planned, by table and split.
-
-        Only of tables whose source tells where its splits end before they are read.
-        """
-        return {
-            table: {
-                split: max(0, end - self.next_offsets.get(table, {}).get(split, 0))
-                for split, end in splits.items()
-            }
-            for table, splits in self.ends.items()
-            if splits
-        }
-
-
-_ENTRY_FROM_THE_START = frozenset(Entry.__slots__) - {
-    "ended_us",
-    "bytes",
-    "ends",
-    "lost",
-    "written",
-    "phases",
-    "memory",
-    "state",
-    "sent",
-    "sunk",
-    "rejected",
-    "events",
-}
-"""The fields that every release's entries have."""
 
 
 class Checkpoint:
@@ -179,13 +113,10 @@ class Checkpoint:
             document = self._json(name, self.store.read(name))
         except FileNotFoundError:
             return None
-        whole = {**asdict(Entry(0, 0)), **document}  # an older release's entry has fewer
-        kinds = {name: type(value) for name, value in asdict(Entry(0, 0)).items()}
-        if {name: type(value) for name, value in whole.items()} != kinds or not (
-            document.keys() >= _ENTRY_FROM_THE_START
-        ):
-            raise self._corrupt(name)
-        return Entry(**document)
+        try:
+            return read_entry(document)
+        except ValueError as error:
+            raise self._corrupt(name) from error
 
     def is_committed(self, epoch: int) -> bool:
         """Whether Spark has committed ``epoch``; its batches count from 0."""
@@ -193,8 +124,7 @@ class Checkpoint:
 
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
-        document = {name: getattr(entry, name) for name in Entry.__slots__}
-        self.store.create(_entry_name(entry.epoch), encode(document))
+        self.store.create(_entry_name(entry.epoch), encode(entry))
 
     def forget_entries(self, bound: int) -> None:
         """Removes the entries of epochs below ``bound``."""

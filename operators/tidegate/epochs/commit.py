@@ -8,20 +8,18 @@ decides what is published, and what the second run staged is discarded.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import astuple
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
-from tidegate.connectors.staging import writer_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
-from tidegate.epochs.observations import observe
-from tidegate.epochs.targets import TO_LEDGER
+from tidegate.epochs.next_entry import next_entry
+from tidegate.epochs.task_reports import TaskReport
 from tidegate.errors import InvariantError, LeaseHeldError, TrustError
+from tidegate.events import EVENTS
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
 from tidegate.ports import (
@@ -29,9 +27,8 @@ from tidegate.ports import (
     LeasedCommitter,
     Progress,
     SinkCommitter,
-    StagedFile,
 )
-from tidegate.types import Counts, Status
+from tidegate.types import Status
 
 ENTRIES_KEPT = 200
 """Entries older than this many epochs are removed: far more than the offsets that Spark keeps."""
@@ -41,7 +38,7 @@ them costs requests where the checkpoint is not local, and none of them is in an
 
 
 class Committer:
-    """Commits the epochs of one run. ``committers`` by target (sink or ledger) as in `wire`."""
+    """Commits the epochs of one run. ``committers`` by target (see `targets`)."""
 
     def __init__(
         self,
@@ -79,7 +76,7 @@ class Committer:
             given[target] = committer.fence(writers, partial(self._progress, target))
         return given
 
-    def begin(self, epoch: int) -> dict[int, dict[str, int]]:
+    def begin(self, epoch: int) -> Mapping[int, Mapping[str, int]]:
         """Before the tasks of ``epoch`` run: the last epoch that each writer of a sink has written.
 
         Only of sinks that publish in tasks; by the epoch log.
@@ -87,19 +84,17 @@ class Committer:
         self.check_lease()  # the tasks of a driver that has lost it would write over state
         for committer in self._fencing.values():
             committer.renew(epoch - 1)
-        written = self._last.written if self._last else {}
-        return {int(target): dict(writers) for target, writers in written.items()}
+        return self._last.sinks.written if self._last else {}
 
     def _progress(self, target: int) -> Progress:
         last = self._checkpoint.last_epoch()
         entry = self._checkpoint.entry(last)
         assert entry is not None
         planned = max(last, self._checkpoint.planned_epoch())
-        return Progress(last, planned, entry.written.get(str(target), {}))
+        return Progress(last, planned, entry.sinks.written.get(target, {}))
 
-    def commit(self, results: Iterable[tuple[str, bytes]]) -> Entry:
-        """Commits the epoch whose tasks gave ``results`` (see `writer`)."""
-        reports, staged = _sorted_out(results)
+    def commit(self, reports: Sequence[TaskReport]) -> Entry:
+        """Commits the epoch whose tasks have given ``reports``."""
         epoch = _epoch_of(reports)
         hit("after-staging", epoch)
         self.check_lease()
@@ -107,7 +102,7 @@ class Committer:
         is_new = self._last is not None and epoch > self._last.epoch
         entry = None if is_new else self._checkpoint.entry(epoch)
         if entry is None:
-            entry = self._new_entry(epoch, reports, staged)
+            entry = self._new_entry(epoch, reports)
             try:
                 self._checkpoint.write_entry(entry)
             except FileExistsError:
@@ -173,153 +168,35 @@ class Committer:
         last = self._checkpoint.last_epoch()
         known = last if self._checkpoint.is_committed(last) else last - 1
         entry = self._checkpoint.entry(known) if known > 0 else None
-        return Progress(last, last, entry.written.get(str(target), {}) if entry else {})
+        return Progress(last, last, entry.sinks.written.get(target, {}) if entry else {})
 
     def _publish(self, entry: Entry) -> None:
-        for target, files in entry.staged.items():
-            committer = self._committers[int(target)]
-            committer.publish(entry.epoch, [StagedFile(*file) for file in files])
+        for target, files in entry.sinks.staged.items():
+            self._committers[target].publish(entry.epoch, files)
 
-    def _merge_filters(self, entry: Entry) -> None:
-        """The merged watermark of each filter: what a split that joins later starts from (S6)."""
-        tables = self._plan.accounts()
-        for filter_id, account in self._plan.filters().items():
-            statuses = entry.statuses.get(tables[account], {})
-            spoken = [(entry.effective(filter_id, s), status) for s, status in statuses.items()]
-            merged = _merged(spoken)
-            if merged is not None:
-                before = entry.merged_filters.get(filter_id, merged)
-                entry.merged_filters[filter_id] = max(before, merged)
-
-    def _new_entry(
-        self, epoch: int, reports: list[dict[str, Any]], staged: dict[int, list[StagedFile]]
-    ) -> Entry:
+    def _new_entry(self, epoch: int, reports: Sequence[TaskReport]) -> Entry:
         before = self._last
         if before is None or before.epoch != epoch - 1:
             before = self._checkpoint.entry(epoch - 1)
         if before is None:
             raise InvariantError(f"epoch {epoch} follows no entry of the epoch log")
-        entry = Entry(
-            epoch,
-            max(report.get("time_us", 0) for report in reports),
-            {table: dict(splits) for table, splits in before.next_offsets.items()},
-            {name: dict(splits) for name, splits in before.filters.items()},
-            dict(before.merged_filters),
-            {a: {s: dict(c) for s, c in splits.items()} for a, splits in before.counts.items()},
-            {table: dict(splits) for table, splits in before.statuses.items()},
-            ended_us=self._clock.now_us(),
-            bytes={table: dict(splits) for table, splits in before.bytes.items()},
-            ends={table: dict(splits) for table, splits in before.ends.items()},
-            lost={
-                t: {s: list(ranges) for s, ranges in splits.items()}
-                for t, splits in before.lost.items()
-            },
-        )
-        entry.written = self._written_up_to(epoch, before.written, staged)
-        for account in self._plan.accounts():
-            entry.counts.setdefault(account, {})
-        for report in reports:
-            if report["type"] == "writer":
-                continue
-            if report["type"] == "source":
-                entry.next_offsets.setdefault(report["table"], {}).update(report["next_offsets"])
-                entry.statuses.setdefault(report["table"], {}).update(report["statuses"])
-                _read(entry, report)
-            else:
-                merged = entry.merged.setdefault(str(report["fragment"]), {})
-                merged.update(report["watermarks"])
-            for split in report["splits"]:
-                _account(entry, split)
-        _balance(entry)
-        self._merge_filters(entry)
-        entry.staged = {
-            str(target): [list(astuple(file)) for file in files] for target, files in staged.items()
-        }
-        ledger = staged.get(TO_LEDGER, [])
-        entry.ledger_rows = before.ledger_rows + sum(file.rows for file in ledger)
-        observe(entry, before, reports, staged)
-        return entry
-
-    def _written_up_to(
-        self,
-        epoch: int,
-        before: Mapping[str, Mapping[str, int]],
-        staged: Mapping[int, list[StagedFile]],
-    ) -> dict[str, dict[str, int]]:
-        written = {target: dict(writers) for target, writers in before.items()}
-        for target in (*self._fencing, *self._leased):
-            for file in staged.get(target, []):
-                written.setdefault(str(target), {})[writer_of(file.order)] = epoch
-        return written
+        tracked = {*self._fencing, *self._leased}
+        now_us = self._clock.now_us()
+        return next_entry(before, self._plan, reports, tracked, EVENTS.take(), now_us)
 
 
-def _merged(watermarks: list[tuple[int | None, int]]) -> int | None:
-    """What is sure over all splits, given (watermark, status) of each: as a merger has it (S3)."""
-    active = [value for value, status in watermarks if status == Status.ACTIVE]
-    if active:
-        known = [value for value in active if value is not None]
-        return min(known) if len(known) == len(active) else None
-    idle = [v for v, status in watermarks if status == Status.IDLE and v is not None]
-    return max(idle, default=None)
-
-
-def _sorted_out(
-    results: Iterable[tuple[str, bytes]],
-) -> tuple[list[dict[str, Any]], dict[int, list[StagedFile]]]:
-    reports: list[dict[str, Any]] = []
-    staged: dict[int, list[StagedFile]] = {}
-    for kind, body in results:
-        if kind == "report":
-            report = json.loads(body)
-            reports.append(report)
-            for file in report.get("ledger", []):  # of a reader that had many such rows
-                staged.setdefault(TO_LEDGER, []).append(StagedFile(*file))
-        else:
-            target = int(kind.removeprefix("staged:"))
-            staged.setdefault(target, []).append(StagedFile(*json.loads(body)))
-    return reports, staged
-
-
-def _epoch_of(reports: list[dict[str, Any]]) -> int:
-    epochs = {report["epoch"] for report in reports}
+def _epoch_of(reports: Sequence[TaskReport]) -> int:
+    epochs = {report.epoch for report in reports}
     if len(epochs) != 1:
         raise InvariantError(f"the tasks of one epoch report epochs {sorted(epochs)}")
-    return int(next(iter(epochs)))
-
-
-def _read(entry: Entry, report: dict[str, Any]) -> None:
-    """What a reader task says of its splits' input."""
-    table = report["table"]
-    entry.ends.setdefault(table, {}).update(report["ends"])
-    read = entry.bytes.setdefault(table, {})
-    for split, size in report["bytes"].items():
-        read[split] = read.get(split, 0) + size
-    for split, ranges in report["lost"].items():
-        entry.lost.setdefault(table, {}).setdefault(split, []).extend(ranges)
-
-
-def _account(entry: Entry, split: dict[str, Any]) -> None:
-    counts = entry.counts.setdefault(split["account"], {}).setdefault(split["split"], {})
-    for name, value in split["counts"].items():
-        counts[name] = counts.get(name, 0) + value
-    for filter_id, state in split["filters"].items():
-        entry.filters.setdefault(filter_id, {})[split["split"]] = state
-
-
-def _balance(entry: Entry) -> None:
-    """What passed the filters and was used by no query was refused by every WHERE (S7)."""
-    for splits in entry.counts.values():
-        for counts in splits.values():
-            passed = counts["read"] - counts["late"] - counts["quarantined"]
-            counts["filtered"] = passed - counts["used"]
-            if counts["filtered"] < 0 or not Counts(**counts).balanced:
-                raise InvariantError(f"epoch {entry.epoch}: the account does not balance: {counts}")
+    return epochs.pop()
 
 
 def is_finished(plan: Plan, entry: Entry) -> bool:
     """Whether every split of every table has ended; a bounded table may have had none."""
+    statuses = entry.splits.statuses
     return all(
-        (entry.statuses.get(t.name) or (t.name in entry.statuses and connector_of(t).is_bounded(t)))
-        and all(status == Status.FINISHED for status in entry.statuses[t.name].values())
+        (statuses.get(t.name) or (t.name in statuses and connector_of(t).is_bounded(t)))
+        and all(status is Status.FINISHED for status in statuses[t.name].values())
         for t in plan.tables
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -12,10 +13,11 @@ import pyarrow.parquet as pq
 
 from tidegate.connectors.locations import open_location
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import AccountLog
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.types import Column, Counts, decimal_scale
+from tidegate.types import Column, decimal_scale
 
 _COLUMNS = (
     Column("account", "VARCHAR"),
@@ -47,13 +49,13 @@ def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     # The entry counts rows from the moment when it is written, and what it lists is published
     # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
     # is read twice, so the last word has the row's place, of which there is one in an account.
-    staged = [_name_of(checkpoint, file[0]) for file in entry.staged.get(str(TO_LEDGER), [])]
+    staged = [_name_of(checkpoint, file.path) for file in entry.sinks.staged.get(TO_LEDGER, ())]
     rows = {_place(row): row for name in staged for row in _read(checkpoint, name)}
     # What a running job publishes after that belongs to an entry with other counts.
     for name in ledger_files(checkpoint, 0, entry.epoch):
         rows.update((_place(row), row) for row in _read(checkpoint, name))
     ordered = [_row(rows[place]) for place in sorted(rows)]
-    return {"rows": ordered, **counts_document(entry.counts)}
+    return {"rows": ordered, **counts_document(entry.accounts)}
 
 
 def ledger_files(checkpoint: Checkpoint, first: int, last: int) -> list[str]:
@@ -97,16 +99,13 @@ def _place(row: dict[str, Any]) -> tuple[str, str, str, int]:
     return (row["table"], row["account"], row["split"], row["offset"])
 
 
-def counts_document(accounts: dict[str, dict[str, dict[str, int]]]) -> dict[str, Any]:
+def counts_document(accounts: AccountLog) -> dict[str, Any]:
     """``counts`` in total and ``splits`` by split; by ``account/split`` if there are several."""
-    total = Counts()
     splits: dict[str, dict[str, int]] = {}
-    for account, by_split in sorted(accounts.items()):
+    for account, by_split in sorted(accounts.counts.items()):
         for split, counts in sorted(by_split.items()):
-            total.add(Counts(**counts))
-            splits[split if len(accounts) == 1 else f"{account}/{split}"] = counts
-    names = ("read", "used", "filtered", "late", "quarantined")
-    return {"counts": {name: getattr(total, name) for name in names}, "splits": splits}
+            splits[split if len(accounts.counts) == 1 else f"{account}/{split}"] = asdict(counts)
+    return {"counts": asdict(accounts.total()), "splits": splits}
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

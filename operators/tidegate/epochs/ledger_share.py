@@ -10,12 +10,12 @@ attempt, since they lie in one block of its output.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
-from tidegate.epochs.rejections import Rejections, count_rejected
+from tidegate.epochs.rejections import Rejections, rejections_of
+from tidegate.epochs.sums import summed
 from tidegate.phases import PHASES
 from tidegate.ports import SinkWriter, StagedFile
 from tidegate.types import Rejected
@@ -33,7 +33,8 @@ class LedgerShare:
         self._writer: SinkWriter | None = None
         self._kept: list[pa.Table] = []
         self._bytes = 0
-        self._counted: Rejections = {}
+        self.rejected: Rejections = {}
+        """Of the staged rows. Writers count those that travel, so that none is counted twice."""
         self._staged: list[StagedFile] = []
 
     def add(self, rejected: Rejected) -> None:
@@ -58,17 +59,14 @@ class LedgerShare:
         if self._writer is not None:
             self._writer.abort()
 
-    def report(self) -> dict[str, Any]:
-        """What the driver is told of the staged rows. Writers count those that travel, so that
-        none is counted twice."""
-        return {
-            "ledger": [list(astuple(file)) for file in self._staged],
-            "rejected": self._counted,
-        }
+    @property
+    def staged(self) -> tuple[StagedFile, ...]:
+        """What the driver is told of, beside `rejected`."""
+        return tuple(self._staged)
 
     def _stage(self) -> None:
         self._writer = self._writer or self._make()
         for rows in self._kept:
             self._writer.write(rows)
-            count_rejected(self._counted, rows)
+        self.rejected = summed([self.rejected, *map(rejections_of, self._kept)])
         self._kept.clear()

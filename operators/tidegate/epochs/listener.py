@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 
 Log = Callable[[str], None]
 """Takes a line for people."""

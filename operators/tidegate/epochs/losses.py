@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.listener import Listener, Log
 
 
@@ -22,7 +22,7 @@ class Losses(Listener):
 def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:
     return {
         (table, split, first, end)
-        for table, splits in entry.lost.items()
+        for table, splits in entry.splits.lost.items()
         for split, ranges in splits.items()
         for first, end in ranges
     }

@@ -1,93 +1,56 @@
 """What an epoch's entry says for the metrics alone: nothing of it decides anything.
 
-Of the epoch: ``phases`` (seconds by kind of task), ``memory`` (of the largest worker by kind of
-task), ``state`` by fragment and operator:
-
-    {"rows", "bytes", "runs", "buckets": how many buckets of event time, "oldest": the lowest}
-
-Since the checkpoint began: ``sent`` by fragment (messages and bytes through exchanges), ``sunk`` by
-target (commits, rows, bytes), ``rejected``, ``events``. All come with the entry, whose driver may
-have died and been followed by another: they are counted once, as the rows are.
+What adds up since the checkpoint began comes with the entry, whose driver may have died and been
+followed by another: it is counted once, as the rows are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from tidegate.epochs.checkpoint import Entry
-from tidegate.epochs.rejections import add_rejections
-from tidegate.epochs.targets import TO_LEDGER
-from tidegate.events import EVENTS
-from tidegate.ports import StagedFile
-
-Report = Mapping[str, Any]
-
-
-def observe(
-    entry: Entry,
-    before: Entry,
-    reports: Iterable[Report],
-    staged: Mapping[int, Iterable[StagedFile]],
-) -> None:
-    """Fills in ``entry``, which follows ``before``, from what the tasks of its epoch report."""
-    entry.sent = {fragment: list(sent) for fragment, sent in before.sent.items()}
-    entry.events = dict(before.events)
-    add_rejections(entry.rejected, before.rejected)
-    state = _State()
-    for report in reports:
-        kind = f"stage {report['depth']}" if report["type"] == "actor" else report["type"]
-        _add(entry.phases.setdefault(kind, {}), report["phases"])
-        entry.memory[kind] = max(entry.memory.get(kind, 0), report["memory"])
-        if "sent" in report:
-            sent = entry.sent.setdefault(str(report["fragment"]), [0, 0])
-            sent[:] = [known + more for known, more in zip(sent, report["sent"], strict=True)]
-        if report["type"] == "actor":
-            state.add(report)
-        if "rejected" in report:
-            add_rejections(entry.rejected, report["rejected"])
-        if report["type"] == "writer":
-            _add(entry.events, report["events"])
-    _add(entry.events, EVENTS.take())  # the driver's own
-    entry.state = state.document()
-    entry.sunk = {target: list(sunk) for target, sunk in before.sunk.items()}
-    for target, files in staged.items():
-        if target != TO_LEDGER:
-            sunk = entry.sunk.setdefault(str(target), [0, 0, 0])
-            for file in files:
-                sunk[:] = sunk[0] + 1, sunk[1] + file.rows, sunk[2] + file.bytes
+from tidegate.epochs.entry import By, OperatorState, WorkLog
+from tidegate.epochs.sums import joined, overlaid, summed
+from tidegate.epochs.task_reports import (
+    ActorReport,
+    FragmentReport,
+    StateSize,
+    TaskReport,
+    WriterReport,
+)
 
 
-def _add(into: dict[str, Any], more: Mapping[str, Any]) -> None:
-    for name, value in more.items():
-        into[name] = round(into.get(name, 0) + value, 6)
+def observed(before: WorkLog, reports: Sequence[TaskReport], events: Mapping[str, int]) -> WorkLog:
+    """What follows ``before``, from what the tasks of an epoch report. ``events`` are those that
+    happened on the driver."""
+    actors = [report for report in reports if isinstance(report, ActorReport)]
+    fragments = [report for report in reports if isinstance(report, FragmentReport)]
+    told = [report.events for report in reports if isinstance(report, WriterReport)]
+    phases = summed({report.kind: report.phases} for report in reports)
+    sent = [{report.fragment: report.sent} for report in fragments]
+    return WorkLog(
+        overlaid({report.fragment: report.watermarks} for report in actors),
+        {kind: {p: round(s, 6) for p, s in spent.items()} for kind, spent in phases.items()},
+        joined(({report.kind: report.memory} for report in reports), max),
+        _state(actors),
+        summed([before.sent, *sent]),
+        summed([before.events, *told, events]),
+    )
 
 
-class _State:
+def _state(actors: Sequence[ActorReport]) -> By[int, OperatorState]:
     """Adds up what actors keep; their buckets are the same ones on all vnodes."""
+    sizes = summed(
+        {actor.fragment: {operator: (size,) for operator, size in actor.state.items()}}
+        for actor in actors
+    )
+    return {
+        fragment: {operator: _sum(found) for operator, found in operators.items()}
+        for fragment, operators in sizes.items()
+        if operators
+    }
 
-    def __init__(self) -> None:
-        self._sums: dict[tuple[str, str], list[int]] = {}
-        self._named: dict[tuple[str, str], set[int]] = {}
-        self._most: dict[tuple[str, str], int] = {}
 
-    def add(self, report: Report) -> None:
-        for operator, (rows, size, runs, count, buckets) in report["state"].items():
-            key = str(report["fragment"]), operator
-            sums = self._sums.setdefault(key, [0, 0, 0])
-            sums[:] = sums[0] + rows, sums[1] + size, sums[2] + runs
-            self._named.setdefault(key, set()).update(buckets)
-            self._most[key] = max(self._most.get(key, 0), count)
-
-    def document(self) -> dict[str, dict[str, dict[str, Any]]]:
-        found: dict[str, dict[str, dict[str, Any]]] = {}
-        for (fragment, operator), (rows, size, runs) in sorted(self._sums.items()):
-            named = self._named[fragment, operator]
-            found.setdefault(fragment, {})[operator] = {
-                "rows": rows,
-                "bytes": size,
-                "runs": runs,
-                "buckets": max(len(named), self._most[fragment, operator]),
-                "oldest": min(named),
-            }
-        return found
+def _sum(sizes: Sequence[StateSize]) -> OperatorState:
+    rows, size, runs, most, named = zip(*sizes, strict=True)
+    buckets = {bucket for each in named for bucket in each}
+    return OperatorState(sum(rows), sum(size), sum(runs), max(len(buckets), *most), min(buckets))

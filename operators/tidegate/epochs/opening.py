@@ -18,8 +18,9 @@ from typing import Self
 
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer, is_finished
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.listener import Log

@@ -8,14 +8,15 @@ planners of separate sources in separate processes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tidegate.clock import AwakeClock, Clock, ManualClock
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.alignment import Alignment
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.idleness import Idleness
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.offsets import Offset
@@ -23,7 +24,7 @@ from tidegate.epochs.pace import Pace
 from tidegate.errors import TrustError
 from tidegate.executor.actor import NO_SPLIT
 from tidegate.ports import Position, SplitPlan
-from tidegate.types import Status
+from tidegate.types import FilterState, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class SplitTask:
     end: Position
     first_offset: int
     status: Status
-    filters: dict[str, dict[str, Any]]
-    floors: dict[str, int]
+    filters: Mapping[str, FilterState]
+    floors: Mapping[str, int]
     known_end: int | None = None
 
 
@@ -247,16 +248,16 @@ class Planner:
     ) -> SplitTask:
         position, status = end.tables[table][split]
         before = start.tables.get(table, {}).get(split)
-        states = {f: log.filters[f][split] for f in filters if split in log.filters.get(f, {})}
+        states = {f: by[split] for f in filters if split in (by := log.filters.states.get(f, {}))}
         floors: dict[str, int] = {}
         if start.epoch and (before is None or before[1] is not Status.ACTIVE):
             # It joins, or returns, behind a merged watermark that went on without it (S6).
-            floors = {f: log.merged_filters[f] for f in filters if f in log.merged_filters}
+            floors = {f: log.filters.merged[f] for f in filters if f in log.filters.merged}
         return SplitTask(
             split,
             before[0] if before else None,
             position,
-            log.next_offsets.get(table, {}).get(split, 0),
+            log.splits.next_offset(table, split),
             status,
             states,
             floors,
@@ -266,5 +267,5 @@ class Planner:
 
 def _bytes_per_row(log: Entry, table: str) -> float:
     """What a row of ``table`` had, as far as its account tells."""
-    rows = sum(counts["read"] for counts in log.counts.get(table, {}).values())
-    return sum(log.bytes.get(table, {}).values()) / rows if rows else 0.0
+    rows = sum(counts.read for counts in log.accounts.counts.get(table, {}).values())
+    return sum(log.splits.bytes.get(table, {}).values()) / rows if rows else 0.0

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Generator, Iterable, Iterator
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.ledger_share import LedgerShare
 from tidegate.epochs.planner import FragmentTask, ReaderTask
 from tidegate.epochs.targets import TO_LEDGER
+from tidegate.epochs.task_reports import SourceReport
 from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
+from tidegate.executor.watermarks.saved import save
 from tidegate.phases import PHASES
 from tidegate.ports import SplitRange
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 
-Report: TypeAlias = dict[str, Any]
-"""What a task tells the driver."""
 
-
-def read_task(worker: Worker, task: ReaderTask) -> Generator[tuple[int, Emission | Report]]:
+def read_task(worker: Worker, task: ReaderTask) -> Generator[tuple[int, Emission | SourceReport]]:
     """Reads the task's splits through their fragments: all that each of them, by its number, sends
     on from there, and behind that its report."""
     worker.engine.set_epoch_time(task.time_us)
@@ -47,7 +44,7 @@ def _read_fragment(
     share: LedgerShare | None,
     *,
     is_last: bool,
-) -> Iterator[Emission | Report]:
+) -> Iterator[Emission | SourceReport]:
     """``is_last``: nothing is added to ``share`` after this fragment."""
     plan = worker.job.plan
     fragment = plan.fragments[work.fragment]
@@ -59,7 +56,7 @@ def _read_fragment(
     actor.open_splits([split.split for split in splits], task.time_us)
     for split in splits:
         if split.floors:
-            actor.take_over(split.split, split.floors)
+            actor.take_over(split.split, dict(split.floors))
             status = SplitStatus(Status.ACTIVE, split.split, tuple(split.floors.items()))
             yield from actor.announce(status)
     reader = worker.reader_of(table, worker.engine)
@@ -86,20 +83,22 @@ def _read_fragment(
     few = share.close() if share is not None and is_last else None
     if few is not None:
         yield Emission(None, None, few)
-    yield {
-        "type": "source",
-        "epoch": task.epoch,
-        "time_us": task.time_us,
-        "table": table.name,
-        "next_offsets": next_offsets,
-        "statuses": {split.split: int(split.status) for split in splits},
-        "splits": [asdict(report) for report in actor.reports()],
-        "bytes": read_bytes,
-        "ends": {s.split: s.known_end for s in splits if s.known_end is not None},
-        "lost": reader.take_lost(),
-        **(share.report() if share is not None and is_last else {}),
-        "phases": PHASES.take(),
-    }
+    staged = share.staged if share is not None and is_last else ()
+    yield SourceReport(
+        epoch=task.epoch,
+        time_us=task.time_us,
+        fragment=fragment.id,
+        table=table.name,
+        next_offsets=next_offsets,
+        statuses={split.split: split.status for split in splits},
+        splits=tuple(actor.reports()),
+        bytes=read_bytes,
+        ends={s.split: s.known_end for s in splits if s.known_end is not None},
+        lost={split: tuple(ranges) for split, ranges in reader.take_lost().items()},
+        staged={TO_LEDGER: staged} if staged else {},
+        rejected=share.rejected if share is not None and is_last else {},
+        phases=PHASES.take(),
+    )
 
 
 def _shared(emissions: Iterable[Emission], share: LedgerShare | None) -> Iterator[Emission]:
@@ -111,15 +110,10 @@ def _shared(emissions: Iterable[Emission], share: LedgerShare | None) -> Iterato
             yield emission
 
 
-class _restored:  # noqa: N801  # a small callable, not a concept
+def _restored(work: FragmentTask) -> Callable[[str], StateTable]:
     """State tables of filters, filled from the epoch log (watermark push-down)."""
-
-    def __init__(self, work: FragmentTask) -> None:
-        self._tables: dict[str, MemoryStateTable] = {}
-        for split in work.splits:
-            for filter_id, state in split.filters.items():
-                encoded = json.dumps(state).encode()
-                self(filter_id).put(f"filter:{split.split}", encoded)
-
-    def __call__(self, name: str) -> StateTable:
-        return self._tables.setdefault(name, MemoryStateTable())
+    tables = defaultdict[str, MemoryStateTable](MemoryStateTable)
+    for split in work.splits:
+        for filter_id, state in split.filters.items():
+            save(tables[filter_id], split.split, state)
+    return tables.__getitem__

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import pyarrow as pa
 
-from tidegate.epochs.reading import Report
-from tidegate.epochs.rejections import Rejections, count_rejected
+from tidegate.epochs.rejections import Rejections, rejections_of
+from tidegate.epochs.sums import summed
 from tidegate.epochs.targets import TO_LEDGER, TO_SINK
+from tidegate.epochs.task_reports import WriterReport
 from tidegate.epochs.worker import Worker
 from tidegate.events import EVENTS
 from tidegate.phases import PHASES
@@ -22,8 +23,8 @@ def write_task(
     name: str,
     chunks: Iterable[tuple[int, pa.Table]],
     written: Mapping[int, Mapping[str, int]],
-) -> tuple[dict[int, list[StagedFile]], Report]:
-    """Stages ``chunks``, rows of a target each, in their order; gives what is staged, by target.
+) -> WriterReport:
+    """Stages ``chunks``, rows of a target each, in their order.
 
     ``name`` is the task's number among those of the epoch; ``written``: see `Committer.begin`.
     """
@@ -37,30 +38,31 @@ def write_task(
 
     job = worker.job.plan.job
     copy, to_copy = job.ledger, TO_SINK - len(job.sinks)
-    rejected: Rejections = {}
-    staged: dict[int, list[StagedFile]] = {}
+    rejected: list[Rejections] = []
+    staged: dict[int, tuple[StagedFile, ...]] = {}
     try:
         for target, data in chunks:
             with PHASES.phase("sink"):
                 writer_of(target).write(data)
             if target == TO_LEDGER:
-                count_rejected(rejected, data)
+                rejected.append(rejections_of(data))
             if target == TO_LEDGER and copy is not None:
                 values = [f"{value} AS {quoted(column)}" for column, value in copy.columns]
                 sql = f"SELECT {', '.join(values)} FROM rejected"
                 writer_of(to_copy).write(worker.engine.query(sql, {"rejected": data}))
         for target, sink in sorted(writers.items()):
             with PHASES.phase("sink"):
-                staged[target] = sink.close()
+                files = tuple(sink.close())
+            if files:
+                staged[target] = files
     except BaseException:
         for sink in writers.values():
             sink.abort()
         raise
-    report = {
-        "type": "writer",
-        "epoch": epoch,
-        "phases": PHASES.take(),
-        "rejected": rejected,
-        "events": EVENTS.take(),
-    }
-    return staged, report
+    return WriterReport(
+        epoch=epoch,
+        staged=staged,
+        rejected=summed(rejected),
+        events=EVENTS.take(),
+        phases=PHASES.take(),
+    )

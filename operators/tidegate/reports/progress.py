@@ -12,13 +12,13 @@ from rich.live import Live
 from rich.table import Table
 
 from tidegate.clock import Clock
-from tidegate.epochs.checkpoint import Entry
 from tidegate.epochs.commit import is_finished
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import counts_document, show_time
 from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
-from tidegate.types import Counts, column_named
+from tidegate.types import column_named
 
 
 class Progress(Listener):
@@ -53,7 +53,7 @@ class Progress(Listener):
 
     def finish(self, entry: Entry, stopped: bool = False) -> None:
         """The job has ended, or was ``stopped`` behind ``entry``."""
-        counts = total(entry)
+        counts = entry.accounts.total()
         how = f"stopped behind epoch {entry.epoch}" if stopped else f"done: {entry.epoch} epochs"
         self.log(
             f"{how}, {counts.read:,} rows read = {counts.used:,} used + "
@@ -63,15 +63,15 @@ class Progress(Listener):
 
     def measure(self, entry: Entry) -> None:
         """Takes the time of an epoch, for rows/s."""
-        now, read = self._clock.monotonic_s(), total(entry).read
+        now, read = self._clock.monotonic_s(), entry.accounts.total().read
         then, before = self._last
         self._rate = max(0, read - before) / max(now - then, 1e-6)
         self._last = (now, read)
 
     def line(self, entry: Entry) -> str:
         """An epoch in one line."""
-        counts = total(entry)
-        behind = entry.lags()
+        counts = entry.accounts.total()
+        behind = entry.splits.lags()
         lag = f"lag {sum(sum(splits.values()) for splits in behind.values()):,}  " if behind else ""
         return (
             f"epoch {entry.epoch}  {self._rate:,.0f} rows/s  watermark {self.watermark(entry)}  "
@@ -83,11 +83,11 @@ class Progress(Listener):
         finished = is_finished(self._plan, entry)
         merged: dict[str, int] = {}
         for filter_id in self._filters:
-            if filter_id in entry.merged_filters:
-                merged[filter_id] = entry.merged_filters[filter_id]
+            if filter_id in entry.filters.merged:
+                merged[filter_id] = entry.filters.merged[filter_id]
             elif finished:
-                splits = entry.filters.get(filter_id, {}).values()
-                known = [s["watermark"] for s in splits if s["watermark"] is not None]
+                states = entry.filters.states.get(filter_id, {}).values()
+                known = [state.watermark for state in states if state.watermark is not None]
                 merged.update({filter_id: max(known)} if known else {})
         if not merged:
             return "-"
@@ -121,8 +121,8 @@ class JsonProgress(Progress):
         return {
             "epoch": entry.epoch,
             "watermark": self.watermark(entry),
-            "lag": entry.lags(),
-            **counts_document(entry.counts),
+            "lag": entry.splits.lags(),
+            **counts_document(entry.accounts),
         }
 
     def _print(self, document: dict[str, Any]) -> None:
@@ -165,36 +165,27 @@ class LiveProgress(Progress):
         names = ("read", "used", "filtered", "late", "quarantined")
         for name in ("split", "watermark", "lag", *names):
             table.add_column(name, justify="left" if name in ("split", "watermark") else "right")
-        behind = entry.lags()
-        for account, splits in sorted(entry.counts.items()):
+        behind = entry.splits.lags()
+        for account, splits in sorted(entry.accounts.counts.items()):
             for split, counts in sorted(splits.items()):
                 table.add_row(
                     f"{account}/{split}",
                     self._split_watermark(entry, account, split),
                     _shown(behind.get(account.partition("#")[0], {}).get(split)),
-                    *(f"{counts[name]:,}" for name in names),
+                    *(f"{getattr(counts, name):,}" for name in names),
                 )
         return table
 
     def _split_watermark(self, entry: Entry, account: str, split: str) -> str:
         for node in self._filters.values():
-            state = entry.filters.get(node.id, {}).get(split, {})
-            if node.account == account and state.get("watermark") is not None:
-                return str(show_time(state["watermark"], self._time_type(node.id)))
+            watermark = entry.filters.state(node.id, split).watermark
+            if node.account == account and watermark is not None:
+                return str(show_time(watermark, self._time_type(node.id)))
         return "-"
 
 
 def _shown(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
-
-
-def total(entry: Entry) -> Counts:
-    """The counts of all accounts and splits."""
-    result = Counts()
-    for splits in entry.counts.values():
-        for counts in splits.values():
-            result.add(Counts(**counts))
-    return result
 
 
 def progress_for(plan: Plan, clock: Clock, as_json: bool) -> Progress:

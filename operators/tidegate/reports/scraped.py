@@ -16,11 +16,13 @@ from typing import Any, Final
 from prometheus_client.parser import text_string_to_metric_families
 
 from tidegate import metrics
+from tidegate.epochs.entry import AccountLog, By
 from tidegate.epochs.ledger import counts_document, show_time
+from tidegate.epochs.sums import summed
 from tidegate.errors import OptionsError
 from tidegate.metrics import Metric
 from tidegate.reports.watermarks import holder
-from tidegate.types import Status
+from tidegate.types import Counts, Status
 
 _ADDRESS: Final = re.compile(r"(?:[\w.-]*|\[[0-9a-fA-F:]+\]):\d{1,5}")
 _TIMEOUT_S: Final = 10.0
@@ -73,7 +75,7 @@ def document(samples: Samples) -> dict[str, Any]:
         "filters": filters,
         "lost": {},
         "driver": "the job that answers",
-        **counts_document(_counts(told)),
+        **counts_document(AccountLog(_counts(told))),
         "ledger": sorted(_ledger(told), key=lambda each: tuple(map(str, each.values()))),
         "state": list(_state(told, _all_are_times(filters))),
         "sinks": {
@@ -114,14 +116,11 @@ def _samples(text: str) -> Samples:
     return found
 
 
-def _counts(told: _Told) -> dict[str, dict[str, dict[str, int]]]:
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for labels, rows in told.of(metrics.ROWS):
-        splits = found.setdefault(labels["account"], {})
-        counts = splits.setdefault(labels["split"], {"read": 0})
-        counts[labels["fate"]] = int(rows)
-        counts["read"] += int(rows)  # each row has one fate (S7)
-    return found
+def _counts(told: _Told) -> By[str, Counts]:
+    return summed(  # each row has one fate (S7)
+        {labels["account"]: {labels["split"]: Counts(int(rows), **{labels["fate"]: int(rows)})}}
+        for labels, rows in told.of(metrics.ROWS)
+    )
 
 
 def _ledger(told: _Told) -> Iterator[dict[str, Any]]:

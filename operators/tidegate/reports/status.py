@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tidegate.clock import Clock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import holder_of
 from tidegate.epochs.ledger import counts_document, show_time
+from tidegate.epochs.sums import summed
 from tidegate.reports.watermarks import newest, watermarks_of
 from tidegate.types import END
 
@@ -30,7 +32,7 @@ def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
     return {
         **watermarks_of(job, entry),
         "driver": holder_of(checkpoint.store.below("lease"), clock),
-        **counts_document(entry.counts),
+        **counts_document(entry.accounts),
         "ledger": list(_ledger(entry)),
         "state": list(_state(entry, job.about.closing)),
         "sinks": _sinks(entry, job.about.sinks),
@@ -38,39 +40,37 @@ def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
 
 
 def _ledger(entry: Entry) -> Iterator[dict[str, Any]]:
-    for account, operators in sorted(entry.rejected.items()):
+    for account, operators in sorted(entry.accounts.rejected.items()):
         for operator, reasons in sorted(operators.items()):
             for reason, told in sorted(reasons.items()):
                 yield {
                     "table": account,
                     "operator": operator,
                     "reason": reason,
-                    "rows": told["rows"],
+                    "rows": told.rows,
                 }
 
 
 def _state(entry: Entry, closing: Mapping[int, Mapping[str, str]]) -> Iterator[dict[str, Any]]:
-    for fragment, operators in sorted(entry.state.items()):
+    for fragment, operators in sorted(entry.work.state.items(), key=_by_text):
         for operator, kept in sorted(operators.items()):
-            kind = closing.get(int(fragment), {}).get(operator)
+            kind = closing.get(fragment, {}).get(operator)
             # Groups without a time have the highest bucket.
-            timed = kind is not None and kept["buckets"] and kept["oldest"] < END - 1
+            timed = kind is not None and kept.buckets and kept.oldest < END - 1
             yield {
-                "fragment": fragment,
+                "fragment": str(fragment),
                 "operator": operator,
-                "rows": kept["rows"],
-                "bytes": kept["bytes"],
-                "windows": None if kind is None else kept["buckets"],
-                "oldest": show_time(kept["oldest"], kind) if timed else None,
+                "rows": kept.rows,
+                "bytes": kept.bytes,
+                "windows": None if kind is None else kept.buckets,
+                "oldest": show_time(kept.oldest, kind) if timed else None,
             }
 
 
 def _sinks(entry: Entry, names: Mapping[int, str]) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for number, counted in sorted(entry.sunk.items()):
-        told = found.setdefault(
-            names.get(int(number), number), {"commits": 0, "rows": 0, "bytes": 0}
-        )
-        for name, value in zip(told, counted, strict=True):
-            told[name] += value
-    return found
+    sunk = sorted(entry.sinks.sunk.items(), key=_by_text)
+    return summed({names.get(target, str(target)): told._asdict()} for target, told in sunk)
+
+
+def _by_text(item: tuple[int, object]) -> str:
+    return str(item[0])

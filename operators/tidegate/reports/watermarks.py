@@ -16,12 +16,13 @@ from typing import Any
 
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import AboutFilter
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import show_time
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
-from tidegate.types import Status
+from tidegate.types import Status, merged_watermark
 
 _END = "infinity"
 """What the watermark is when all splits have ended (S8)."""
@@ -52,7 +53,7 @@ def watermarks_of(job: Manifest, entry: Entry) -> dict[str, Any]:
         "epoch": entry.epoch,
         "time": show_time(entry.time_us, "TIMESTAMP") if entry.epoch else None,
         "filters": filters,
-        "lost": entry.lost,
+        "lost": entry.splits.lost,
     }
     return {**document, "silent": silent} if silent else document
 
@@ -61,11 +62,11 @@ def _ends(
     entry: Entry, tables: Mapping[str, Table]
 ) -> tuple[dict[str, dict[str, int]], dict[str, str]]:
     """Where the splits of each table end; why that is not known anew."""
-    ends = {table: dict(splits) for table, splits in entry.ends.items()}
+    ends = {table: dict(splits) for table, splits in entry.splits.ends.items()}
     silent = {}
     for name, table in tables.items():
         try:
-            splits = sorted(entry.statuses.get(name, {}))
+            splits = sorted(entry.splits.statuses.get(name, {}))
             ends.setdefault(name, {}).update(connector_of(table).ends_now(table, splits))
         except TidegateError as error:
             silent[name] = error.message
@@ -76,13 +77,12 @@ def _filter(
     entry: Entry, filter_id: str, about: AboutFilter, ends: Mapping[str, Mapping[str, int]]
 ) -> dict[str, Any]:
     table, kind = about.table, about.type
-    statuses = {split: Status(s) for split, s in entry.statuses.get(table, {}).items()}
-    states = entry.filters.get(filter_id, {})
+    statuses = entry.splits.statuses.get(table, {})
     splits, effective = [], dict[str, int | None]()
     for split, status in sorted(statuses.items()):
-        state = states.get(split, {})
-        effective[split] = entry.effective(filter_id, split)
-        offset = entry.next_offsets.get(table, {}).get(split, 0)
+        state = entry.filters.state(filter_id, split)
+        effective[split] = state.effective
+        offset = entry.splits.next_offset(table, split)
         end = ends.get(table, {}).get(split)
         splits.append(
             {
@@ -90,7 +90,7 @@ def _filter(
                 "offset": offset,
                 "end": end,
                 "lag": None if end is None else max(0, end - offset),
-                "event_time": show_time(state.get("event_time_max"), kind),
+                "event_time": show_time(state.event_time_max, kind),
                 "watermark": show_time(effective[split], kind),
                 "status": status.name.lower(),
             }
@@ -103,7 +103,7 @@ def _filter(
         "strategy": about.strategy,
         "watermark": _END
         if set(statuses.values()) == {Status.FINISHED}
-        else show_time(entry.merged_filters.get(filter_id), kind),
+        else show_time(entry.filters.merged.get(filter_id), kind),
         "held_by": held_by,
         "why": why,
         "splits": splits,
@@ -114,17 +114,15 @@ def holder(
     statuses: Mapping[str, Status], effective: Mapping[str, int | None]
 ) -> tuple[list[str], str]:
     """Which splits keep the merged watermark where it is, and why; by split."""
-    active = [split for split, status in statuses.items() if status is Status.ACTIVE]
     if not statuses:
         return [], "no epoch was committed yet"
-    if not active:
-        if all(status is Status.FINISHED for status in statuses.values()):
+    value, status = merged_watermark([(effective[split], s) for split, s in statuses.items()])
+    if status is not Status.ACTIVE:
+        if all(each is Status.FINISHED for each in statuses.values()):
             return [], "all splits have ended: every window is closed"
         return [], "no split is active: the highest watermark of the idle ones counts"
-    unheard = sorted(split for split in active if effective[split] is None)
-    if unheard:
-        return unheard, "active, but without any row that has a watermark yet"
-    known = {split: effective[split] for split in active}
-    lowest = min(value for value in known.values() if value is not None)
-    holders = sorted(split for split, value in known.items() if value == lowest)
+    active = sorted(split for split, each in statuses.items() if each is Status.ACTIVE)
+    holders = [split for split in active if effective[split] == value]
+    if value is None:
+        return holders, "active, but without any row that has a watermark yet"
     return holders, "the lowest of the active splits"

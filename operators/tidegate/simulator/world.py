@@ -9,10 +9,9 @@ same recorded time, from the state at its start; what it wrote before is gone.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from random import Random
 
 import pyarrow as pa
@@ -21,11 +20,12 @@ from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
+from tidegate.executor.watermarks.saved import save
 from tidegate.plan.fragments import Fragment, Plan
 from tidegate.ports import SourceChunk
 from tidegate.simulator.splits import Split, cut, load
 from tidegate.state import MemoryStateTable, StateTable
-from tidegate.types import Barrier, Chunk, Counts, Message, Rejected, Status
+from tidegate.types import Barrier, Chunk, Counts, FilterState, Message, Rejected, Status
 
 EPOCHS_MAX = 10_000
 
@@ -59,7 +59,7 @@ class Committed:
 
     epoch: int = 0
     positions: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
-    filters: dict[str, dict[str, str]] = field(default_factory=dict)  # filter id, split: JSON
+    filters: dict[str, dict[str, FilterState]] = field(default_factory=dict)  # filter id, split
     states: dict[tuple[int, int, str], MemoryStateTable] = field(default_factory=dict)
     outputs: list[list[pa.Table]] = field(default_factory=list)
     ledger: list[pa.Table] = field(default_factory=list)
@@ -192,8 +192,8 @@ class World:
         states: dict[str, MemoryStateTable] = {}
         for filter_id, by_split in log.filters.items():
             restored = states.setdefault(filter_id, MemoryStateTable())
-            for split, document in by_split.items():
-                restored.put(f"filter:{split}", document.encode())
+            for split, known in by_split.items():
+                save(restored, split, known)
 
         def state(name: str) -> StateTable:
             return states.setdefault(name, MemoryStateTable())
@@ -303,8 +303,7 @@ class World:
                 counts.setdefault(report.split, Counts()).add(report.counts)
                 if actor.fragment.table is not None:
                     for filter_id, state in report.filters.items():
-                        by_split = log.filters.setdefault(filter_id, {})
-                        by_split[report.split] = json.dumps(asdict(state))
+                        log.filters.setdefault(filter_id, {})[report.split] = state
         for by_split_counts in log.counts.values():
             for counts_ in by_split_counts.values():
                 passed = counts_.read - counts_.late - counts_.quarantined

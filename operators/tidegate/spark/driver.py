@@ -15,8 +15,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import is_finished
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import EXPIRY_S, RENEWAL_S
 from tidegate.epochs.listener import Listener, Log
 from tidegate.epochs.losses import Losses

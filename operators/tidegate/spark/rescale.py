@@ -202,9 +202,9 @@ def _enter(checkpoint: Checkpoint, begun: Rescale) -> None:
         raise TrustError(f"the epoch log has no entry for epoch {begun.epoch - 1}")
     if checkpoint.entry(begun.epoch) is None:
         at_us = begun.time_us
-        checkpoint.write_entry(
-            replace(last, epoch=begun.epoch, time_us=at_us, ended_us=at_us, staged={}, phases={})
-        )
+        sinks, work = replace(last.sinks, staged={}), replace(last.work, phases={})
+        nothing = replace(last, epoch=begun.epoch, time_us=at_us, ended_us=at_us)
+        checkpoint.write_entry(replace(nothing, sinks=sinks, work=work))
     hit("rescale-entered", begun.epoch)
 
 

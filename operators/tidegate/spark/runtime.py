@@ -18,10 +18,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.clock import SystemClock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.listener import Listener, Log
+from tidegate.epochs.task_reports import unpacked
 from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.profile import COMMIT, DRIVER, RUN, Profile
@@ -131,7 +133,7 @@ class Query:
         task = writer(job_text, epoch, self.committer.begin(epoch))
         results = batch.mapInArrow(task, WRITER_SCHEMA).collect()
         ran_s = clock.monotonic_s()
-        entry = self.committer.commit((row.kind, bytes(row.body)) for row in results)
+        entry = self.committer.commit([unpacked(bytes(row.report)) for row in results])
         self.profile.add(DRIVER, RUN, ran_s - began_s)
         self.profile.add(DRIVER, COMMIT, clock.monotonic_s() - ran_s)
         self.last = entry

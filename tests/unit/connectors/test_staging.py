@@ -1,4 +1,4 @@
-"""Order of staged files, durable writes, and errors that name the path."""
+"""Durable writes, and errors that name the path."""
 
 from __future__ import annotations
 
@@ -13,17 +13,10 @@ from tidegate.connectors.staging import (
     sink_errors,
     unique_token,
     write_durable,
-    write_order,
 )
 from tidegate.errors import SinkError
 
 LOCAL = fs.LocalFileSystem()
-
-
-def test_writers_are_ordered_by_number() -> None:
-    orders = [write_order(writer, index) for writer in ("2", "w10") for index in (0, 1)]
-    assert orders == sorted(orders)
-    assert write_order("only", 3) == 3
 
 
 def test_staged_files_go_with_their_epochs(tmp_path: Path) -> None:

@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import pytest
 
 from tidegate.clock import ManualClock
 from tidegate.epochs.alignment import Alignment, Split
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry, FilterLog
 from tidegate.errors import BindError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.types import Status
+from tidegate.types import FilterState, Status
 
 TABLE = """
 CREATE TABLE {name} (at BIGINT, WATERMARK FOR at AS at) WITH ('connector' = 'kafka',
@@ -47,11 +46,9 @@ class World:
     ) -> set[Split]:
         """What is held when the splits' watermarks are so many seconds; all have rows."""
         splits = {(table, split) for table, known in seconds.items() for split in known}
-        state: dict[str, Any] = {"floor": None}
         filters = {
             f"{table}.at": {
-                split: {**state, "watermark": None if at is None else at * 1000}
-                for split, at in known.items()
+                split: FilterState(None if at is None else at * 1000) for split, at in known.items()
             }
             for table, known in seconds.items()
         }
@@ -61,7 +58,7 @@ class World:
             }
             for table, known in seconds.items()
         }
-        entry = Entry(1, 1, filters=filters)
+        entry = Entry(1, 1, filters=FilterLog(filters))
         return self.alignment.held(entry, statuses, splits if waiting is None else waiting, resting)
 
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import a_manifest
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.errors import OptionsError, TrustError
 
 
@@ -35,7 +37,7 @@ def test_the_description_is_written_once(checkpoint: Checkpoint) -> None:
 
 
 def test_entries_are_written_once_and_come_back_equal(checkpoint: Checkpoint) -> None:
-    entry = Entry(
+    entry = an_entry(
         3,
         17,
         next_offsets={"orders": {"a": 5}},

@@ -1,22 +1,25 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
+from kits.reports import source_report, staged
 from kits.spark import new_checkpoint, plan_in
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import TIDIED_EVERY, Committer, is_finished
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
+from tidegate.epochs.rejections import Rejection
 from tidegate.epochs.targets import TO_LEDGER, TO_SINK
 from tidegate.errors import InvariantError, LeaseHeldError, TrustError
 from tidegate.ports import StagedFile
-from tidegate.types import Status
+from tidegate.types import Counts, Status
 
 
 class Recorded:
@@ -60,64 +63,31 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def counts(read: int, used: int = 0, late: int = 0, quarantined: int = 0) -> dict[str, int]:
-    return {"read": read, "used": used, "filtered": 0, "late": late, "quarantined": quarantined}
-
-
-def source_report(epoch: int, rows: int, status: Status = Status.ACTIVE, **counted: int) -> Any:
-    state = {"watermark": 10 * epoch, "floor": None, "event_time_max": 10 * epoch}
-    split = {"account": "orders", "split": "a", "counts": counts(rows, **counted)}
-    document = {
-        "type": "source",
-        "epoch": epoch,
-        "time_us": 1000 + epoch,
-        "table": "orders",
-        "next_offsets": {"a": 100 * epoch},
-        "statuses": {"a": int(status)},
-        "bytes": {"a": 7 * rows},
-        "ends": {"a": 200},
-        "lost": {},
-        "phases": {"read": 0.25, "decode": 0.5},
-        "memory": 1000,
-        "fragment": 0,
-        "sent": [2, 50],
-        "splits": [{**split, "filters": {"f": state}}],
-    }
-    return "report", json.dumps(document).encode()
-
-
-def staged(target: int, path: str, rows: int = 1) -> Any:
-    return f"staged:{target}", json.dumps(astuple(StagedFile(path, 0, rows, 10))).encode()
-
-
 def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
-    results = [
+    reports = [
         staged(TO_SINK, "s"),
         source_report(1, 10, used=6, late=2, quarantined=1),
         staged(TO_LEDGER, "l", rows=3),
     ]
-    entry = world.committer.commit(results)
+    entry = world.committer.commit(reports)
     assert entry == world.checkpoint.entry(1)
-    assert entry.counts == {
-        "orders": {"a": {"read": 10, "used": 6, "filtered": 1, "late": 2, "quarantined": 1}}
-    }
-    assert entry.filters["f"]["a"]["watermark"] == 10
-    assert entry.next_offsets == {"orders": {"a": 100}}
-    assert entry.time_us == 1001
-    assert entry.ledger_rows == 3
-    assert entry.phases == {"source": {"read": 0.25, "decode": 0.5}}
+    assert entry.accounts.counts == {"orders": {"a": Counts(10, 6, 1, 2, 1)}}
+    assert entry.filters.state("orders.t", "a").watermark == 10
+    assert entry.splits.next_offsets == {"orders": {"a": 100}}
+    assert (entry.time_us, entry.ended_us) == (1001, 7)
+    assert entry.accounts.ledger_rows == 3
+    assert entry.work.phases["source"] == {"read": 0.25, "decode": 0.5}
     assert world.sink.calls == [(1, ["s"])]
     assert world.ledger.calls == [(1, ["l"])]
 
 
 def test_what_a_reader_staged_for_the_ledger_is_published_too(world: World) -> None:
-    kind, body = source_report(1, 10, used=6, late=4)
-    told = {"late": {"rows": 3, "seconds": 1.5, "buckets": [3]}}
-    more = {"ledger": [["r", 0, 3, 10]], "rejected": {"orders": {"watermark_filter": told}}}
-    report = kind, json.dumps({**json.loads(body), **more}).encode()
+    late = {"orders": {"watermark_filter": {"late": Rejection(3, 1.5, (3,))}}}
+    files = staged(TO_LEDGER, "r", rows=3).staged
+    report = replace(source_report(1, 10, used=6, late=4), staged=files, rejected=late)
     entry = world.committer.commit([staged(TO_LEDGER, "l"), report])
-    assert entry.ledger_rows == 4
-    assert entry.rejected["orders"]["watermark_filter"]["late"]["rows"] == 3
+    assert entry.accounts.ledger_rows == 4
+    assert entry.accounts.rejected["orders"]["watermark_filter"]["late"].rows == 3
     assert world.ledger.calls == [(1, ["l", "r"])]
 
 
@@ -142,10 +112,9 @@ def test_an_entry_of_other_rows_is_not_taken_over(world: World) -> None:
     world.committer.recover()
     theirs = World(Path(world.checkpoint.uri).parent)
     entry = theirs.committer.commit([source_report(1, 1, used=1)])
-    kind, body = source_report(1, 1, used=1)
-    ours = json.dumps({**json.loads(body), "time_us": entry.time_us + 1}).encode()
+    ours = replace(source_report(1, 1, used=1), time_us=entry.time_us + 1)
     with pytest.raises(TrustError, match="of other rows"):
-        world.committer.commit([(kind, ours)])
+        world.committer.commit([ours])
     assert world.sink.calls == ["discard"]
 
 
@@ -153,8 +122,8 @@ def test_an_entry_of_other_rows_is_not_taken_over(world: World) -> None:
 def test_accounts_add_up_and_nothing_is_shared_between_entries(world: World) -> None:
     first = world.committer.commit([source_report(1, 10, used=10)])
     second = world.committer.commit([source_report(2, 5, used=4, late=1)])
-    assert first.counts["orders"]["a"]["read"] == 10
-    assert second.counts["orders"]["a"] == {**counts(15, 14, 1)}
+    assert first.accounts.counts["orders"]["a"].read == 10
+    assert second.accounts.counts["orders"]["a"] == Counts(15, 14, 0, 1)
     assert world.checkpoint.entry(1) == first
 
 
@@ -215,5 +184,5 @@ def test_a_table_without_splits_has_ended_when_it_is_bounded(
     tmp_path: Path, monitored: bool
 ) -> None:
     plan = plan_in(tmp_path, monitored=monitored)
-    assert is_finished(plan, Entry(1, 1, statuses={"orders": {}})) is not monitored
+    assert is_finished(plan, an_entry(1, 1, statuses={"orders": {}})) is not monitored
     assert not is_finished(plan, Entry(1, 1))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import new_checkpoint
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import counts_document, ledger_table, read_ledger, show_time
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError
@@ -38,8 +38,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_ledger(checkpoint)["rows"] == [], "what is not committed is not there"
     committer = connector_of(table).committer(table, staging)
     committer.bind(committer.prepare(True))
-    files = {str(TO_LEDGER): [list(astuple(file)) for file in staged]}
-    checkpoint.write_entry(Entry(1, 0, counts={"o": {"a": COUNTS, "b": COUNTS}}, staged=files))
+    counts = {"o": {"a": COUNTS, "b": COUNTS}}
+    checkpoint.write_entry(an_entry(1, counts=counts, staged={TO_LEDGER: staged}))
     unpublished = read_ledger(checkpoint)
     committer.publish(1, staged)
 
@@ -100,7 +100,8 @@ def test_reading_leaves_no_thread_behind(tmp_path: Path) -> None:
 
 
 def test_splits_of_several_accounts_are_told_apart() -> None:
-    document = counts_document({"o": {"a": COUNTS}, "o#2": {"a": COUNTS}})
+    accounts = an_entry(1, counts={"o": {"a": COUNTS}, "o#2": {"a": COUNTS}}).accounts
+    document = counts_document(accounts)
     assert document["splits"] == {"o/a": COUNTS, "o#2/a": COUNTS}
     assert document["counts"]["read"] == 6
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,7 +45,7 @@ def test_few_rows_travel_together(job: WireJob) -> None:
     assert few.data.schema == LEDGER_SCHEMA
     assert few.data["offset"].to_pylist() == [0, 1, 2]
     assert few.data["reason"].to_pylist() == ["late", "late", "malformed"]
-    assert share.report() == {"ledger": [], "rejected": {}}
+    assert (share.staged, share.rejected) == ((), {})
     assert files(job) == []
 
 
@@ -56,10 +55,9 @@ def test_from_the_bound_on_all_are_staged(job: WireJob) -> None:
     share.add(rejected(3, 1, size=TRAVEL_BYTES_MAX, reason="malformed"))
     share.add(rejected(4, 5))
     assert share.close() is None
-    report: dict[str, Any] = share.report()
-    ((_, _, rows, _),) = report["ledger"]
-    assert rows == 9
-    told = {reason: found["rows"] for reason, found in report["rejected"]["o"]["scan"].items()}
+    (file,) = share.staged
+    assert file.rows == 9
+    told = {reason: found.rows for reason, found in share.rejected["o"]["scan"].items()}
     assert told == {"late": 8, "malformed": 1}
     assert len(files(job)) == 1
 

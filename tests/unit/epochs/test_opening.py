@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.manifest import fingerprint
 from tidegate.epochs.opening import EpochOptions, OpenJob
@@ -149,7 +151,7 @@ def test_a_held_checkpoint_is_refused_and_the_lease_given_back(job: Path) -> Non
 
 def test_a_finished_job_is_left_alone(job: Path) -> None:
     checkpoint = new_checkpoint(job)
-    entry = Entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
+    entry = an_entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
     checkpoint.write_entry(entry)
     refused(job, TrustError, "is not whole")
     position = ["0.json", (job / "in/a/0.json").stat().st_size, 1]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kits.spark import new_checkpoint
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.parallelism import Rescale, Rescales, parallelism_of
 from tidegate.errors import OptionsError, TrustError
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import add_rows, job_in, new_checkpoint
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry, FilterLog, SplitLog
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.planner import Planner
@@ -16,7 +18,7 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.actor import NO_SPLIT
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.types import Status
+from tidegate.types import FilterState, Status
 
 
 def offsets_of(planner: Planner, start: Offset) -> list[Offset]:
@@ -102,12 +104,11 @@ def test_a_task_takes_what_the_entry_of_its_start_says(tmp_path: Path) -> None:
     first = planner.next_offset(Offset())
     second = planner.next_offset(first)
     (filter_id,) = job.plan.filters()
-    state = {"watermark": -4, "floor": None, "event_time_max": 1}
+    state = FilterState(-4, None, 1)
     checkpoint = new_checkpoint(tmp_path)
-    for epoch, seen in ((1, state), (2, {**state, "watermark": 99})):  # 2 is of a failed attempt
-        checkpoint.write_entry(
-            Entry(epoch, 9, {"orders": {"a": epoch}}, filters={filter_id: {"a": seen}})
-        )
+    for epoch, seen in ((1, state), (2, replace(state, watermark=99))):  # 2: a failed attempt's
+        splits, filters = SplitLog({"orders": {"a": epoch}}), FilterLog({filter_id: {"a": seen}})
+        checkpoint.write_entry(Entry(epoch, 9, splits=splits, filters=filters))
     (task,) = planner.tasks(first, second)
     (split,) = task.fragments[0].splits
     assert split.filters == {filter_id: state}
@@ -196,7 +197,7 @@ def test_files_wait_for_the_slowest_of_their_group(tmp_path: Path) -> None:
         name: {"a": {"watermark": at_ms, "floor": None}}
         for name, at_ms in (("fast.t", 240_000), ("slow.t", 4_000))
     }
-    Checkpoint(job.checkpoint).write_entry(Entry(1, 1, filters=filters))
+    Checkpoint(job.checkpoint).write_entry(an_entry(1, 1, filters=filters))
     second = Planner(job, ManualClock(1)).next_offset(first)
     assert second.tables["fast"]["a"] == (read["fast"], Status.ACTIVE)
     assert second.tables["slow"]["a"][0] != read["slow"]
@@ -215,7 +216,7 @@ def test_a_generated_table_waits_for_the_slowest_of_its_group(tmp_path: Path) ->
         name: {"datagen-0": {"watermark": at_us, "floor": None}}
         for name, at_us in (("fast.at", 540_000_000), ("slow.at", 9_000_000))
     }
-    Checkpoint(job.checkpoint).write_entry(Entry(1, 1, filters=filters))
+    Checkpoint(job.checkpoint).write_entry(an_entry(1, 1, filters=filters))
     end = Planner(job, ManualClock(1)).next_offset(start)
     assert end.tables["fast"]["datagen-0"] == (10, Status.ACTIVE)
     assert end.tables["slow"]["datagen-0"] == (20, Status.ACTIVE)

@@ -10,16 +10,17 @@ import pytest
 from kits.spark import add_rows, job_in
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.ledger import ledger_table, read_ledger
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.planner import Planner, ReaderTask
-from tidegate.epochs.reading import Report, read_task
+from tidegate.epochs.reading import read_task
 from tidegate.epochs.targets import TO_LEDGER
+from tidegate.epochs.task_reports import SourceReport
 from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import Emission
-from tidegate.ports import StagedFile
 from tidegate.types import Rejected, Status
 
 
@@ -28,7 +29,7 @@ def tasks_of_first_epoch(job: WireJob) -> list[ReaderTask]:
     return planner.tasks(Offset(), planner.next_offset(Offset()))
 
 
-def read(job: WireJob) -> tuple[list[Emission], list[Report]]:
+def read(job: WireJob) -> tuple[list[Emission], list[SourceReport]]:
     """What the tasks of the first epoch send, and what they report."""
     worker = Worker.of(job)
     sent = [each for task in tasks_of_first_epoch(job) for _, each in read_task(worker, task)]
@@ -47,16 +48,16 @@ def test_a_task_reads_filters_and_reports(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 10), (2, 20), (3, 11), "no json", (-4, 21))
     job = job_in(tmp_path)
     emissions, (report,) = read(job)
-    assert report["epoch"] == 1
-    assert report["time_us"] == 1_000
-    assert report["next_offsets"] == {"a": 5}
-    assert report["statuses"] == {"a": Status.FINISHED}
-    (split,) = report["splits"]
-    assert split["counts"]["read"] == 5
-    assert split["counts"]["late"] == 1
-    assert split["counts"]["quarantined"] == 1
-    (state,) = split["filters"].values()
-    assert state["watermark"] == 16
+    assert report.epoch == 1
+    assert report.time_us == 1_000
+    assert report.next_offsets == {"a": 5}
+    assert report.statuses == {"a": Status.FINISHED}
+    (split,) = report.splits
+    assert split.counts.read == 5
+    assert split.counts.late == 1
+    assert split.counts.quarantined == 1
+    (state,) = split.filters.values()
+    assert state.watermark == 16
 
     assert sorted(rejected(emissions)) == ["late", "malformed"]
 
@@ -75,11 +76,11 @@ def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
     job = job_in(tmp_path)
     emissions, (report,) = read(job)
     assert rejected(emissions) == []
-    staged = [StagedFile(*file) for file in report["ledger"]]
+    staged = report.staged[TO_LEDGER]
     assert sum(file.rows for file in staged) == MANY + 1
     told = {
-        reason: counted["rows"]
-        for operators in report["rejected"].values()
+        reason: counted.rows
+        for operators in report.rejected.values()
         for reasons in operators.values()
         for reason, counted in reasons.items()
     }
@@ -98,7 +99,7 @@ def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
 def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
     many_late(tmp_path)
     emissions, (report,) = read(job_in(tmp_path, copied=True))
-    assert "ledger" not in report
+    assert (report.staged, report.rejected) == ({}, {})
     assert len(rejected(emissions)) == MANY + 1
 
 
@@ -120,5 +121,5 @@ def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
 def test_the_filter_is_where_the_plan_says(pushdown: bool, tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 10), (2, 20), (3, 11))
     _, (report,) = read(job_in(tmp_path, pushdown=pushdown))
-    filters = [split["filters"] for split in report["splits"]]
+    filters = [split.filters for split in report.splits]
     assert any(filters) is pushdown

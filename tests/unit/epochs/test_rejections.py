@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.epochs.rejections import BOUNDS_S, Rejections, add_rejections, count_rejected
+from tidegate.epochs.rejections import BOUNDS_S, rejections_of
+from tidegate.epochs.sums import summed
 from tidegate.types import LEDGER_SCHEMA
 
 ROWS = st.lists(
@@ -36,11 +37,7 @@ def bucket_of(late_s: float) -> int:
 @pytest.mark.slow
 @given(ROWS, ROWS)
 def test_as_row_by_row(first: list[dict[str, Any]], second: list[dict[str, Any]]) -> None:
-    found: Rejections = {}
-    later: Rejections = {}
-    count_rejected(found, table_of(first))
-    count_rejected(later, table_of(second))
-    add_rejections(found, later)
+    found = summed([rejections_of(table_of(first)), rejections_of(table_of(second))])
     rows: Counter[tuple[str, ...]] = Counter()
     buckets: Counter[tuple[Any, ...]] = Counter()
     seconds: Counter[tuple[str, ...]] = Counter()
@@ -52,14 +49,13 @@ def test_as_row_by_row(first: list[dict[str, Any]], second: list[dict[str, Any]]
             seconds[key] += row["lateness"]
     for each, count in rows.items():
         told = found[each[0]][each[1]][each[2]]
-        assert told["rows"] == count
-        assert told["buckets"] == [buckets[(*each, n)] for n in range(len(BOUNDS_S) + 1)]
-        assert abs(told["seconds"] - seconds[each] / 1e6) < 1e-3 * max(1, seconds[each] / 1e6)
+        assert told.rows == count
+        assert told.buckets == tuple(buckets[(*each, n)] for n in range(len(BOUNDS_S) + 1))
+        assert abs(told.seconds - seconds[each] / 1e6) < 1e-3 * max(1, seconds[each] / 1e6)
     assert sum(len(r) for o in found.values() for r in o.values()) == len(rows)
 
 
 def test_what_is_added_is_not_shared() -> None:
-    first: Rejections = {}
     row = {
         "account": "a",
         "operator": "o",
@@ -67,10 +63,8 @@ def test_what_is_added_is_not_shared() -> None:
         "time_type": "TIMESTAMP",
         "lateness": 1,
     }
-    count_rejected(first, table_of([row]))
-    second: Rejections = {}
-    add_rejections(second, first)
-    count_rejected(second, table_of([row]))
-    assert first["a"]["o"]["late"]["rows"] == 1
-    assert first["a"]["o"]["late"]["buckets"][0] == 1
-    assert second["a"]["o"]["late"]["buckets"][0] == 2
+    first = rejections_of(table_of([row]))
+    second = summed([first, rejections_of(table_of([row]))])
+    assert first["a"]["o"]["late"].rows == 1
+    assert first["a"]["o"]["late"].buckets[0] == 1
+    assert second["a"]["o"]["late"].buckets[0] == 2

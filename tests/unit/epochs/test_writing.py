@@ -36,14 +36,14 @@ def job(tmp_path: Path) -> WireJob:
 
 def test_rows_are_staged_in_their_order_and_counted(job: WireJob, tmp_path: Path) -> None:
     chunks = [(TO_SINK, windows(10, 20)), (TO_LEDGER, late(b"x")), (TO_SINK, windows(15))]
-    staged, report = write_task(Worker.of(job), 7, "1", chunks, {})
-    assert {target: [file.rows for file in files] for target, files in staged.items()} == {
+    report = write_task(Worker.of(job), 7, "1", chunks, {})
+    assert {target: [file.rows for file in files] for target, files in report.staged.items()} == {
         TO_SINK: [3],
         TO_LEDGER: [1],
     }
-    assert (report["type"], report["epoch"]) == ("writer", 7)
-    assert report["rejected"]["orders"]["f"]["late"]["rows"] == 1
-    committer_of(job.plan, new_checkpoint(tmp_path)).publish(7, staged[TO_SINK])
+    assert report.epoch == 7
+    assert report.rejected["orders"]["f"]["late"].rows == 1
+    committer_of(job.plan, new_checkpoint(tmp_path)).publish(7, report.staged[TO_SINK])
     (part,) = (tmp_path / "out").glob("part-*")
     assert [json.loads(line)["window_end"] for line in part.read_text().splitlines()] == [
         10,

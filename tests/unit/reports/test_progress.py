@@ -2,18 +2,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import plan_in
 from kits.unread_output import unread_output
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.errors import RunError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
-from tidegate.reports.progress import JsonProgress, LiveProgress, Progress, progress_for, total
-from tidegate.types import Counts, Status
+from tidegate.reports.progress import JsonProgress, LiveProgress, Progress, progress_for
+from tidegate.types import Status
 
 
 def counts(read: int, late: int) -> dict[str, int]:
@@ -26,15 +28,17 @@ def plan(tmp_path: Path) -> Plan:
     return plan_in(tmp_path)
 
 
-def entry_of(plan: Plan, epoch: int, read: int, merged: int | None = None) -> Entry:
+def entry_of(plan: Plan, epoch: int, read: int, merged: int | None = None, **more: Any) -> Entry:
     (filter_id,) = plan.filters()
-    return Entry(
+    return an_entry(
         epoch,
-        0,
         filters={filter_id: {split: {"watermark": mark} for split, mark in (("a", 7), ("b", 9))}},
         merged_filters={} if merged is None else {filter_id: merged},
-        counts={"orders": {"a": counts(read, 1), "b": counts(2000, 0)}},
-        statuses={"orders": {"a": Status.FINISHED, "b": Status.ACTIVE}},
+        **{
+            "counts": {"orders": {"a": counts(read, 1), "b": counts(2000, 0)}},
+            "statuses": {"orders": {"a": Status.FINISHED, "b": Status.ACTIVE}},
+            **more,
+        },
     )
 
 
@@ -97,8 +101,8 @@ def test_when_all_has_ended_the_highest_watermark_is_shown(plan: Plan) -> None:
     entry = entry_of(plan, 1, 1)
     progress = Progress(plan, ManualClock())
     assert progress.watermark(entry) == "-", "one split is active, and nothing is merged yet"
-    entry.statuses["orders"]["b"] = Status.FINISHED
-    assert progress.watermark(entry) == "9"
+    ended = {"orders": {"a": Status.FINISHED, "b": Status.FINISHED}}
+    assert progress.watermark(entry_of(plan, 1, 1, statuses=ended)) == "9"
     assert progress.watermark(Entry(1, 0)) == "-"
 
 
@@ -116,18 +120,10 @@ def test_a_terminal_shows_every_split(
     assert line.split() == ["orders/a", "7", "-", "1,000", "999", "0", "1", "0"]
 
 
-def test_totals_are_over_all_accounts_and_splits(plan: Plan) -> None:
-    assert total(Entry(0, 0)) == Counts()
-    entry = entry_of(plan, 1, 10)
-    entry.counts["orders#2"] = {"a": counts(5, 5)}
-    assert total(entry) == Counts(read=2015, used=2009, late=6)
-
-
 def test_lag_is_told_where_the_source_knows_its_ends(plan: Plan) -> None:
-    entry = entry_of(plan, 1, 1000)
-    entry.ends = {"orders": {"a": 1500, "b": 7}}
-    entry.next_offsets = {"orders": {"a": 1000, "b": 9}}
-    assert entry.lags() == {"orders": {"a": 500, "b": 0}}
+    ends, read = {"orders": {"a": 1500, "b": 7}}, {"orders": {"a": 1000, "b": 9}}
+    entry = entry_of(plan, 1, 1000, ends=ends, next_offsets=read)
+    assert entry.splits.lags() == {"orders": {"a": 500, "b": 0}}
     with progress_for(plan, ManualClock(), as_json=False) as progress:
         assert "  lag 500  read " in progress.line(entry)
 
@@ -153,11 +149,11 @@ def test_watermarks_of_all_tables_are_on_one_scale() -> None:
     at = {"stamps": 5_000_000, "clicks": 6_000, "steps": 3}
     merged = {ids[name]: value for name, value in at.items()}
     progress = Progress(plan, ManualClock())
-    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "1970-01-01 00:00:05"
+    assert progress.watermark(an_entry(1, merged_filters=merged)) == "1970-01-01 00:00:05"
     merged[ids["clicks"]] = 4_000
-    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "4000"
+    assert progress.watermark(an_entry(1, merged_filters=merged)) == "4000"
     del merged[ids["clicks"]], merged[ids["stamps"]]
-    assert progress.watermark(Entry(1, 0, merged_filters=merged)) == "3"
+    assert progress.watermark(an_entry(1, merged_filters=merged)) == "3"
 
 
 def test_a_split_has_the_watermark_of_its_own_table(
@@ -165,8 +161,8 @@ def test_a_split_has_the_watermark_of_its_own_table(
 ) -> None:
     plan = cut(compile_sql(UNLIKE, "f.sql", {}), vnodes=2)
     ids = {node.account: node.id for node in plan.declared_filters()}
-    entry = Entry(1, 0, filters={ids["clicks"]: {".": {"watermark": 7}}})
-    entry.counts = {name: {".": counts(1, 0)} for name in ("clicks", "steps")}
+    told = {name: {".": counts(1, 0)} for name in ("clicks", "steps")}
+    entry = an_entry(1, filters={ids["clicks"]: {".": {"watermark": 7}}}, counts=told)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     with progress_for(plan, ManualClock(), as_json=False) as progress:
         progress.on_epoch(entry)

@@ -11,7 +11,8 @@ import pytest
 from kits.spark import new_checkpoint, plan_in
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import ledger_table
 from tidegate.epochs.manifest import Manifest

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import OptionsError
@@ -21,16 +22,23 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     add_rows(tmp_path, "a", "0.json", (1, 1))
     made = new_checkpoint(tmp_path)
     made.write_job(Manifest.of(plan_in(tmp_path), 2, {}))
-    entry = Entry(1, 1_700_000_000_000_000)
-    entry.counts = {"orders": {"a": {"read": 9, "used": 5, "filtered": 1, "late": 2,
-                                     "quarantined": 1}}}  # fmt: skip
-    told = {"rows": 2, "seconds": 0.0, "buckets": []}
-    entry.rejected = {"orders": {"WatermarkFilter": {"late": told}}}
-    entry.sunk = {"-1": [3, 40, 500]}
-    entry.state = {"1": {"FinalAggregate": {"rows": 7, "bytes": 8, "runs": 1, "buckets": 2,
-                                            "oldest": 60}}}  # fmt: skip
-    made.write_entry(entry)
+    write(made, 1, oldest=60)
     return made
+
+
+def write(checkpoint: Checkpoint, epoch: int, oldest: int) -> None:
+    counts = {"read": 9, "used": 5, "filtered": 1, "late": 2, "quarantined": 1}
+    told = {"rows": 2, "seconds": 0.0, "buckets": []}
+    state = {"rows": 7, "bytes": 8, "runs": 1, "buckets": 2, "oldest": oldest}
+    entry = an_entry(
+        epoch,
+        1_700_000_000_000_000,
+        counts={"orders": {"a": counts}},
+        rejected={"orders": {"WatermarkFilter": {"late": told}}},
+        sunk={"-1": [3, 40, 500]},
+        state={"1": {"FinalAggregate": state}},
+    )
+    checkpoint.write_entry(entry)
 
 
 def test_a_job_that_stands(checkpoint: Checkpoint) -> None:
@@ -64,11 +72,7 @@ def test_windows_are_those_of_operators_that_have_some(checkpoint: Checkpoint) -
 
 
 def test_groups_without_a_time_are_no_oldest(checkpoint: Checkpoint) -> None:
-    entry = checkpoint.entry(1)
-    assert entry is not None
-    entry.epoch = 2
-    entry.state["1"]["FinalAggregate"]["oldest"] = END - 1
-    checkpoint.write_entry(entry)
+    write(checkpoint, 2, oldest=END - 1)
     (kept,) = read_status(checkpoint, SystemClock())["state"]
     assert kept["oldest"] is None
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import add_rows, new_checkpoint, plan_in
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import OptionsError
 from tidegate.reports.watermarks import read_watermarks
@@ -29,9 +31,15 @@ def write(checkpoint: Checkpoint, **splits: tuple[int | None, int | None, Status
         if (mark, floor) != (None, None)
     }
     statuses = {name: int(status) for name, (_, _, status) in splits.items()}
-    entry = Entry(1, 1_700_000_000_000_000, {"orders": dict.fromkeys(splits, 7)})
-    entry.filters, entry.statuses = {"orders.t": states}, {"orders": statuses}
-    checkpoint.write_entry(entry)
+    checkpoint.write_entry(
+        an_entry(
+            1,
+            1_700_000_000_000_000,
+            next_offsets={"orders": dict.fromkeys(splits, 7)},
+            filters={"orders.t": states},
+            statuses={"orders": statuses},
+        )
+    )
 
 
 def shown(checkpoint: Checkpoint) -> Any:
@@ -82,8 +90,8 @@ def test_ends_that_the_epoch_knew(checkpoint: Checkpoint) -> None:
     write(checkpoint, a=(5, None, FINISHED))
     entry = checkpoint.entry(1)
     assert entry is not None
-    entry.epoch, entry.ends = 2, {"orders": {"a": 12}}
-    checkpoint.write_entry(entry)
+    ends = replace(entry.splits, ends={"orders": {"a": 12}})
+    checkpoint.write_entry(replace(entry, epoch=2, splits=ends))
     (split,) = shown(checkpoint)["splits"]
     assert (split["end"], split["lag"]) == (12, 5)
     assert "every window is closed" in shown(checkpoint)["why"]

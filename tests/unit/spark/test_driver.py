@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kits.entries import an_entry
 from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.clock import SystemClock
-from tidegate.epochs.checkpoint import Entry
 from tidegate.epochs.lease import Lease
 from tidegate.errors import (
     LeaseHeldError,
@@ -86,7 +86,7 @@ def test_spark_is_started_when_everything_was_checked(job: Path) -> None:
 
 def test_a_job_that_has_finished_starts_no_spark(job: Path) -> None:
     checkpoint = new_checkpoint(job)
-    entry = Entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
+    entry = an_entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
     checkpoint.write_entry(entry)
     tables = {"orders": {"a": [["0.json", 1, 1], int(Status.FINISHED)]}}
     offset = json.dumps({"epoch": 1, "tables": tables, "time_us": 1})

@@ -13,11 +13,12 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark import SparkStageInfo
 
-from kits.rescale import NOW_US, OFFSET, World, process
+from kits.entries import an_entry
+from kits.rescale import KEPT, NOW_US, OFFSET, World, process
 from kits.spark import a_manifest
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.codec import encode
-from tidegate.epochs.checkpoint import Checkpoint, Entry
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.parallelism import Rescales
 from tidegate.errors import (
@@ -92,9 +93,7 @@ def test_an_epoch_without_rows_moves_the_state(world: World) -> None:
     }
     assert offset.decode() == OFFSET.replace("1,", "2,", 1).replace("900", str(NOW_US))
     entry = world.checkpoint.entry(2)
-    assert entry == Entry(
-        2, NOW_US, ended_us=NOW_US, ledger_rows=2, counts={"orders": {"a": {"read": 5}}}
-    )
+    assert entry == an_entry(2, NOW_US, ended_us=NOW_US, **KEPT)
     world.checkpoint.check_spark_log()
     assert Rescales(world.checkpoint).parallelism(2) == 4
 

@@ -33,12 +33,11 @@ from tidegate.connectors.staging import (
     sync,
     unique_token,
     write_durable,
-    write_order,
 )
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile
+from tidegate.ports import Stage, StagedFile, order_of
 
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
@@ -115,7 +114,7 @@ class FilesystemWriter:
             make_directory(self._filesystem, self._staging)
             write_durable(self._filesystem, path, content)
             sync(self._filesystem, self._staging)
-        order = write_order(self._writer, len(self._staged))
+        order = order_of(self._writer, len(self._staged))
         self._staged.append(StagedFile(path, order, self._rows, len(content)))
         self._start_file()
 

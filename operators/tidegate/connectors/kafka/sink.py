@@ -39,12 +39,11 @@ from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.option_types import parsed
-from tidegate.connectors.staging import write_order, writer_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.plan.nodes import Table
-from tidegate.ports import Progress, Stage, StagedFile
+from tidegate.ports import Progress, Stage, StagedFile, order_of
 
 _NONE_WAIT_S: Final = 10
 _CLAIMS_AT_ONCE: Final = 8
@@ -86,7 +85,7 @@ class KafkaWriter:
         else:
             self._write_plainly(_TRIES)
         place = f"{self._options.servers}/{self._options.topic}"
-        return [StagedFile(place, write_order(self._stage.writer, 0), self._rows, self._bytes)]
+        return [StagedFile(place, order_of(self._stage.writer, 0), self._rows, self._bytes)]
 
     def abort(self) -> None:
         """Nothing is open between `write` and the end of `close`."""
@@ -215,7 +214,7 @@ class KafkaCommitter:
         """The writers' transactions have done it."""
         del epoch
         for file in staged:
-            if (name := writer_of(file.order)) in self._marked_us:
+            if (name := file.writer) in self._marked_us:
                 self._marked_us[name] = self._clock.now_us()
 
     def discard_unknown(self, epoch: int) -> None:

@@ -29,11 +29,10 @@ from tidegate.connectors.staging import (
     sink_errors,
     unique_token,
     write_durable,
-    write_order,
 )
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile
+from tidegate.ports import Stage, StagedFile, order_of
 from tidegate.types import OP, Op
 
 
@@ -73,7 +72,7 @@ class PrintWriter:
         with sink_errors("write to", self._directory):
             make_directory(self._filesystem, self._directory)
             write_durable(self._filesystem, self._path, content)
-        return [StagedFile(self._path, write_order(self._writer, 0), self._rows, len(content))]
+        return [StagedFile(self._path, order_of(self._writer, 0), self._rows, len(content))]
 
     def abort(self) -> None:
         self._pieces.clear()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tidegate.errors import InvariantError
 from tidegate.state import StateTable
-from tidegate.types import END, Barrier, Message, SplitStatus, Status, Watermark
+from tidegate.types import Barrier, Message, SplitStatus, Watermark, merged_watermark
 
 
 class Merge:
@@ -106,8 +106,10 @@ class Merge:
 
     def _advance(self, column: str) -> Watermark:
         """Moves the merged watermark of ``column`` as far as the inputs allow."""
-        spoken = [words.get(column) for words in self._inputs.values()]
-        value, status = _combine(spoken)
+        # An input that has not spoken is active, and may still send any row.
+        unheard = Watermark(column, None)
+        spoken = [words.get(column, unheard) for words in self._inputs.values()]
+        value, status = merged_watermark([(word.value, word.status) for word in spoken])
         last = self._merged.get(column)
         if value is not None and (last is None or value > last):
             self._merged[column] = value
@@ -116,25 +118,6 @@ class Merge:
     def _found(self) -> str:
         waiting = sorted(self._inputs.keys() - self._ended)
         return f"inputs {sorted(self._inputs)}, barrier still to come from {waiting}"
-
-
-def _combine(spoken: Sequence[Watermark | None]) -> tuple[int | None, Status]:
-    """What the inputs' last words allow together, None where they allow nothing new."""
-    active = [word for word in spoken if word is None or word.status is Status.ACTIVE]
-    if active:
-        # An input that has not spoken, or has no watermark yet, may still send any row.
-        values = [None if word is None else word.value for word in active]
-        known = [value for value in values if value is not None]
-        return (min(known) if len(known) == len(values) else None), Status.ACTIVE
-    idle = [word for word in spoken if word is not None and word.status is Status.IDLE]
-    if idle:
-        # Nobody holds the stream back: what any of them was sure of may be closed (S8).
-        known = [word.value for word in idle if word.value is not None]
-        if known or len(idle) == len(spoken):
-            return max(known, default=None), Status.IDLE
-        # The idle ones never had a row (an actor without splits): the others have ended.
-    # All are finished: nothing will come (S8).
-    return END, Status.FINISHED
 
 
 def _key(column: str) -> str:

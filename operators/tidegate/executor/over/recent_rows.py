@@ -11,8 +11,6 @@ calls read. It is kept as the filter's is: in every epoch's entry, or in the sta
 from __future__ import annotations
 
 import base64
-import dataclasses
-import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +20,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import hidden_columns
 from tidegate.executor.over.over_sql import frame_sql, offset_sql, read_by
+from tidegate.executor.watermarks.saved import save, saved
 from tidegate.plan.over import OverCall, Reach, RecentRows
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, FilterState, Message
@@ -35,14 +34,13 @@ class RecentRowsExecutor(Executor):
         self._node = node
         self._engine = engine
         self._table_state = state
-        self._name = f"filter:{split}"
+        self._split = split
         self._back = Reach.of(node.calls).rows_back
         own = {call.output.name for call in node.calls}
         self._visible = [column.name for column in node.schema if column.name not in own]
         calls = ", ".join(f"{_sql(call, n)} AS c{n}" for n, call in enumerate(node.calls))
         self._sql = f"SELECT {calls} FROM (SELECT *, i AS idx FROM rows_) ORDER BY i"
-        stored = state.get(self._name)
-        self._saved = FilterState(**json.loads(stored)) if stored else FilterState()
+        self._saved = saved(state, split)
         self._tail = _unpacked(self._saved.tail) if self._saved.tail else None
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
@@ -61,8 +59,7 @@ class RecentRowsExecutor(Executor):
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         self._saved = FilterState(tail="" if self._tail is None else _packed(self._tail))
-        state = json.dumps(dataclasses.asdict(self._saved))
-        self._table_state.put(self._name, state.encode())
+        save(self._table_state, self._split, self._saved)
         yield barrier
 
     def snapshot(self) -> FilterState:

@@ -42,7 +42,6 @@ Source: RFC "WatermarkFilter" (seed 000), "On checkpoint", "On any initializatio
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -66,6 +65,7 @@ from tidegate.executor.evaluate import needed, try_sql
 from tidegate.executor.watermarks.adaptive import Disorder
 from tidegate.executor.watermarks.judge import NONE, judge
 from tidegate.executor.watermarks.key_watermarks import KeyWatermarks
+from tidegate.executor.watermarks.saved import save, saved
 from tidegate.executor.watermarks.strategy import candidate_sql
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import StateTable
@@ -126,9 +126,7 @@ class WatermarkFilterExecutor(Executor):
         self._candidate = candidate_sql(node.strategy, self._type, node.unit_us)
         moves_it = node.strategy.columns == {node.column} and node.strategy.type == self._type
         self._shift = node.strategy.shift_us if moves_it else None
-        self._name = f"filter:{split}"
-        stored = state.get(self._name)
-        self.state = FilterState(**json.loads(stored)) if stored else FilterState()
+        self.state = saved(state, split)
         self._disorder: Disorder | None = None
         if node.adaptive is not None:
             self._disorder = Disorder(node.adaptive, node.unit_us, self.state)
@@ -162,7 +160,7 @@ class WatermarkFilterExecutor(Executor):
     @property
     def watermark(self) -> int | None:
         """The effective watermark: of the split's own candidates or taken over."""
-        return _greater(self.state.watermark, self.state.floor)
+        return self.state.effective
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         data = chunk.data
@@ -201,7 +199,7 @@ class WatermarkFilterExecutor(Executor):
             self._tick(barrier.time_us)
         if self._node.periodic_us:
             self._advance(barrier.time_us)
-        self._table_state.put(self._name, json.dumps(dataclasses.asdict(self.snapshot())).encode())
+        save(self._table_state, self._split, self.snapshot())
         yield self._watermark()
         yield barrier
 

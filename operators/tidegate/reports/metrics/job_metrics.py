@@ -21,8 +21,10 @@ from tidegate import metrics
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import closing_type
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import By, Entry
 from tidegate.epochs.listener import Listener
+from tidegate.epochs.rejections import Rejection
+from tidegate.epochs.sums import summed
 from tidegate.epochs.targets import sink_tables
 from tidegate.events import SINK_RETRY
 from tidegate.metrics import Kind, Metric
@@ -78,7 +80,9 @@ class JobMetrics(Listener):
         yield _family(metrics.EPOCH_TIME, [((), entry.time_us / 1e6)])
         yield _family(metrics.EPOCH_COMMITTED, [((), entry.ended_us / 1e6)])
         yield _family(metrics.PHASE, self._profile.seconds().items())
-        yield _family(metrics.WORKER_MEMORY, [((k,), size) for k, size in entry.memory.items()])
+        yield _family(
+            metrics.WORKER_MEMORY, [((k,), size) for k, size in entry.work.memory.items()]
+        )
         yield from self._rows(entry)
         yield from self._watermarks(entry)
         yield from self._splits(entry)
@@ -97,10 +101,10 @@ class JobMetrics(Listener):
             second = 1e6 / node.unit_us
             lags += [
                 ((node.account, node.column, split), now_s - value / second)
-                for split in entry.filters.get(node.id, {})
-                if (value := entry.effective(node.id, split)) is not None
+                for split, state in entry.filters.states.get(node.id, {}).items()
+                if (value := state.effective) is not None
             ]
-            if (value := entry.merged_filters.get(node.id)) is not None:
+            if (value := entry.filters.merged.get(node.id)) is not None:
                 merged.append(((node.account, node.column), now_s - value / second))
         yield _family(metrics.SPLIT_WATERMARK_LAG, lags)
         yield _family(metrics.WATERMARK_LAG, merged)
@@ -111,28 +115,26 @@ class JobMetrics(Listener):
         yield _family(
             metrics.ROWS,
             (
-                ((account, split, fate), counts[fate])
-                for account, splits in entry.counts.items()
+                ((account, split, fate), getattr(counts, fate))
+                for account, splits in entry.accounts.counts.items()
                 for split, counts in splits.items()
                 for fate in _FATES
             ),
         )
-        yield _family(metrics.LEDGER_ROWS, [((), entry.ledger_rows)])
+        yield _family(metrics.LEDGER_ROWS, [((), entry.accounts.ledger_rows)])
         rejected = [
             ((account, operator, reason), counted)
-            for account, operators in entry.rejected.items()
+            for account, operators in entry.accounts.rejected.items()
             for operator, reasons in operators.items()
             for reason, counted in reasons.items()
         ]
-        yield _family(metrics.REJECTED_ROWS, [(labels, told["rows"]) for labels, told in rejected])
-        late: dict[tuple[str, ...], tuple[list[int], float]] = {}
+        yield _family(metrics.REJECTED_ROWS, [(labels, told.rows) for labels, told in rejected])
+        late: dict[tuple[str, ...], Rejection] = {}
         for (account, operator, _), told in rejected:
-            if any(told["buckets"]):
-                none = [0] * len(told["buckets"])
-                buckets, seconds = late.get((account, operator), (none, 0.0))
-                sums = [a + b for a, b in zip(buckets, told["buckets"], strict=True)]
-                late[account, operator] = sums, seconds + told["seconds"]
-        yield _histogram(metrics.LATENESS, [(key, *value) for key, value in late.items()])
+            if any(told.buckets):
+                late[account, operator] = late.get((account, operator), Rejection()) + told
+        found = [(labels, list(told.buckets), told.seconds) for labels, told in late.items()]
+        yield _histogram(metrics.LATENESS, found)
 
     def _watermarks(self, entry: Entry) -> Iterator[Family]:
         splits, merged, holds, drifts, keys = (list[Sample]() for _ in range(5))
@@ -141,16 +143,14 @@ class JobMetrics(Listener):
             unit = unit_of(column_named(node.schema, node.column).type)
             labels = (node.account, node.column)
             table = self._tables[node.account]
-            statuses = {s: Status(n) for s, n in entry.statuses.get(table, {}).items()}
-            known = {
-                split: entry.effective(node.id, split) for split in entry.filters.get(node.id, {})
-            }
+            statuses = entry.splits.statuses.get(table, {})
+            states = entry.filters.states.get(node.id, {})
+            known = {split: state.effective for split, state in states.items()}
             splits += [((*labels, s), v / unit) for s, v in known.items() if v is not None]
-            if (value := entry.merged_filters.get(node.id)) is not None:
+            if (value := entry.filters.merged.get(node.id)) is not None:
                 merged.append((labels, value / unit))
             if node.per is not None:
-                states = entry.filters.get(node.id, {}).items()
-                keys += [((*labels, s), state.get("key_count", 0)) for s, state in states]
+                keys += [((*labels, s), state.key_count) for s, state in states.items()]
             holders, _ = holder(statuses, {s: known.get(s) for s in statuses})
             holds += [((*labels, split), float(split in holders)) for split in statuses]
             active = [
@@ -175,42 +175,44 @@ class JobMetrics(Listener):
             metrics.SPLIT_STATUS,
             (
                 ((table, split, each.name.lower()), float(each == status))
-                for table, splits in entry.statuses.items()
+                for table, splits in entry.splits.statuses.items()
                 for split, status in splits.items()
                 for each in Status
             ),
         )
-        yield _family(metrics.SPLIT_LAG, _by_split(entry.lags()))
-        yield _family(metrics.BYTES, _by_split(entry.bytes))
+        yield _family(metrics.SPLIT_LAG, _by_split(entry.splits.lags()))
+        yield _family(metrics.BYTES, _by_split(entry.splits.bytes))
         lost = {
             table: {
-                split: sum(end - first for first, end in entry.lost.get(table, {}).get(split, ()))
+                split: sum(
+                    end - first for first, end in entry.splits.lost.get(table, {}).get(split, ())
+                )
                 for split in splits
             }
-            for table, splits in entry.statuses.items()
+            for table, splits in entry.splits.statuses.items()
         }
         yield _family(metrics.LOST_ROWS, _by_split(lost))
 
     def _state(self, entry: Entry) -> Iterator[Family]:
         told = [
-            ((fragment, operator), kept)
-            for fragment, operators in entry.state.items()
+            ((str(fragment), operator), kept)
+            for fragment, operators in entry.work.state.items()
             for operator, kept in operators.items()
         ]
-        yield _family(metrics.STATE_ROWS, [(labels, kept["rows"]) for labels, kept in told])
-        yield _family(metrics.STATE_BYTES, [(labels, kept["bytes"]) for labels, kept in told])
-        yield _family(metrics.STATE_RUNS, [(labels, kept["runs"]) for labels, kept in told])
+        yield _family(metrics.STATE_ROWS, [(labels, kept.rows) for labels, kept in told])
+        yield _family(metrics.STATE_BYTES, [(labels, kept.bytes) for labels, kept in told])
+        yield _family(metrics.STATE_RUNS, [(labels, kept.runs) for labels, kept in told])
         windows, oldest = list[Sample](), list[Sample]()
         for labels, kept in told:
             if unit := self._closing_unit(*labels):
-                windows.append((labels, kept["buckets"]))
-                if kept["oldest"] < END - 1:  # else of groups without a time
-                    oldest.append((labels, kept["oldest"] / unit))
+                windows.append((labels, kept.buckets))
+                if kept.oldest < END - 1:  # else of groups without a time
+                    oldest.append((labels, kept.oldest / unit))
         yield _family(metrics.OPEN_WINDOWS, windows)
         yield _family(metrics.OLDEST_WINDOW, oldest)
-        sent = entry.sent.items()
-        yield _family(metrics.EXCHANGE_MESSAGES, [((f,), count) for f, (count, _) in sent])
-        yield _family(metrics.EXCHANGE_BYTES, [((f,), size) for f, (_, size) in sent])
+        sent = [((str(fragment),), sent) for fragment, sent in entry.work.sent.items()]
+        yield _family(metrics.EXCHANGE_MESSAGES, [(labels, each.messages) for labels, each in sent])
+        yield _family(metrics.EXCHANGE_BYTES, [(labels, each.bytes) for labels, each in sent])
 
     def _closing_unit(self, fragment: str, operator: str) -> float:
         """The unit of the closing key of an operator whose buckets are windows; else 0."""
@@ -220,14 +222,13 @@ class JobMetrics(Listener):
         return 0
 
     def _sinks(self, entry: Entry) -> Iterator[Family]:
-        told: dict[str, list[int]] = {}  # several queries may write into one table
-        for target, sunk in entry.sunk.items():
-            name = self._sink_tables[int(target)].name
-            told[name] = [a + b for a, b in zip(told.get(name, [0, 0, 0]), sunk, strict=True)]
+        # Several queries may write into one table.
+        sunk = entry.sinks.sunk.items()
+        told = summed({self._sink_tables[target].name: each} for target, each in sunk)
         kinds = (metrics.SINK_COMMITS, metrics.SINK_ROWS, metrics.SINK_BYTES)
         for place, metric in enumerate(kinds):
             yield _family(metric, [((name,), sunk[place]) for name, sunk in told.items()])
-        yield _family(metrics.SINK_RETRIES, [((), entry.events.get(SINK_RETRY, 0))])
+        yield _family(metrics.SINK_RETRIES, [((), entry.work.events.get(SINK_RETRY, 0))])
 
 
 def unit_of(kind: str) -> float:
@@ -238,7 +239,7 @@ def unit_of(kind: str) -> float:
     return 1e6 if scale is None else 10.0**scale
 
 
-def _by_split(values: dict[str, dict[str, int]]) -> Iterator[Sample]:
+def _by_split(values: By[str, int]) -> Iterator[Sample]:
     for table, splits in values.items():
         for split, value in splits.items():
             yield (table, split), value

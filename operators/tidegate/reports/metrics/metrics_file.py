@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric as Family
 
 from tidegate.clock import Clock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.listener import Listener
 from tidegate.errors import StoreError
 from tidegate.reports.metrics.job_metrics import JobMetrics

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.listener import Listener
 
 DRIVER: Final = "driver"
@@ -42,7 +42,7 @@ class Profile(Listener):
 
     def on_epoch(self, entry: Entry) -> None:
         """Its entry has what the tasks measured."""
-        for kind, phases in entry.phases.items():
+        for kind, phases in entry.work.phases.items():
             for phase, seconds in phases.items():
                 self.add(kind, phase, seconds)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from dataclasses import replace
 
 from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER, TO_SINK
+from tidegate.epochs.task_reports import FragmentReport, Sent, packed
 from tidegate.executor.actor import Emission
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment, Plan
@@ -30,7 +30,7 @@ class Outbox:
         self._peers = tuple(peers)
         self._routes = routes(plan.vnodes)
         self._seq = 0
-        self._sent = [0, 0]  # messages and bytes, through exchanges
+        self._sent = Sent()
         self._held: dict[tuple[int, int | None, str], tuple[Emission, Watermark]] = {}
 
     def send(self, emission: Emission) -> Iterator[Row]:
@@ -55,11 +55,9 @@ class Outbox:
                 yield from self._address(earlier, watermark)
         yield from self._address(emission, message)
 
-    def report(self, document: Any) -> Row:
+    def report(self, report: FragmentReport) -> Row:
         """A report to the driver, with what was sent through exchanges, and the process' memory."""
-        more = {"fragment": self._fragment.id, "sent": self._sent, "memory": resident_bytes()}
-        document = {**document, **more}
-        body = json.dumps(document, separators=(",", ":")).encode()
+        body = packed(replace(report, sent=self._sent, memory=resident_bytes()))
         return self._row(TO_DRIVER, self._instance % self._plan.vnodes, 0, Kind.REPORT, body)
 
     def _address(self, emission: Emission, message: Message) -> Iterator[Row]:
@@ -76,8 +74,8 @@ class Outbox:
             targets = [vnode]
         for kind, body in PHASES.timed("serialise", encode(message, self._peers)):
             if to >= 0:
-                self._sent[0] += len(targets)
-                self._sent[1] += len(targets) * len(body)
+                copies = len(targets)
+                self._sent = Sent(self._sent[0] + copies, self._sent[1] + copies * len(body))
             for target in targets:
                 yield self._row(to, target, port, kind, body)
 

@@ -1,20 +1,20 @@
 """The end of an epoch in a task: rows for sinks and ledger are staged, the driver is told.
 
-What comes out of a task is small: one row for each report, and one for each staged file. The rows
-of one sink are written in the order of (upstream, seq), which for a sorted sink is row order.
+What comes out of a task is small: one row for each report. The rows of one sink are written in the
+order of (upstream, seq), which for a sorted sink is row order.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from tidegate.epochs.job import decode_job
 from tidegate.epochs.targets import TO_DRIVER
+from tidegate.epochs.task_reports import packed
 from tidegate.epochs.worker import Worker
 from tidegate.epochs.writing import write_task
 from tidegate.phases import PHASES
@@ -23,8 +23,8 @@ from tidegate.spark.exchange.wire import Kind, decode_chunk
 from tidegate.spark.launch.heap import HEAP
 from tidegate.spark.memory import resident_bytes
 
-WRITER_SCHEMA = "kind string, body binary"
-_ARROW = pa.schema([("kind", pa.string()), ("body", pa.binary())])
+WRITER_SCHEMA = "report binary"
+_ARROW = pa.schema([("report", pa.binary())])
 
 
 def writer(
@@ -49,22 +49,17 @@ def _write(
     HEAP.on_task()
     context = TaskContext.get()
     name = str(context.partitionId() if context is not None else 0)
-    results: list[tuple[str, bytes]] = []
+    passed: list[bytes] = []
     worker = Worker.of(decode_job(job_text))
-    staged, report = write_task(worker, epoch, name, _in_order(batches, results), written)
-    for target, files in staged.items():
-        results += ((f"staged:{target}", json.dumps(astuple(file)).encode()) for file in files)
-    report["memory"] = resident_bytes()
-    results.append(("report", json.dumps(report).encode()))
-    columns = list(zip(*results, strict=True))
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, _ARROW, strict=True)]
-    yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+    report = write_task(worker, epoch, name, _in_order(batches, passed), written)
+    own = packed(replace(report, memory=resident_bytes()))
+    yield pa.RecordBatch.from_arrays([pa.array([*passed, own], pa.binary())], schema=_ARROW)
 
 
 def _in_order(
-    batches: Iterable[pa.RecordBatch], results: list[tuple[str, bytes]]
+    batches: Iterable[pa.RecordBatch], passed: list[bytes]
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Rows for sinks in the order of (fragment, upstream, seq); reports go to ``results``."""
+    """Rows for sinks in the order of (fragment, upstream, seq); ``passed`` gets the reports."""
     chunks: list[tuple[int, int, int, bytes]] = []
     for batch in PHASES.timed("wait", batches):
         columns = [batch.column(n).to_pylist() for n in ("fragment", "upstream", "seq", "kind")]
@@ -72,7 +67,7 @@ def _in_order(
         for index, (fragment, upstream, seq, kind) in enumerate(zip(*columns, strict=True)):
             body = bodies[index].as_py()
             if fragment == TO_DRIVER:
-                results.append(("report", body))
+                passed.append(body)
             else:
                 assert kind == Kind.CHUNK, kind
                 assert fragment < 0, fragment

@@ -7,12 +7,13 @@ for each in every epoch. Messages for deeper fragments, sinks, ledger and driver
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Final
 
 from pyspark.sql import Row as SparkRow
 
 from tidegate.epochs.job import WireJob, decode_job, worker_engine
+from tidegate.epochs.task_reports import ActorReport, StateSize
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
@@ -23,7 +24,7 @@ from tidegate.spark.stages.state import Map, Size, Value, VnodeState
 from tidegate.types import Barrier
 
 BUCKETS_TOLD: Final = 256
-"""Of more, the driver counts those of the vnode that has most."""
+"""So many are named; of more, the driver counts those of the vnode that has most."""
 
 
 def run_route(
@@ -40,14 +41,14 @@ def run_route(
             yield spark_row
     with PHASES.phase("state"):
         state = VnodeState(index, runs)
-    reports: list[tuple[Outbox, dict[str, Any]]] = []
+    reports: list[tuple[Outbox, ActorReport]] = []
     for (fragment, vnode), received in sorted(inbox.items()):
         received.sort(key=lambda row: (row.upstream, row.seq))
         run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
         yield from map(_to_spark, run)
     state.save()
     for outbox, report in reports:  # behind all work, whose time they tell
-        yield _to_spark(outbox.report({**report, "phases": PHASES.take()}))
+        yield _to_spark(outbox.report(replace(report, phases=PHASES.take())))
 
 
 def _run_actor(
@@ -56,7 +57,7 @@ def _run_actor(
     vnode: int,
     received: list[Row],
     state: VnodeState,
-    reports: list[tuple[Outbox, dict[str, Any]]],
+    reports: list[tuple[Outbox, ActorReport]],
 ) -> Iterator[Row]:
     """One epoch of one actor; its input is whole, its output is sent as it comes.
 
@@ -90,21 +91,19 @@ def _run_actor(
             f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without barrier",
             detail=f"{len(received)} messages from {sorted(peers)}",
         )
-    report = {
-        "type": "actor",
-        "epoch": barrier.epoch,
-        "vnode": vnode,
-        "watermarks": actor.merged_watermarks(),
-        "state": _state_report(fragment, state.sizes(f"{prefix}.")),
-        "splits": [asdict(report) for report in actor.reports()],
-        "depth": fragment.depth,
-    }
+    report = ActorReport(
+        epoch=barrier.epoch,
+        fragment=fragment.id,
+        depth=fragment.depth,
+        watermarks=actor.merged_watermarks(),
+        state=_state_sizes(fragment, state.sizes(f"{prefix}.")),
+        splits=tuple(actor.reports()),
+    )
     reports.append((outbox, report))
 
 
-def _state_report(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, Any]:
-    """What the actor's operators keep, by the operator's name: rows, bytes, runs, and its buckets,
-    of which the lowest `BUCKETS_TOLD` are named. A join has a table for each side."""
+def _state_sizes(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, StateSize]:
+    """What the actor's operators keep, by the operator's name. A join has a table for each side."""
     found: dict[str, Size] = {}
     for name, size in sizes.items():
         _, number, *_ = name.split(".")
@@ -112,7 +111,13 @@ def _state_report(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, An
         known = found.get(operator)
         found[operator] = size if known is None else known.and_(size)
     return {
-        name: (size.rows, size.bytes, size.runs, len(size.buckets), size.buckets[:BUCKETS_TOLD])
+        name: StateSize(
+            size.rows,
+            size.bytes,
+            size.runs,
+            len(size.buckets),
+            tuple(size.buckets[:BUCKETS_TOLD]),
+        )
         for name, size in found.items()
     }
 

@@ -10,7 +10,7 @@ import pytest
 
 from kits.spark import plan_in
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.errors import OptionsError
 from tidegate.reports.metrics.exporter import exporting
 from tidegate.reports.metrics.health import Health

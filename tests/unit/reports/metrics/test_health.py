@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.reports.metrics.health import DEAD_S, STALLED_S, Health
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from kits.entries import an_entry
 from kits.spark import plan_in
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.rejections import BOUNDS_S
 from tidegate.epochs.targets import TO_SINK
 from tidegate.frontend import compile as compile_sql
@@ -59,14 +61,14 @@ def told(families: Iterable[Any]) -> dict[tuple[str, ...], float]:
     return found
 
 
-def entry_of(plan: Plan, watermark: int) -> Entry:
+def entry_of(plan: Plan, watermark: int, oldest: int | None = None, **state: int) -> Entry:
     (filter_id,) = plan.filters()
     (account,) = plan.accounts()
     table = plan.tables[0].name
-    return Entry(
+    return an_entry(
         3,
         5_500_000,
-        filters={filter_id: {HOSTILE: {"watermark": watermark}, "b": {"watermark": None}}},
+        filters={filter_id: {HOSTILE: {"watermark": watermark, **state}, "b": {"watermark": None}}},
         merged_filters={filter_id: watermark},
         counts={account: {HOSTILE: COUNTS}},
         statuses={table: {HOSTILE: Status.ACTIVE}},
@@ -79,7 +81,7 @@ def entry_of(plan: Plan, watermark: int) -> Entry:
         phases={"source": {"read": 1.5}},
         memory={"source": 100},
         state={"1": {"FinalAggregate": {
-            "rows": 5, "bytes": 50, "runs": 2, "buckets": 2, "oldest": watermark
+            "rows": 5, "bytes": 50, "runs": 2, "buckets": 2, "oldest": oldest or watermark
         }}},
         sent={"0": [4, 400]},
         sunk={str(TO_SINK): [1, 2, 20]},
@@ -154,8 +156,7 @@ def test_what_an_entry_says() -> None:
 
 def test_groups_without_a_time_are_no_oldest_window() -> None:
     plan = timed_plan()
-    entry = entry_of(plan, 2_000_000)
-    entry.state["1"]["FinalAggregate"]["oldest"] = END - 1
+    entry = entry_of(plan, 2_000_000, oldest=END - 1)
     found = told(metrics_of(plan, entry).collect())
     assert found["tidegate_open_windows", "1", "FinalAggregate"] == 2
     assert ("tidegate_oldest_open_window", "1", "FinalAggregate") not in found
@@ -164,8 +165,7 @@ def test_groups_without_a_time_are_no_oldest_window() -> None:
 def test_keys_are_counted_where_they_have_watermarks() -> None:
     for sql, wanted in ((PER, 7), (TIMED, None)):
         plan = cut(compile_sql(sql, "job.sql", {}), vnodes=4)
-        entry = entry_of(plan, 2_000_000)
-        entry.filters["a.t"][HOSTILE]["key_count"] = 7
+        entry = entry_of(plan, 2_000_000, key_count=7)
         found = told(metrics_of(plan, entry).collect())
         assert found.get(("tidegate_watermark_keys", "a", "t", HOSTILE)) == wanted
 
@@ -207,6 +207,6 @@ def test_watermarks_in_the_unit_of_their_column(
     plan = cut(compile_sql(sql, "job.sql", {}), vnodes=4)
     (account,) = plan.accounts()
     entry = entry_of(plan, value)
-    entry.state = {}
+    entry = replace(entry, work=replace(entry.work, state={}))
     found = told(metrics_of(plan, entry).collect())
     assert found["tidegate_split_watermark", account, "t", HOSTILE] == shown

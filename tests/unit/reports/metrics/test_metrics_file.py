@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from kits.spark import plan_in
 from tidegate.clock import ManualClock
-from tidegate.epochs.checkpoint import Entry
+from tidegate.epochs.entry import Entry
 from tidegate.metrics import METRICS
 from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.job_metrics import JobMetrics

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tidegate.epochs.checkpoint import Entry
+from kits.entries import an_entry
 from tidegate.reports.metrics.profile import COMMIT, DRIVER, Profile
 
 
@@ -8,7 +8,7 @@ def test_epochs_add_up() -> None:
     profile = Profile()
     for epoch in (1, 2):
         phases = {"source": {"read": 1.0, "decode": 0.5}, "writer": {"sink": 2.0}}
-        profile.on_epoch(Entry(epoch, 0, phases=phases))
+        profile.on_epoch(an_entry(epoch, phases=phases))
         profile.add(DRIVER, COMMIT, 0.25)
     assert profile.seconds() == {
         ("source", "read"): 2.0,

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pytest
 
 from kits.spark import plan_in
 from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER, TO_SINK
+from tidegate.epochs.task_reports import ActorReport, unpacked
 from tidegate.executor.actor import Emission
 from tidegate.plan.fragments import Plan
 from tidegate.spark.exchange.outbox import Outbox
@@ -73,11 +74,12 @@ def test_only_rows_go_to_sinks(plan: Plan) -> None:
 
 
 def test_a_report_goes_to_the_driver(plan: Plan) -> None:
-    row = Outbox(plan, plan.fragments[0], 1, [1]).report({"a": [1]})
+    report = ActorReport(epoch=7, fragment=0, depth=1, watermarks={"t": 5})
+    row = Outbox(plan, plan.fragments[0], 1, [1]).report(report)
     assert (row.fragment, row.kind) == (TO_DRIVER, Kind.REPORT)
-    report = json.loads(row.body)
-    assert report.pop("memory") > 1_000_000
-    assert report == {"a": [1], "fragment": 0, "sent": [0, 0]}
+    found = unpacked(row.body)
+    assert found.memory > 1_000_000
+    assert found == replace(report, memory=found.memory)
 
 
 def test_a_report_tells_what_went_through_exchanges(plan: Plan) -> None:
@@ -85,5 +87,6 @@ def test_a_report_tells_what_went_through_exchanges(plan: Plan) -> None:
     rows = sent(outbox, 0, 2, ROWS) + sent(outbox, 0, None, Barrier(1, 2))
     assert len(rows) > 2
     sent(outbox, None, None, Rejected(ROWS.data))
-    told = json.loads(outbox.report({}).body)["sent"]
-    assert told == [len(rows), sum(len(row.body) for row in rows)]
+    told = unpacked(outbox.report(ActorReport(epoch=7, fragment=0, depth=1)).body)
+    assert isinstance(told, ActorReport)
+    assert told.sent == (len(rows), sum(len(row.body) for row in rows))

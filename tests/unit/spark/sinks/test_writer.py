@@ -10,7 +10,13 @@ import pytest
 from kits.spark import committer_of, job_in, new_checkpoint
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.targets import TO_DRIVER, TO_SINK
-from tidegate.ports import StagedFile
+from tidegate.epochs.task_reports import (
+    ActorReport,
+    TaskReport,
+    WriterReport,
+    packed,
+    unpacked,
+)
 from tidegate.spark.errors import CarriedError
 from tidegate.spark.exchange.wire import Kind, Row, encode, to_batches
 from tidegate.spark.sinks.writer import writer
@@ -28,24 +34,27 @@ def rows_of(upstream: int, seq: int, *ends: int) -> Row:
     return Row(0, TO_SINK, 0, upstream, seq, kind, body)
 
 
-def written(job: WireJob, *rows: Row) -> list[tuple[str, bytes]]:
-    """What the task reports."""
+def written(job: WireJob, *rows: Row) -> list[TaskReport]:
+    """What the task reports, and what passed it."""
     batches = writer(job.encode(), 7)(to_batches(rows))
-    return [(row["kind"], row["body"]) for batch in batches for row in batch.to_pylist()]
+    return [unpacked(row["report"]) for batch in batches for row in batch.to_pylist()]
 
 
-def kinds(results: list[tuple[str, bytes]]) -> list[str]:
-    assert {kind for kind, _ in results} == {"report"}
-    return [json.loads(body)["type"] for _, body in results]
+ACTOR = ActorReport(epoch=7, fragment=1, depth=1)
+
+
+def report_of_an_actor(seq: int = 0) -> Row:
+    return Row(0, TO_DRIVER, 0, 0, seq, Kind.REPORT, packed(ACTOR))
 
 
 def test_rows_are_staged_in_the_order_of_their_senders(job: WireJob, tmp_path: Path) -> None:
-    report = Row(0, TO_DRIVER, 0, 0, 9, Kind.REPORT, b'{"x": 1}')
-    results = written(job, rows_of(2, 1, 50), rows_of(1, 8, 30, 40), report, rows_of(1, 3, 10, 20))
-    assert ("report", b'{"x": 1}') in results
-    ((kind, body),) = [result for result in results if result[0] != "report"]
-    assert kind == f"staged:{TO_SINK}"
-    staged = StagedFile(*json.loads(body))
+    other = report_of_an_actor(9)
+    first, second = rows_of(1, 3, 10, 20), rows_of(1, 8, 30, 40)
+    passed, report = written(job, rows_of(2, 1, 50), second, other, first)
+    assert passed == ACTOR
+    assert isinstance(report, WriterReport)
+    assert report.staged.keys() == {TO_SINK}
+    (staged,) = report.staged[TO_SINK]
     assert staged.rows == 5
     assert list((tmp_path / "out").glob("part-*")) == []
 
@@ -57,9 +66,11 @@ def test_rows_are_staged_in_the_order_of_their_senders(job: WireJob, tmp_path: P
 
 
 def test_a_task_without_rows_reports_only(job: WireJob) -> None:
-    assert kinds(written(job)) == ["writer"]
-    report = Row(0, TO_DRIVER, 0, 0, 0, Kind.REPORT, b'{"type": "actor"}')
-    assert kinds(written(job, report)) == ["actor", "writer"]
+    (report,) = written(job)
+    assert isinstance(report, WriterReport)
+    assert (report.epoch, report.staged, report.rejected) == (7, {}, {})
+    passed, own = written(job, report_of_an_actor())
+    assert (type(passed), type(own)) == (ActorReport, WriterReport)
 
 
 def test_a_task_that_fails_leaves_nothing_and_says_where(job: WireJob, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from tidegate.epochs.job import WireJob
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.planner import Planner
 from tidegate.epochs.targets import TO_DRIVER, TO_LEDGER
+from tidegate.epochs.task_reports import SourceReport, TaskReport, unpacked
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode
 from tidegate.spark.source.reader import run_reader_task
 from tidegate.types import Chunk, Status, Watermark
@@ -23,16 +23,16 @@ def rows_of_first_epoch(job: WireJob) -> list[Row]:
     return [row for task in tasks for row in run_reader_task(job, task)]
 
 
-def reports(rows: list[Row]) -> list[dict[str, Any]]:
-    return [json.loads(row.body) for row in rows if row.fragment == TO_DRIVER]
+def reports(rows: list[Row]) -> list[TaskReport]:
+    return [unpacked(row.body) for row in rows if row.fragment == TO_DRIVER]
 
 
 def test_reports_and_rows_for_the_ledger_have_their_own_ways(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 10), (2, 20), (3, 11), "no json", (-4, 21))
     rows = rows_of_first_epoch(job_in(tmp_path))
     (report,) = reports(rows)
-    assert report["next_offsets"] == {"a": 5}
-    assert report["fragment"] == 0
+    assert isinstance(report, SourceReport)
+    assert (report.next_offsets, report.fragment) == ({"a": 5}, 0)
     ledger = [decode(row.kind, row.body) for row in rows if row.fragment == TO_LEDGER]
     assert [m.data.num_rows for m in ledger if isinstance(m, Chunk)] == [2]
 
