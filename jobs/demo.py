@@ -26,11 +26,11 @@ from tidegate.clock import SystemClock
 from tidegate.connectors.datagen.orders import write_orders
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
-from tidegate.epochs.ledger import read_ledger, show_time
 from tidegate.epochs.listener import Listener
 from tidegate.errors import TidegateError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
+from tidegate.reports.ledger import read_ledger, show_time
 from tidegate.spark.driver import Driver
 from tidegate.spark.run_options import RunOptions
 

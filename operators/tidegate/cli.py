@@ -125,7 +125,7 @@ def ledger(
     """Show a job's late and quarantined rows, and its account."""
     with _reported(debug):
         from tidegate.epochs.checkpoint import Checkpoint
-        from tidegate.epochs.ledger import read_ledger
+        from tidegate.reports.ledger import read_ledger
 
         checkpoint = Checkpoint(directory)
         checkpoint.read_job()
@@ -269,7 +269,7 @@ def _status_of(place: str) -> dict[str, Any]:
 def _row_of(place: str, row: str) -> list[str]:
     """Why a row is in the ledger, for each time that it is."""
     from tidegate.epochs.checkpoint import Checkpoint
-    from tidegate.epochs.ledger import read_ledger
+    from tidegate.reports.ledger import read_ledger
 
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():

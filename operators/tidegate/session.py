@@ -29,13 +29,13 @@ from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.directories import directory_of
 from tidegate.epochs.entry import Entry
-from tidegate.epochs.ledger import counts_document, read_ledger
 from tidegate.epochs.listener import Listener
 from tidegate.errors import OptionsError, RunError, TidegateError
 from tidegate.frontend import Script
 from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
+from tidegate.reports.ledger import counts_document, read_ledger
 from tidegate.reports.progress import Progress
 from tidegate.reports.status import read_status
 from tidegate.reports.watermarks import read_watermarks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,8 @@ _TWINNED: Final = (
     "epochs",
     "reports",
 )
+_TYPED: Final = ("epochs/", "spark/")
+_ANYTHING: Final = re.compile(r"\b([dD]ict|Mapping)\[str, (Any|object)\]")
 _WORDS: Final = (
     (re.compile(r"\bshard(s|ed|ing)?\b", re.IGNORECASE), "split or vnode"),
     (re.compile(r"\blate (row|record)s? (is|are|was|were|gets?) dropped\b"), "late"),
@@ -165,6 +167,44 @@ def check_spark(
         yield f"tests/tidy/limits.py: spark/{place} imports Spark or is gone, take it off the list"
     if lines > lines_max:
         yield f"{PACKAGE}/spark: has {lines} lines, more than {lines_max}"
+
+
+def check_untyped(
+    root: Path, untyped: Mapping[str, str] = limits.UNTYPED, folders: tuple[str, ...] = _TYPED
+) -> Iterator[str]:
+    """No document in the clothes of a dict crosses a module's border; the exceptions still do."""
+    stale = set(untyped)
+    for module in modules_of(root):
+        place = Path(module.path).relative_to(PACKAGE).as_posix()
+        if not place.startswith(folders):
+            continue
+        for name, line, annotation in _annotations(module.syntax.body):
+            if _ANYTHING.search(annotation):
+                stale.discard(f"{place}::{name}")
+                if f"{place}::{name}" not in untyped:
+                    yield f"{module.path}:{line}: {name} is {annotation}: give it a type"
+    for name in sorted(stale):
+        yield f"tests/tidy/limits.py: {name} is typed or gone, take it off the list"
+
+
+def _annotations(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int, str]]:
+    """Name, line and annotation of what is public: fields, parameters, what functions return."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _annotations(node.body)
+        elif isinstance(node, ast.AnnAssign):
+            name = ast.unparse(node.target)
+            if not name.startswith("_"):
+                yield name, node.lineno, ast.unparse(node.annotation)
+        elif isinstance(node, ast.FunctionDef) and (
+            not node.name.startswith("_") or node.name.startswith("__")
+        ):
+            arguments = [
+                each.annotation for each in ast.walk(node.args) if isinstance(each, ast.arg)
+            ]
+            for annotation in (*arguments, node.returns):
+                if annotation is not None:
+                    yield node.name, node.lineno, ast.unparse(annotation)
 
 
 def check_size(root: Path, lines_max: int = limits.PRODUCT_LINES_MAX) -> Iterator[str]:

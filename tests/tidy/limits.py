@@ -37,6 +37,20 @@ ENTRY_POINTS: Final[dict[str, str]] = {
 }
 """Modules that nothing imports and that are alive (those of pyproject's scripts go without)."""
 
+UNTYPED: Final[dict[str, str]] = {
+    "epochs/offsets.py::INITIAL": "an offset as Spark takes it",
+    "epochs/offsets.py::from_json": "as INITIAL",
+    "epochs/offsets.py::to_json": "as INITIAL",
+    "spark/launch/given.py::builder_settings": "what the builder of a session takes",
+    "spark/source/data_source.py::__getstate__": "Python's",
+    "spark/source/data_source.py::initialOffset": "Spark's",
+    "spark/source/data_source.py::latestOffset": "Spark's",
+    "spark/source/data_source.py::partitions": "Spark's",
+    "spark/stages/state.py::__init__": "a part of the index, which this file writes and reads",
+    "spark/stages/state.py::content": "as __init__",
+}
+"""What crosses a border in `epochs` or `spark` as a dict of anything: why it has no type."""
+
 SPARK_LINES_MAX: Final = 4300
 """Of the folder `spark`: what does not touch Spark belongs on a floor below it."""
 

@@ -14,6 +14,7 @@ from tidy.checks import (
     check_size,
     check_spark,
     check_twins,
+    check_untyped,
     check_wall_clock,
     check_words,
 )
@@ -198,6 +199,28 @@ def test_spark(tmp_path: Path) -> None:
         f"{PACKAGE}/spark/lease.py: imports no Spark, so it belongs on a floor below",
         "tests/tidy/limits.py: spark/stage.py imports Spark or is gone, take it off the list",
         f"{PACKAGE}/spark: has 3 lines, more than 2",
+    ]
+
+
+def test_untyped(tmp_path: Path) -> None:
+    text = """
+class Kept:
+    content: dict[str, Any]
+    _own: dict[str, Any]
+    def told(self, document: Mapping[str, Any]) -> int: ...
+    def _read(self) -> dict[str, Any]: ...
+class _Kept:
+    content: dict[str, Any]
+def given(options: list[Mapping[str, object]]) -> None: ...
+def fine(counts: dict[str, int], any_: Any) -> None: ...
+"""
+    plant(tmp_path, {f"{PACKAGE}/epochs/a.py": text, f"{PACKAGE}/plan/a.py": text})
+    told = f"{PACKAGE}/epochs/a.py"
+    known = {"epochs/a.py::told": "reason", "epochs/b.py::x": "another"}
+    assert list(check_untyped(tmp_path, known)) == [
+        f"{told}:3: content is dict[str, Any]: give it a type",
+        f"{told}:9: given is list[Mapping[str, object]]: give it a type",
+        "tests/tidy/limits.py: epochs/b.py::x is typed or gone, take it off the list",
     ]
 
 

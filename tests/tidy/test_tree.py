@@ -15,6 +15,7 @@ from tidy.checks import (
     check_size,
     check_spark,
     check_twins,
+    check_untyped,
     check_wall_clock,
     check_words,
 )
@@ -27,12 +28,14 @@ CHECKS: tuple[Callable[[Path], Iterator[str]], ...] = (
     check_cycles,
     check_oracle,
     check_twins,
+    check_untyped,
     check_wall_clock,
     check_dead_modules,
     check_lengths,
     check_spark,
     check_size,
     check_connectors,
+    check_untyped,
     check_makefile,
     check_words,
 )

@@ -11,7 +11,9 @@ from tidegate.types import (
     LEDGER_SCHEMA,
     Column,
     Counts,
+    FilterState,
     Reason,
+    Status,
     column_named,
     decimal_scale,
     event_time_literal,
@@ -19,6 +21,7 @@ from tidegate.types import (
     is_closed,
     is_event_time_type,
     is_late,
+    merged_watermark,
 )
 
 
@@ -89,6 +92,46 @@ def test_accounts_balance() -> None:
     assert counts == Counts(11, 4, 3, 3, 1)
     assert counts.balanced
     assert not Counts(read=1).balanced
+
+
+ACTIVE, IDLE, FINISHED = Status.ACTIVE, Status.IDLE, Status.FINISHED
+
+
+@pytest.mark.parametrize(
+    ("inputs", "merged"),
+    [
+        ([(5, ACTIVE), (9, ACTIVE)], (5, ACTIVE)),
+        ([(5, ACTIVE), (None, ACTIVE)], (None, ACTIVE)),
+        ([(5, IDLE), (9, ACTIVE)], (9, ACTIVE)),
+        ([(END, FINISHED), (9, ACTIVE)], (9, ACTIVE)),
+        ([(5, IDLE), (9, IDLE)], (9, IDLE)),
+        ([(5, IDLE), (None, IDLE)], (5, IDLE)),
+        ([(None, IDLE)], (None, IDLE)),
+        ([(5, IDLE), (END, FINISHED)], (5, IDLE)),
+        ([(None, IDLE), (END, FINISHED)], (END, FINISHED)),
+        ([(END, FINISHED)], (END, FINISHED)),
+        ([], (END, FINISHED)),
+    ],
+)
+def test_what_is_sure_over_all_inputs(
+    inputs: list[tuple[int | None, Status]], merged: tuple[int | None, Status]
+) -> None:
+    assert merged_watermark(inputs) == merged
+
+
+@pytest.mark.parametrize(
+    ("watermark", "floor", "effective"), [(None, None, None), (5, None, 5), (None, 3, 3), (5, 7, 7)]
+)
+def test_rows_are_judged_by_the_watermark_or_a_floor_above_it(
+    watermark: int | None, floor: int | None, effective: int | None
+) -> None:
+    assert FilterState(watermark, floor).effective == effective
+
+
+def test_counts_add_up_and_none_of_them_changes() -> None:
+    first = Counts(3, 2, 1)
+    assert first + Counts(2, 1, 0, 1) == Counts(5, 3, 1, 1)
+    assert first == Counts(3, 2, 1)
 
 
 def test_reasons_stand_in_the_order_in_which_they_apply() -> None:

@@ -110,12 +110,10 @@ class Checkpoint:
             return Entry(0, 0)
         name = _entry_name(epoch)
         try:
-            document = self._json(name, self.store.read(name))
+            return read_entry(self.store.read(name))
         except FileNotFoundError:
             return None
-        try:
-            return read_entry(document)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._corrupt(name) from error
 
     def is_committed(self, epoch: int) -> bool:

@@ -52,16 +52,8 @@ class Committer:
         self._checkpoint = checkpoint
         self._lease = lease
         self._committers = committers
-        self._fencing = {
-            target: committer
-            for target, committer in committers.items()
-            if isinstance(committer, FencingCommitter)
-        }
-        self._leased = {
-            target: committer
-            for target, committer in committers.items()
-            if isinstance(committer, LeasedCommitter)
-        }
+        self._fencing = {t: c for t, c in committers.items() if isinstance(c, FencingCommitter)}
+        self._leased = {t: c for t, c in committers.items() if isinstance(c, LeasedCommitter)}
         self._clock = clock
         self._last: Entry | None = None  # the newest, once it is known
 

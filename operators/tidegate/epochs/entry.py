@@ -6,9 +6,10 @@ releases have fewer fields.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from tidegate.codec import INLINE, decode, named
 from tidegate.epochs.rejections import Rejections
@@ -157,8 +158,10 @@ _ALWAYS: Final = {
 """What every release's entries have."""
 
 
-def read_entry(document: Mapping[str, Any]) -> Entry:
-    """The entry of a document that was parsed. Raises ValueError when it is none."""
-    if not document.keys() >= _ALWAYS:
-        raise ValueError(f"{min(_ALWAYS - document.keys())} is missing")
-    return decode(Entry, document)
+def read_entry(data: bytes) -> Entry:
+    """The entry that was written. Raises ValueError or RecursionError when it is none."""
+    document = json.loads(data)
+    entry = decode(Entry, document)
+    if missing := _ALWAYS - document.keys():
+        raise ValueError(f"{min(missing)} is missing")
+    return entry

@@ -14,10 +14,10 @@ from rich.table import Table
 from tidegate.clock import Clock
 from tidegate.epochs.commit import is_finished
 from tidegate.epochs.entry import Entry
-from tidegate.epochs.ledger import counts_document, show_time
 from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
+from tidegate.reports.ledger import counts_document, show_time
 from tidegate.types import column_named
 
 

@@ -17,10 +17,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tidegate import metrics
 from tidegate.epochs.entry import AccountLog, By
-from tidegate.epochs.ledger import counts_document, show_time
 from tidegate.epochs.sums import summed
 from tidegate.errors import OptionsError
 from tidegate.metrics import Metric
+from tidegate.reports.ledger import counts_document, show_time
 from tidegate.reports.watermarks import holder
 from tidegate.types import Counts, Status
 

@@ -20,8 +20,8 @@ from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import holder_of
-from tidegate.epochs.ledger import counts_document, show_time
 from tidegate.epochs.sums import summed
+from tidegate.reports.ledger import counts_document, show_time
 from tidegate.reports.watermarks import newest, watermarks_of
 from tidegate.types import END
 
@@ -43,12 +43,8 @@ def _ledger(entry: Entry) -> Iterator[dict[str, Any]]:
     for account, operators in sorted(entry.accounts.rejected.items()):
         for operator, reasons in sorted(operators.items()):
             for reason, told in sorted(reasons.items()):
-                yield {
-                    "table": account,
-                    "operator": operator,
-                    "reason": reason,
-                    "rows": told.rows,
-                }
+                row = {"table": account, "operator": operator, "reason": reason}
+                yield {**row, "rows": told.rows}
 
 
 def _state(entry: Entry, closing: Mapping[int, Mapping[str, str]]) -> Iterator[dict[str, Any]]:

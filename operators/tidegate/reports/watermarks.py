@@ -18,10 +18,10 @@ from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
-from tidegate.epochs.ledger import show_time
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import TidegateError
 from tidegate.plan.nodes import Table
+from tidegate.reports.ledger import show_time
 from tidegate.types import Status, merged_watermark
 
 _END = "infinity"

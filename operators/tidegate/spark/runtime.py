@@ -5,8 +5,8 @@ source (all tables) ─► group by route ─► stage 1 ─► … ─► stage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -145,30 +145,17 @@ class Query:
         return self._error if self._error is not None else explained(str(error))
 
 
-def executors_of(spark: SparkSession) -> int:
-    """Asks Spark; it counts its driver, which runs tasks where there are no others."""
-    context: Any = spark.sparkContext
-    known: int = context._jsc.sc().getExecutorMemoryStatus().size()
-    local = context.master == "local" or context.master.startswith("local[")
-    return known if local else known - 1
-
-
 class ExecutorCount(Listener):
-    """Tells how many executors there are."""
+    """Asks Spark how many executors there are; it counts its driver, which runs tasks where there
+    are no others."""
 
     def __init__(self, spark: SparkSession, told: Callable[[int], None]) -> None:
-        self._spark = spark
+        self._context: Any = spark.sparkContext
         self._told = told
 
     def on_tick(self, waiting: bool = False) -> None:
         del waiting
-        self._told(executors_of(self._spark))
-
-
-@contextmanager
-def stopped_after(spark: SparkSession) -> Iterator[SparkSession]:
-    """Stops Spark behind the block."""
-    try:
-        yield spark
-    finally:
-        spark.stop()
+        known: int = self._context._jsc.sc().getExecutorMemoryStatus().size()
+        master = self._context.master
+        local = master == "local" or master.startswith("local[")
+        self._told(known if local else known - 1)

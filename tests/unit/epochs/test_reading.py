@@ -13,7 +13,7 @@ from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
-from tidegate.epochs.ledger import ledger_table, read_ledger
+from tidegate.epochs.ledger import ledger_table
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.planner import Planner, ReaderTask
 from tidegate.epochs.reading import read_task
@@ -21,6 +21,7 @@ from tidegate.epochs.targets import TO_LEDGER
 from tidegate.epochs.task_reports import SourceReport
 from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import Emission
+from tidegate.reports.ledger import read_ledger
 from tidegate.types import Rejected, Status
 
 

@@ -17,7 +17,6 @@ from tidegate.spark.kubernetes.settings import kubernetes_settings
 from tidegate.spark.launch.gateway import socket_settings, start_spark
 from tidegate.spark.launch.s3a import joined, settings_for
 from tidegate.spark.run_options import RunOptions
-from tidegate.spark.runtime import stopped_after
 from tidegate.store.local import LocalStore
 
 Log = Callable[[str], None]
@@ -48,6 +47,15 @@ def spark_for(
         )
         with stopped_after(spark):
             yield spark
+
+
+@contextmanager
+def stopped_after(spark: SparkSession) -> Iterator[None]:
+    """Stops Spark behind the block."""
+    try:
+        yield
+    finally:
+        spark.stop()
 
 
 @contextmanager

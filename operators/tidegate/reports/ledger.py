@@ -1,0 +1,99 @@
+"""The ledger as people are shown it: the document of ``tidegate ledger DIR --json`` (S7)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from tidegate.connectors.locations import open_location
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import AccountLog
+from tidegate.epochs.ledger import ledger_files, read_parquet
+from tidegate.epochs.targets import TO_LEDGER
+from tidegate.types import decimal_scale
+
+
+def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
+    """The document that ``tidegate ledger DIR --json`` prints (S7)."""
+    entry = checkpoint.entry(checkpoint.last_epoch())
+    assert entry is not None
+    # The entry counts rows from the moment when it is written, and what it lists is published
+    # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
+    # is read twice, so the last word has the row's place, of which there is one in an account.
+    staged = [_name_of(checkpoint, file.path) for file in entry.sinks.staged.get(TO_LEDGER, ())]
+    rows = {_place(row): row for name in staged for row in _read(checkpoint, name)}
+    # What a running job publishes after that belongs to an entry with other counts.
+    for name in ledger_files(checkpoint, 0, entry.epoch):
+        rows.update((_place(row), row) for row in _read(checkpoint, name))
+    ordered = [_row(rows[place]) for place in sorted(rows)]
+    return {"rows": ordered, **counts_document(entry.accounts)}
+
+
+def _name_of(checkpoint: Checkpoint, path: str) -> str:
+    """A staged file's name in the checkpoint's store."""
+    _, root = open_location(checkpoint.ledger)
+    return "ledger" + path.removeprefix(root)
+
+
+def _read(checkpoint: Checkpoint, name: str) -> list[dict[str, Any]]:
+    """The rows of a file of the ledger; none if it has been moved away."""
+    try:
+        rows: list[dict[str, Any]] = read_parquet(checkpoint, name).to_pylist()
+    except FileNotFoundError:
+        return []
+    return rows
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str, str, int]:
+    return (row["table"], row["account"], row["split"], row["offset"])
+
+
+def counts_document(accounts: AccountLog) -> dict[str, Any]:
+    """``counts`` in total and ``splits`` by split; by ``account/split`` if there are several."""
+    splits: dict[str, dict[str, int]] = {}
+    for account, by_split in sorted(accounts.counts.items()):
+        for split, counts in sorted(by_split.items()):
+            splits[split if len(accounts.counts) == 1 else f"{account}/{split}"] = asdict(counts)
+    return {"counts": asdict(accounts.total()), "splits": splits}
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    kind = row["time_type"]
+    record = row["record"]
+    return {
+        "table": row["table"],
+        "split": row["split"],
+        "offset": row["offset"],
+        "event_time": show_time(row["event_time"], kind),
+        "watermark": show_time(row["watermark"], kind),
+        "lateness": _show_lateness(row["lateness"], kind),
+        "operator": row["operator"],
+        "reason": row["reason"],
+        "record": None if record is None else record.decode("utf-8", "backslashreplace"),
+    }
+
+
+def _show_lateness(value: int | None, kind: str | None) -> int | float | None:
+    """In the column's unit: microseconds for timestamps, else the number itself (S7)."""
+    scale = decimal_scale(kind) if kind else None
+    return float(Decimal(value).scaleb(-scale)) if value is not None and scale else value
+
+
+def show_time(value: int | None, kind: str | None) -> str | int | float | None:
+    """A 64-bit event time as people read it: timestamps as text, numbers as numbers."""
+    if value is None or kind is None or kind == "BIGINT":
+        return value
+    scale = decimal_scale(kind)
+    if scale is not None:
+        return float(Decimal(value).scaleb(-scale)) if scale else value
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+    except OverflowError:
+        return value  # beyond the year 9999
+    return (
+        f"{moment.year:04d}"
+        + moment.strftime("-%m-%d %H:%M:%S")
+        + (f".{moment.microsecond:06d}" * bool(moment.microsecond))
+    )
