@@ -89,8 +89,8 @@ def _reader(kind: Any, more: bool) -> _Reader:
     if issubclass(origin, Enum):
         made: _Reader = origin
         return made
-    kinds = (int, float) if origin is float else (origin,)
-    return lambda found: _as(found, *kinds)
+    kinds = (float, int) if origin is float else (origin,)
+    return lambda found: found if type(found) in kinds else _as(found, *kinds)
 
 
 def _record(kind: Any, more: bool) -> _Reader:
