@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
@@ -22,14 +23,14 @@ def summed(maps: Iterable[Mapping[K, V]]) -> dict[K, V]:
 
 def joined(maps: Iterable[Mapping[K, V]], join: Callable[[Any, Any], Any]) -> dict[K, V]:
     """Of what several have, what ``join`` makes of two; mappings are joined in their turn."""
-    result: dict[K, V] = {}
+    found: dict[K, list[V]] = {}
     for each in maps:
         for key, value in each.items():
-            if key not in result:
-                result[key] = value
-            elif isinstance(value, Mapping):
-                both: Any = (result[key], value)
-                result[key] = joined(both, join)  # type: ignore[assignment]
-            else:
-                result[key] = join(result[key], value)
-    return result
+            found.setdefault(key, []).append(value)
+    return {key: _joined(values, join) for key, values in found.items()}
+
+
+def _joined(values: list[Any], join: Callable[[Any, Any], Any]) -> Any:
+    if len(values) > 1 and isinstance(values[0], Mapping):
+        return joined(values, join)
+    return reduce(join, values)

@@ -39,6 +39,7 @@ from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError
 from tidegate.executor.columns import event_times
 from tidegate.executor.watermarks.marks import mark
+from tidegate.executor.watermarks.saved import state_name
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.spark.exchange.ipc import packed, unpacked
 from tidegate.spark.launch.gateway import REQUIRED
@@ -231,7 +232,7 @@ def judged(
     order = pc.sort_indices(data, sort_keys=[(name, "ascending") for name in how.order])
     data = data.take(order)
     times, _ = event_times(data.column(_TIME))
-    state, name = MemoryStateTable(), f"filter:{split}"
+    state, name = MemoryStateTable(), state_name(split)
     if kept is not None:
         state.put(name, kept)
     time_us, engine = int(times.max()), _engine(how.zone)

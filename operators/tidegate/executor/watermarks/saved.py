@@ -11,14 +11,15 @@ from tidegate.types import FilterState
 
 def saved(table: StateTable, split: str) -> FilterState:
     """What was kept of a split; of one that is not known, a new state."""
-    stored = table.get(_name(split))
+    stored = table.get(state_name(split))
     return decode(FilterState, json.loads(stored)) if stored else FilterState()
 
 
 def save(table: StateTable, split: str, state: FilterState) -> None:
     """Keeps it."""
-    table.put(_name(split), encode(state))
+    table.put(state_name(split), encode(state))
 
 
-def _name(split: str) -> str:
+def state_name(split: str) -> str:
+    """Under which name that is, as `encode` writes it."""
     return f"filter:{split}"
