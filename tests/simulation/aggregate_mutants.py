@@ -72,13 +72,13 @@ def early_results_have_rows_ahead() -> AbstractContextManager[Any]:
     honest = EarlyAggregateExecutor._bound
 
     def bound(self: Any, column: str) -> int:
-        word = honest(self, column)
-        return END if column == TICK and column in self._words else word
+        honest_bound = honest(self, column)
+        return END if column == TICK and column in self._watermarks else honest_bound
 
     return patch.object(EarlyAggregateExecutor, "_bound", bound)
 
 
-def last_words_lack_the_newest_rows() -> AbstractContextManager[Any]:
+def last_results_lack_the_newest_rows() -> AbstractContextManager[Any]:
     """A group that closes leaves out rows whose tick has not come."""
 
     def closed(table: Any, name: str, default: int) -> int:

@@ -19,7 +19,7 @@ from unittest.mock import patch
 from simulation.aggregate_mutants import (
     aggregate_forgets_what_it_holds,
     early_results_have_rows_ahead,
-    last_words_lack_the_newest_rows,
+    last_results_lack_the_newest_rows,
     partials_survive_a_barrier,
     updates_come_after_what_the_watermark_ends,
     updates_keep_what_was_first,
@@ -184,14 +184,14 @@ def window_join_emits_at_the_watermark() -> AbstractContextManager[Any]:
 
 def lookup_join_does_not_wait() -> AbstractContextManager[Any]:
     """Rows are looked up in what the table has so far."""
-    honest = LookupJoinExecutor.on_word
+    honest = LookupJoinExecutor.on_port_watermark
 
-    def told(self: LookupJoinExecutor, port: int, watermark: Watermark) -> Iterator[Message]:
+    def ended(self: LookupJoinExecutor, port: int, watermark: Watermark) -> Iterator[Message]:
         answer = honest(self, port, watermark)
         self._has_ended = True
         return answer
 
-    return patch.object(LookupJoinExecutor, "on_word", told)
+    return patch.object(LookupJoinExecutor, "on_port_watermark", ended)
 
 
 def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
@@ -199,7 +199,7 @@ def interval_join_forgets_too_early() -> AbstractContextManager[Any]:
 
     def forget(self: Any, final: Any) -> None:
         del final
-        known = [word.value for word in self._words if word and word.value is not None]
+        known = [value for value in self._passed if value is not None]
         for store in self._stores:
             store.drop(max(known, default=INT64_MIN))
             store.persist()
@@ -215,7 +215,7 @@ def interval_join_looks_at_one_watermark() -> AbstractContextManager[Any]:
         final, status = honest(self)
         if None in final:
             return final, status
-        return tuple(word.value for word in self._words), status
+        return self._passed, status
 
     return patch.object(IntervalJoinExecutor, "_bounds", bounds)
 
@@ -224,9 +224,9 @@ def union_takes_the_greater_watermark() -> AbstractContextManager[Any]:
     """The union with max for min."""
     honest = base.least
 
-    def greatest(words: Any) -> tuple[int | None, Status]:
-        value, status = honest(words)
-        known = [word.value for word in words if word is not None and word.value is not None]
+    def greatest(watermarks: Any) -> tuple[int | None, Status]:
+        value, status = honest(watermarks)
+        known = [each.value for each in watermarks if each.value is not None]
         return (value if value is None else max(known)), status
 
     return patch.object(union, "least", greatest)
@@ -350,6 +350,6 @@ MUTANTS = (
     Mutant(updates_come_after_what_the_watermark_ends, 150, first=90),
     Mutant(updates_keep_what_was_first, 60),
     Mutant(early_results_have_rows_ahead, 100),
-    Mutant(last_words_lack_the_newest_rows, 150, first=90),
+    Mutant(last_results_lack_the_newest_rows, 150, first=90),
     Mutant(tally_counts_late_rows, 20),
 )

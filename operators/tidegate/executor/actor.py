@@ -145,8 +145,8 @@ class Actor:
     def _without_split(self, node: int, status: Status, message: Message) -> Iterator[Emission]:
         if isinstance(message, SplitStatus):
             for column in self._columns[node]:
-                speech = Watermark(column, None, status)
-                yield from self._after_split(NO_SPLIT, node, speech)
+                unknown = Watermark(column, None, status)
+                yield from self._after_split(NO_SPLIT, node, unknown)
         else:
             yield from self._after_split(NO_SPLIT, node, message)
 
@@ -160,7 +160,7 @@ class Actor:
     # Behind an exchange
 
     def open_upstreams(self, port: int, upstreams: Sequence[str]) -> None:
-        """Says which actors speak on ``port`` in this epoch."""
+        """The actors that send on ``port`` in this epoch."""
         node = self._input(port)
         if node in self._local:
             self._upstreams.open(upstreams)

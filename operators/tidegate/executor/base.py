@@ -97,7 +97,7 @@ class Junction(Executor):
             case Chunk():
                 return self.on_rows(port, message.data)
             case Watermark():
-                return self.on_word(port, message)
+                return self.on_port_watermark(port, message)
             case Barrier():
                 self._ended.add(port)
                 if len(self._ended) < self.ports:
@@ -115,7 +115,7 @@ class Junction(Executor):
         """Rows arrived on ``port``."""
 
     @abstractmethod
-    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
         """A watermark arrived on ``port``."""
 
 
@@ -129,21 +129,16 @@ def held_status(held: int | None, value: int | None, status: Status) -> Status:
     return Status.ACTIVE if is_held else status
 
 
-def least(words: Sequence[Watermark | None]) -> tuple[int | None, Status]:
+def least(watermarks: Sequence[Watermark]) -> tuple[int | None, Status]:
     """What the inputs of a junction promise together, None before all have promised something.
 
     Other than in a `Merge`, an idle input holds the others back: it may be a table of its own, and
     when its rows come again, their filter knows nothing of the watermark that went on without them.
     """
-    if any(word is None for word in words):
-        return None, Status.ACTIVE
-    known = [word for word in words if word is not None]
-    open_ = [word for word in known if word.status is not Status.FINISHED]
+    open_ = [each for each in watermarks if each.status is not Status.FINISHED]
     if not open_:
         return END, Status.FINISHED
-    is_idle = all(word.status is Status.IDLE for word in open_)
-    status = Status.IDLE if is_idle else Status.ACTIVE
-    values = [word.value for word in open_]
-    if any(value is None for value in values):
-        return None, status
-    return min(value for value in values if value is not None), status
+    is_idle = all(each.status is Status.IDLE for each in open_)
+    known = [each.value for each in open_ if each.value is not None]
+    value = min(known) if len(known) == len(open_) else None
+    return value, Status.IDLE if is_idle else Status.ACTIVE

@@ -22,20 +22,20 @@ class UnionExecutor(Junction):
     def __init__(self, node: Union) -> None:
         super().__init__(len(node.branches))
         self.schema = ()  # rows pass as they are, those of partial aggregates too
-        self._words: dict[str, list[Watermark | None]] = {
-            column: [None] * self.ports for column in watermark_columns(node)
+        self._watermarks = {
+            column: [Watermark(column, None)] * self.ports for column in watermark_columns(node)
         }
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         del port
         yield Chunk(data)
 
-    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
-        if watermark.column in self._words:
-            self._words[watermark.column][port] = watermark
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        if watermark.column in self._watermarks:
+            self._watermarks[watermark.column][port] = watermark
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        for column, words in self._words.items():
-            yield Watermark(column, *least(words))
+        for column, watermarks in self._watermarks.items():
+            yield Watermark(column, *least(watermarks))
         yield barrier

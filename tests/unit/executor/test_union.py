@@ -42,7 +42,7 @@ def test_the_lesser_watermark_leaves_with_the_last_barrier() -> None:
     assert union("*| barrier 3") == ["watermark t 9", "barrier 3"]
 
 
-def test_nothing_is_promised_before_all_have_spoken() -> None:
+def test_nothing_is_promised_before_all_inputs_have_promised_something() -> None:
     union = a_union("t", "t")
     assert union("0| watermark t 5", "*| barrier 1") == ["watermark t none", "barrier 1"]
     assert union("1| watermark t none", "*| barrier 2") == ["watermark t none", "barrier 2"]
@@ -95,16 +95,17 @@ def test_a_barrier_that_comes_twice_on_a_port_is_refused() -> None:
 
 
 ACTIVE, IDLE, FINISHED = Status
-FIVE, NINE = Watermark("t", 5), Watermark("t", 9)
+FIVE, NINE, UNKNOWN = (Watermark("t", value) for value in (5, 9, None))
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("watermarks", "found"),
     [
-        ((None, FIVE), (None, ACTIVE)),
-        ((None, Watermark("t", END, FINISHED)), (None, ACTIVE)),
+        ((UNKNOWN, FIVE), (None, ACTIVE)),
+        ((UNKNOWN, Watermark("t", END, FINISHED)), (None, ACTIVE)),
         ((NINE, FIVE), (5, ACTIVE)),
-        ((NINE, Watermark("t", None)), (None, ACTIVE)),
+        ((NINE, UNKNOWN), (None, ACTIVE)),
+        ((UNKNOWN, Watermark("t", 5, IDLE)), (None, ACTIVE)),
         ((NINE, Watermark("t", 5, IDLE)), (5, ACTIVE)),
         ((Watermark("t", 9, IDLE), Watermark("t", 5, IDLE)), (5, IDLE)),
         ((Watermark("t", 9, IDLE), Watermark("t", END, FINISHED)), (9, IDLE)),
@@ -112,5 +113,5 @@ FIVE, NINE = Watermark("t", 5), Watermark("t", 9)
         ((Watermark("t", END, FINISHED),) * 2, (END, FINISHED)),
     ],
 )
-def test_least(words: tuple[Watermark | None, ...], found: tuple[int | None, Status]) -> None:
-    assert least(words) == found
+def test_least(watermarks: tuple[Watermark, ...], found: tuple[int | None, Status]) -> None:
+    assert least(watermarks) == found

@@ -1,14 +1,14 @@
 """EarlyAggregate: the second phase of an aggregation that shows results before they are final (S5).
 
 Contract. Partials by the group's keys and by `TICK` in (`aggregates.partial_schema`), changes out:
-``node.schema`` and the hidden column `OP` (`group_changes`). At the barrier speak the groups
+``node.schema`` and the hidden column `OP` (`group_changes`). At the barrier results leave of groups
 
 - that have partials whose tick the watermark of `TICK` has passed: their rows lie before a tick
   that event time has reached, so all that do are here (`plan.early`);
-- that the watermark of the closing key has passed, which shows all of their rows: the last word.
+- that the watermark of the closing key has passed, which shows all of their rows: the last result.
 
-Both at once is one change. So a group speaks once an interval of event time at the most, and once
-more when it closes, and what is said follows from the watermark, however the rows came (S6).
+Both at once is one change. So a group has a result once an interval of event time at the most, and
+one more when it closes, and which follows from the watermark, however the rows came (S6).
 
 Watermarks. That of the closing key, and those ``derived`` from it, leave behind the epoch's
 changes, as of `UpdatingAggregate`. That of `TICK` ends here.
@@ -60,7 +60,7 @@ class EarlyAggregateExecutor(Executor):
         self._merge = merge_sql(replace(node, keys=(*node.keys, TICK)), "rows_")
         self._waiting = GroupState(state("waiting"), TICK, self._merged)
         self._new: list[pa.Table] = []
-        self._words: dict[str, Watermark] = {}
+        self._watermarks: dict[str, Watermark] = {}
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
@@ -70,7 +70,7 @@ class EarlyAggregateExecutor(Executor):
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
         """Waits for the barrier: what came with it changes groups first."""
         if watermark.column in (self._key, TICK):
-            self._words[watermark.column] = watermark
+            self._watermarks[watermark.column] = watermark
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
@@ -79,13 +79,13 @@ class EarlyAggregateExecutor(Executor):
         if ready:
             yield from self._changes.of(ready, barrier.epoch, closed)
         self._changes.forget(closed)
-        if self._key in self._words:
-            yield from with_derived(self._words[self._key], self._derived)
+        if self._key in self._watermarks:
+            yield from with_derived(self._watermarks[self._key], self._derived)
         yield barrier
 
     def _bound(self, column: str) -> int:
-        word = self._words.get(column)
-        return INT64_MIN if word is None or word.value is None else word.value
+        known = self._watermarks.get(column)
+        return INT64_MIN if known is None or known.value is None else known.value
 
     def _from_state(self, tick: int, closed: int) -> list[pa.Table]:
         """Takes the partials that waited for a tick below ``tick``, or are of groups that close.

@@ -1,4 +1,4 @@
-"""What becomes of the groups of an aggregation: changes, and the memory of what was said last (S5).
+"""What becomes of the groups of an aggregation: changes, and the memory of the last results (S5).
 
 A new group gives `Op.INSERT` and its row; one whose row is another now `Op.UPDATE_BEFORE` and the
 old row, then `Op.UPDATE_AFTER` and the new one; one whose row is as before nothing. The two halves
@@ -6,7 +6,7 @@ of an update are neighbours in one chunk. Groups come ordered by the closing key
 keys.
 
 State. Partials by the closing key's event times (`group_state`), one bucket where there is none. Of
-each group that speaks or could have spoken, all that is known of it is written anew, with the
+each group that has a result or could have had one, all that is known is written anew, with the
 epoch's number, so that an update takes back the very row that was emitted: sums of DOUBLEs depend
 on the order of addition. The latest one counts, and is read when the group is touched again.
 """
@@ -34,7 +34,7 @@ READ_ROWS_MAX: Final = 262_144
 
 
 class GroupChanges:
-    """Says how groups change, and remembers in ``state`` what it has said."""
+    """Gives the changes of groups, and remembers their last results in ``state``."""
 
     def __init__(self, node: Aggregate, engine: Engine, state: StateTable) -> None:
         self._engine = engine
@@ -44,7 +44,7 @@ class GroupChanges:
     def of(self, partials: list[pa.Table], epoch: int, closed: int = INT64_MIN) -> Iterator[Chunk]:
         """The changes that new ``partials`` make; call it once an epoch.
 
-        Of groups below ``closed`` it is the last word: they are not remembered.
+        Of groups below ``closed`` it is the last result: they are not remembered.
         """
         new = self._query(self._sql.merged, rows_=pa.concat_tables(partials))
         for part, old in self._batches(new):

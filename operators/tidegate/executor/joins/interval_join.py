@@ -113,8 +113,8 @@ class IntervalJoinExecutor(Joining):
 
     def _bounds(self) -> tuple[tuple[int | None, int | None], Status]:
         """Below which time the rows of each side are final."""
-        left, right = (None if word is None else word.value for word in self._words)
-        _, status = least(self._words)
+        left, right = self._passed
+        _, status = least(self._watermarks)
         if left is None or right is None:
             return (None, None), status
         return (
@@ -124,7 +124,7 @@ class IntervalJoinExecutor(Joining):
 
     def _forget(self, final: tuple[int | None, int | None]) -> None:
         """Drops what can have no partner any more, and need not leave alone."""
-        left, right = (None if word is None else word.value for word in self._words)
+        left, right = self._passed
         bounds = [
             [held_back(right, -self._join.upper)],
             [held_back(left, self._join.lower)],

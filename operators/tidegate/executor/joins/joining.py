@@ -33,7 +33,13 @@ class Joining(Junction):
         self._visible = [[column.name for column in side.schema] for side in join.inputs]
         self._columns = [[*names, *hidden[port]] for port, names in enumerate(self._visible)]
         self._like = [engine.arrow_schema(side.schema) for side in join.inputs]
-        self._words: list[Watermark | None] = [None, None]
+        self._watermarks = [Watermark(time, None) for time in join.times]
+
+    @property
+    def _passed(self) -> tuple[int | None, int | None]:
+        """The watermark of each side."""
+        left, right = self._watermarks
+        return left.value, right.value
 
     @abstractmethod
     def keep(self, port: int, rows: pa.Table) -> None:
@@ -50,8 +56,8 @@ class Joining(Junction):
             yield from chunks(alone) if alone is not None else ()
         self.keep(port, timed)
 
-    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
         """Waits for the barrier: what is read to join is read once in an epoch."""
         if watermark.column == self._join.times[port]:
-            self._words[port] = watermark
+            self._watermarks[port] = watermark
         return iter(())

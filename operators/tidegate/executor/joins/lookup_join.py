@@ -44,7 +44,7 @@ class LookupJoinExecutor(Junction):
         self._given = [column.name for column in join.schema]
         self._waiting, self._table = state(0), state(1)
         self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        self._words: dict[str, Watermark] = {}  # of the left side
+        self._watermarks: dict[str, Watermark] = {}  # of the left side
         self._has_ended = False
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
@@ -52,9 +52,9 @@ class LookupJoinExecutor(Junction):
             self._new[port].append(data.select(self._names[port]))
         return iter(())
 
-    def on_word(self, port: int, watermark: Watermark) -> Iterator[Message]:
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
         if port == 0:
-            self._words[watermark.column] = watermark
+            self._watermarks[watermark.column] = watermark
         elif watermark.column == self._join.times[1]:
             self._has_ended = watermark.status is Status.FINISHED
         return iter(())
@@ -66,15 +66,15 @@ class LookupJoinExecutor(Junction):
         if self._has_ended:
             yield from self._joined([*self._waiting.read(_LOG), *rows])
             self._waiting.delete_bucket(_LOG)
-            yield from self._words.values()
-            statuses = {word.status for word in self._words.values()}
+            yield from self._watermarks.values()
+            statuses = {each.status for each in self._watermarks.values()}
             if statuses == {Status.FINISHED}:
                 self._table.delete_bucket(_LOG)
         else:
             if rows:
                 self._waiting.append(_LOG, pa.concat_tables(rows))
                 compact(self._waiting, _LOG, pa.concat_tables)
-            for column in self._words:
+            for column in self._watermarks:
                 yield Watermark(column, None, Status.ACTIVE)
         yield barrier
 

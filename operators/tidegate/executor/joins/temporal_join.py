@@ -62,7 +62,7 @@ class TemporalJoinExecutor(Joining):
         self._new[port].append(rows)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        left, right = (None if word is None else word.value for word in self._words)
+        left, right = self._passed
         self._add_versions()
         lefts = list(self._new[0])
         self._new[0].clear()
@@ -78,7 +78,7 @@ class TemporalJoinExecutor(Joining):
         self._waiting.persist()
         if left is not None and right is not None:
             self._forget(min(left, right))
-        bound, status = least(self._words)
+        bound, status = least(self._watermarks)
         for column, _, distance in self._follow:
             yield Watermark(column, held_back(bound, distance), status)
         yield barrier

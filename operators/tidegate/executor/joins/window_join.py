@@ -40,7 +40,7 @@ class WindowJoinExecutor(Joining):
         self._queues[port].add(rows)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        bound, status = least(self._words)
+        bound, status = least(self._watermarks)
         if bound is not None and bound > self._queues[0].cut:
             for _, (left, right) in slices(self._queues, bound):
                 yield from self._joined(left, right)

@@ -6,7 +6,7 @@ the columns in ``drop``.
 
 The sorts emit below one global watermark, and the merger in front passes the minimum of theirs: a
 row below it has all its predecessors here. So rows wait until the watermark passes them, in memory
-and only within the epoch: when the barrier comes, every sort has said the same watermark and
+and only within the epoch: when the barrier comes, every sort has sent the same watermark and
 nothing waits. A row that still does would have to be kept in state, so it is a broken contract
 (S3).
 """
@@ -52,7 +52,7 @@ class MergeSortExecutor(Executor):
         yield watermark
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        yield from self._emit()  # a sort may have spoken again under the same watermark
+        yield from self._emit()  # a sort may have sent more under the same watermark
         if self._held:
             waiting = pa.concat_tables(self._held)
             raise InvariantError(

@@ -232,8 +232,8 @@ class _Block:
         ends = np.minimum(ends, left)
         real = (values != NONE) & (ends > starts)
         least = least_covering(starts[real], ends[real], values[real], rows)
-        told = np.where(loud & (least != INT64_MAX), least, NONE)
-        split: Int64s = np.maximum.accumulate(np.r_[self._before, told])[1:]
+        least_loud = np.where(loud & (least != INT64_MAX), least, NONE)
+        split: Int64s = np.maximum.accumulate(np.r_[self._before, least_loud])[1:]
         return split
 
 
