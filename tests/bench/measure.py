@@ -17,7 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from bench.data import PARTITIONS
 from bench.processes import Usage
 from tidegate.clock import SystemClock
-from tidegate.connectors.kafka.client import let_go
+from tidegate.connectors.kafka.quirks import LockedOut
 
 SILENCE_S: Final = 20.0
 """A process that would go on forever has done its work when nothing has come for so long."""
@@ -133,7 +133,7 @@ class Ends:
         return self
 
     def __exit__(self, *_: object) -> None:
-        let_go(self._consumer)
+        LockedOut.let_go(self._consumer)
 
     def total(self) -> int:
         """As of now; as of before, if the broker does not say.
@@ -146,7 +146,7 @@ class Ends:
                 break
             except KafkaException as error:
                 print(f"the topic's end is not known for now: {error}", flush=True)
-                let_go(self._consumer)
+                LockedOut.let_go(self._consumer)
                 self._consumer = self._new()
         return self._known
 

@@ -13,7 +13,7 @@ import os
 import signal
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from spark.processes import wait_until
 from tidegate.clock import ManualClock
 from tidegate.connectors.kafka import sink, transactions
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.transactions import transactional_id
 from tidegate.connectors.option_types import parsed
@@ -43,11 +44,12 @@ class Attempt:
     remembered: dict[str, str]
     writer: str = "0"
     known: int = 0
+    patience: KafkaPatience = USUAL
 
     def run(self) -> list[StagedFile]:
         remembered = tuple(self.remembered.items())
         stage = Stage("", self.epoch, self.writer, remembered, self.known)
-        writer = KafkaWriter(self.table, stage)
+        writer = KafkaWriter(self.table, stage, self.patience)
         writer.write(pa.table({"id": pa.array(self.ids, pa.int64())}))
         return writer.close()
 
@@ -62,9 +64,11 @@ class Driver:
     log: dict[str, Any] = field(default_factory=lambda: {"entered": 0, "planned": 0, "written": {}})
 
     clock: ManualClock = field(default_factory=ManualClock)
+    patience: KafkaPatience = USUAL
 
     def __post_init__(self) -> None:
-        self.committer = KafkaCommitter(self.table, "", clock=self.clock)
+        patience = self.patience
+        self.committer = KafkaCommitter(self.table, "", clock=self.clock, patience=patience)
         remembered = self.committer.prepare(self.kept is None)
         self.kept = self.kept or remembered
         self.committer.bind(self.kept)
@@ -76,7 +80,7 @@ class Driver:
 
     def successor(self) -> Driver:
         """Another driver of the same checkpoint."""
-        return Driver(self.table, self.writers, self.kept, self.log)
+        return replace(self, clock=ManualClock())
 
     def progress(self) -> Progress:
         return Progress(self.log["entered"], self.log["planned"], dict(self.log["written"]))
@@ -85,7 +89,7 @@ class Driver:
         """Of the epoch behind the last one of the log, which is planned now."""
         epoch = self.log["planned"] = self.log["entered"] + 1
         known = self.log["written"].get(writer, 0)
-        return Attempt(self.table, epoch, ids, self.remembered, writer, known)
+        return Attempt(self.table, epoch, ids, self.remembered, writer, known, self.patience)
 
     def enter(self, *staged: StagedFile) -> None:
         """The entry of the epoch that is planned."""

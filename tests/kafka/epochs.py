@@ -16,6 +16,7 @@ from confluent_kafka.admin import OffsetSpec
 from kafka.kit import Kit
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.consumers import Consumers
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.engine.engine import Engine
@@ -85,17 +86,19 @@ class Run:
         available_now: bool = False,
         clock: Clock | None = None,
         workers: int = 1,
+        patience: KafkaPatience = USUAL,
     ) -> None:
         self.table = table
         self.positions: dict[str, Position] = {}
-        self.workers = [Consumers() for _ in range(workers)]
+        self.workers = [Consumers(patience=patience) for _ in range(workers)]
+        self.patience = patience
         self._available_now = available_now
         self._clock = clock
         self.restart()
 
     def restart(self) -> None:
         """The driver starts again: its planner is new, positions are those of the checkpoint."""
-        self.planner = KafkaPlanner(self.table, self._available_now, self._clock)
+        self.planner = KafkaPlanner(self.table, self._available_now, self._clock, self.patience)
 
     def plan(self, rows_max: int | None = None) -> dict[str, SplitPlan]:
         """Plans an epoch. As in Spark, a split that is gone is asked about."""
@@ -107,7 +110,8 @@ class Run:
     def read(self, plans: dict[str, SplitPlan], worker: int = 0) -> Epoch:
         """Reads what was planned, without committing it."""
         epoch = Epoch(plans)
-        reader = KafkaReader(self.table, ENGINE, consumers=self.workers[worker])
+        consumers = self.workers[worker]
+        reader = KafkaReader(self.table, ENGINE, consumers=consumers, patience=self.patience)
         ranges = [
             SplitRange(split, self.positions.get(split), plan.end)
             for split, plan in sorted(plans.items())

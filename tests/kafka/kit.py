@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from spark.processes import wait_until
-from tidegate.connectors.kafka.client import let_go
+from tidegate.connectors.kafka.quirks import LockedOut
 from tidegate.connectors.options import validate_options
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
@@ -160,7 +160,7 @@ class Kit:
                 found[partition].append(message)
             else:
                 ended += 1
-        let_go(consumer)
+        LockedOut.let_go(consumer)
         return found
 
     def values(self, topic: str) -> list[bytes]:

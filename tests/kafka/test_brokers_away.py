@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import TopicCollection
@@ -15,13 +16,15 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, until, values
 from kafka.kit import Kit
 from tidegate.clock import ManualClock, SystemClock
-from tidegate.connectors.kafka import planner, topics
-from tidegate.connectors.kafka.planner import START_PATIENCE_S, KafkaPlanner
-from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
+from tidegate.connectors.kafka.patience import USUAL
+from tidegate.connectors.kafka.planner import KafkaPlanner
+from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.errors import RunError, TrustError
 from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")
+QUICK = replace(USUAL, question=replace(USUAL.question, in_all_s=0.2))
+"""Questions whose answer is not waited for."""
 
 
 @contextmanager
@@ -77,11 +80,6 @@ def lone_cluster(broken: Cluster) -> Cluster:
     return broken
 
 
-@pytest.fixture
-def quick_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "REQUEST_S", 0.2)
-
-
 def test_a_broker_restarts_in_the_middle_of_an_epoch(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("restart")
@@ -116,14 +114,12 @@ def test_a_broker_is_away_when_an_epoch_begins_and_when_it_ends(lone_cluster: Cl
     assert epoch.column("a") == list(range(10, 20))
 
 
-def test_the_planner_goes_on_when_the_broker_is_there_again(
-    lone_cluster: Cluster, quick_questions: None
-) -> None:
+def test_the_planner_goes_on_when_the_broker_is_there_again(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("planned", partitions=2)
     kit.put(topic, 0, values(0, 1))
     clock = ManualClock()
-    run = Run(kit.source(topic, COLUMN), clock=clock)
+    run = Run(kit.source(topic, COLUMN), clock=clock, patience=QUICK)
     assert run.epoch().column("a") == [0, 1]
     kit.put(topic, 0, values(2))
     lone_cluster.brokers[0].stop(signal.SIGKILL)
@@ -143,15 +139,15 @@ def test_the_planner_goes_on_when_the_broker_is_there_again(
     run.epoch()  # the first silence is over: this is another one
 
 
-def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: None) -> None:
+def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("given up")
     clock = ManualClock()
-    run = Run(kit.source(topic, COLUMN), clock=clock)
+    run = Run(kit.source(topic, COLUMN), clock=clock, patience=QUICK)
     run.epoch()
     lone_cluster.brokers[0].stop(signal.SIGKILL)
     run.epoch()
-    clock.time_us += int(planner.PATIENCE_S * 1e6)
+    clock.time_us += int(USUAL.running.in_all_s * 1e6)
     run.epoch()
     clock.time_us += 1
     with pytest.raises(RunError, match="no answer from the brokers at") as caught:
@@ -160,23 +156,23 @@ def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster, quick_questions:
     assert caught.value.exit_code == 1
 
 
-def test_the_leader_is_away_when_a_job_starts(lone_cluster: Cluster, quick_questions: None) -> None:
+def test_the_leader_is_away_when_a_job_starts(lone_cluster: Cluster) -> None:
     """Another may be elected, where the cluster has told of its topics."""
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("starts")
     kit.put(topic, 0, values(0, 1))
     table = kit.source(topic, COLUMN)
-    planner = KafkaPlanner(table, available_now=False)
+    planner = KafkaPlanner(table, available_now=False, patience=QUICK)
     start = dict.fromkeys(planner.splits())
     with away(lone_cluster.brokers[0]):
         assert planner.plan(start, None)[f"{topic}-0"].rows_max == 2
     clock = ManualClock()
-    planner = KafkaPlanner(table, available_now=False, clock=clock)
+    planner = KafkaPlanner(table, available_now=False, clock=clock, patience=QUICK)
     start = dict.fromkeys(planner.splits())
     lone_cluster.brokers[0].stop(signal.SIGKILL)
     with pytest.raises(RunError, match="no answer from the brokers at"):
         planner.plan(start, None)
-    assert clock.time_us > START_PATIENCE_S * 1e6
+    assert clock.time_us >= USUAL.starting.in_all_s * 1e6
 
 
 def test_splits_that_are_finished_stay_so_without_a_broker(lone_cluster: Cluster) -> None:
@@ -189,13 +185,11 @@ def test_splits_that_are_finished_stay_so_without_a_broker(lone_cluster: Cluster
     assert run.planner.plan(run.positions, None)[f"{topic}-0"].finished
 
 
-def test_a_run_that_ends_by_itself_does_not_take_silence_for_its_end(
-    lone_cluster: Cluster, quick_questions: None
-) -> None:
+def test_a_run_that_ends_by_itself_does_not_take_silence_for_its_end(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("not the end")
     kit.put(topic, 0, values(0, 1, 2))
-    run = Run(kit.source(topic, COLUMN, scan_bounded_mode="latest-offset"))
+    run = Run(kit.source(topic, COLUMN, scan_bounded_mode="latest-offset"), patience=QUICK)
     assert run.epoch(2).column("a") == [0, 1]
     with away(lone_cluster.brokers[0]):
         assert run.epoch().column("a") == [2]
@@ -208,15 +202,16 @@ class HurriedClock(SystemClock):
         return super().monotonic_s() * 60
 
 
-def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster, quick_questions: None) -> None:
+def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster) -> None:
     kit = Kit(lone_cluster.bootstrap)
     topic = kit.topic("reader gives up")
     kit.put(topic, 0, values(0))
     run = Run(kit.source(topic, COLUMN))
     (split,) = plans = run.plan()
     lone_cluster.brokers[0].stop(signal.SIGKILL)
-    reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0])
-    with pytest.raises(RunError, match=f"came for {PATIENCE_S:.0f} s, at offset 0 of 1") as caught:
+    reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0], QUICK)
+    waited = f"came for {USUAL.hearing.in_all_s:.0f} s, at offset 0 of 1"
+    with pytest.raises(RunError, match=waited) as caught:
         list(reader.read([SplitRange(split, None, plans[split].end)]))
     assert "Connection refused" in caught.value.detail
 

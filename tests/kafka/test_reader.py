@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from kafka.epochs import ENGINE, Run, Transaction, end_of, ended_at, until, valu
 from kafka.kit import Kit, Put
 from tidegate.connectors.kafka import consumers
 from tidegate.connectors.kafka.consumers import Consumers
+from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.ports import SplitRange
 from tidegate.types import OFFSET
@@ -263,7 +265,6 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[LockedOut]]:
         return found[-1]
 
     monkeypatch.setattr(consumers, "Consumer", make)
-    monkeypatch.setattr(consumers, "LOCKED_OUT_S", 3.0)
     yield found
     LockedOut.freed.set()
 
@@ -271,7 +272,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[LockedOut]]:
 def test_a_client_that_locks_itself_out_is_replaced(kafka: Kit, made: list[LockedOut]) -> None:
     topic = kafka.topic("locked out")
     kafka.put(topic, 0, values(*range(1_000)))
-    run = Run(kafka.source(topic, COLUMN))
+    run = Run(kafka.source(topic, COLUMN), patience=replace(USUAL, locked_out_s=3.0))
     assert run.epoch(300).column("a") == list(range(300))
     time.sleep(0.2)  # longer than behind an answer it is asked directly
     made[0].locked = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, values
 from kafka.kit import Kit
 from tidegate.clock import SystemClock
-from tidegate.connectors.kafka import topics
+from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, RunError, TidegateError
@@ -32,6 +33,7 @@ from tidegate.ports import SplitRange
 COLUMN = ("a", "BIGINT")
 USERS = {"reader": "open-sesame", "describer": "let-me-see", "nobody": "let-me-in"}
 BOUND_S = 20.0
+QUICK = replace(USUAL, question=replace(USUAL.question, in_all_s=2.0))
 
 
 @pytest.fixture(scope="module")
@@ -152,20 +154,13 @@ def test_a_mechanism_that_the_brokers_do_not_have(table_of: TableOf) -> None:
     assert "supported mechanisms: PLAIN" in error.detail
 
 
-@pytest.fixture
-def quick_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "REQUEST_S", 2.0)
-
-
-def test_a_client_that_speaks_another_protocol(
-    guarded: Cluster, topic: str, quick_questions: None
-) -> None:
+def test_a_client_that_speaks_another_protocol(guarded: Cluster, topic: str) -> None:
     plain = Kit(guarded.brokers[0].guarded).source(topic, COLUMN)
-    error = raised(lambda: Run(plain).epoch())
+    error = raised(lambda: Run(plain, patience=QUICK).epoch())
     assert isinstance(error, RunError)
     assert "properties.security.protocol" in error.hint
     secure = Kit(guarded.bootstrap).source(topic, COLUMN, properties_security_protocol="SSL")
-    error = raised(lambda: Run(secure).epoch())
+    error = raised(lambda: Run(secure, patience=QUICK).epoch())
     # The client's last word names the handshake or, of one cut short, the connection only.
     assert "SSL connection closed by peer" in error.detail
 
@@ -204,8 +199,8 @@ def test_a_restart_is_no_refusal(
 
 
 @pytest.mark.parametrize("servers", ["127.0.0.1:1", "nowhere.invalid:9092"])
-def test_brokers_that_are_not_there(servers: str, quick_questions: None) -> None:
-    error = raised(lambda: Run(Kit(servers).source("t", COLUMN)).epoch())
+def test_brokers_that_are_not_there(servers: str) -> None:
+    error = raised(lambda: Run(Kit(servers).source("t", COLUMN), patience=QUICK).epoch())
     assert isinstance(error, RunError)
     assert f"no answer from the brokers at {servers}" in error.message
     assert servers in error.detail

@@ -10,7 +10,8 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicParti
 from kafka.attempts import Attempts, Driver, forget_producers, ids_of
 from kafka.kit import Kit
 from spark.processes import wait_until
-from tidegate.connectors.kafka.markers import RENEWAL_S, Marker
+from tidegate.connectors.kafka.markers import Marker
+from tidegate.connectors.kafka.patience import USUAL
 from tidegate.errors import LeaseHeldError, OptionsError, TrustError
 
 pytestmark = pytest.mark.usefixtures("fresh_worker")
@@ -227,12 +228,12 @@ def test_a_quiet_writer_is_marked_again(kafka: Kit, attempts: Attempts) -> None:
     driver.epoch(1, writer="1")
     for epoch in range(2, 6):
         driver.epoch(epoch)
-        driver.clock.sleep(RENEWAL_S / 2 - 1)
+        driver.clock.sleep(USUAL.renewal_s / 2 - 1)
     before = marker(kafka, driver, "1")
     assert before is not None
     assert before.epoch == 4  # marked again before epoch 5
     lose(kafka, driver, "1")
-    driver.clock.sleep(RENEWAL_S)
+    driver.clock.sleep(USUAL.renewal_s)
     driver.epoch(6)
     after = marker(kafka, driver, "1")
     assert after is not None

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from random import Random
 from typing import Any
 from weakref import ref
@@ -20,6 +21,7 @@ from kafka.conftest import RETURNS_SOON
 from kafka.kit import Kit
 from spark.processes import wait_until
 from tidegate.connectors.kafka import delivery, transactions
+from tidegate.connectors.kafka.patience import USUAL
 
 ID = ("id", "BIGINT")
 
@@ -109,6 +111,7 @@ def test_a_look_that_gets_no_answer(
     Real clients are put in the place of the sink's, since none falls silent on demand.
     """
     driver = begun(kafka, kind)
+    driver.patience = replace(USUAL, fence=replace(USUAL.fence, try_s=1.0))  # the test is shorter
     clients: list[Consumer] = []
 
     def make(config: dict[str, Any]) -> Consumer:
@@ -122,7 +125,6 @@ def test_a_look_that_gets_no_answer(
         return client
 
     monkeypatch.setattr(transactions, "Consumer", make)
-    monkeypatch.setattr(transactions, "_PATIENCE_S", 1.0)  # only how long the test takes
     forget_producers()
     driver.epoch(2)
     assert len(clients) == 3
@@ -150,6 +152,7 @@ def test_a_fence_that_gets_no_answer(
     None is left that could fence it later.
     """
     driver = begun(kafka, kind)
+    driver.patience = replace(USUAL, fence=replace(USUAL.fence, try_s=0.2))  # the test is shorter
     clients: list[ref[Producer]] = []
 
     class Plain(Producer):
@@ -165,7 +168,6 @@ def test_a_fence_that_gets_no_answer(
         return client
 
     monkeypatch.setattr(delivery, "Producer", make)
-    monkeypatch.setattr(transactions, "_PATIENCE_S", 0.2)  # only how long the test takes
     forget_producers()
     driver.epoch(2)
     assert len(clients) == 6

@@ -2,16 +2,8 @@
 
 librdkafka tells of trouble in two ways: results of calls, and events in the background ("no broker
 can be reached", "authentication failed") while it tries again. `Trouble` collects the latter, so
-that a wait that ends in vain can say why.
-
-Of one kind of trouble a client speaks in its log alone, and does not recover from it: told that a
-partition has no leader for now, it never hears of the next one (librdkafka 2.16, its issue 5430).
-Then `Trouble.is_stuck`, and another client must take its place.
-
-Of another kind it does not speak at all. A consumer whose broker goes, or is let in again, may lock
-itself out (librdkafka 2.16, its issue 5476): whatever gives out a message, moves or ends it from
-then on never returns. So what might wait for ever is asked `in_time`, and a client is left by
-`let_go`.
+that a wait that ends in vain can say why. From some kinds it does not recover (`quirks`): then
+`Trouble.is_stuck`, and another client must take its place.
 
     authentication or authorisation refused     OptionsError (2): the file's credentials are wrong
     unknown topic                               OptionsError (2)
@@ -21,49 +13,32 @@ then on never returns. So what might wait for ever is asked `in_time`, and a cli
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from queue import Empty, SimpleQueue
-from threading import Thread, local
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.connectors.kafka.options import KafkaOptions
+from tidegate.connectors.kafka.quirks import BrokenLogin, MissedLeader, NeedlessGroup
 from tidegate.connectors.secrets import resolved
 from tidegate.errors import OptionsError, RunError, TidegateError
 
-REQUEST_S: Final = 10.0
-"""How long one question to the cluster may take."""
-
-_T = TypeVar("_T")
-
-_MISSED: Final = "not found in cache"
-"""How a client says that it leaves out the news of a partition's leader."""
-
-_REFUSED: Final = frozenset(
-    {
-        KafkaError._AUTHENTICATION,
-        KafkaError.SASL_AUTHENTICATION_FAILED,
-        KafkaError.UNSUPPORTED_SASL_MECHANISM,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
-        KafkaError._SSL,
-    }
+_REFUSED: Final = (
+    KafkaError._AUTHENTICATION,
+    KafkaError.SASL_AUTHENTICATION_FAILED,
+    KafkaError.UNSUPPORTED_SASL_MECHANISM,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    KafkaError._SSL,
 )
-_BROKEN_OFF: Final = "failed: Local: "
-"""So the client says, with the code of a refusal, that the connection went."""
-_UNKNOWN_TOPIC: Final = frozenset(
-    {
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_TOPIC,
-        KafkaError._UNKNOWN_PARTITION,
-        KafkaError.UNKNOWN_TOPIC_ID,
-    }
+_UNKNOWN_TOPIC: Final = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError.UNKNOWN_TOPIC_ID,
 )
 
 
@@ -80,9 +55,12 @@ class Trouble:
         # That none of the brokers is left says less than why the last one went.
         if error.code() != KafkaError._ALL_BROKERS_DOWN:
             self.last = error
-        # A group is looked for by every consumer, and needed by none of ours.
-        if is_refused(error) and error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
+        if is_refused(error) and not NeedlessGroup.is_it(error):
             self.refused = error
+
+    def stick(self) -> None:
+        """Another client must take the place of this one."""
+        self.is_stuck = True
 
     def clear(self) -> None:
         """Forgets what was said. It stays stuck."""
@@ -98,24 +76,6 @@ class Trouble:
         for secret in self.secrets:
             text = text.replace(secret, "***")
         return text
-
-
-class _Ear(logging.Handler):
-    """Hears what a client says in its log, and keeps it to itself."""
-
-    def __init__(self, trouble: Trouble) -> None:
-        super().__init__()
-        self._trouble = trouble
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if _MISSED in record.getMessage():
-            self._trouble.is_stuck = True
-
-
-def _log_of(trouble: Trouble) -> logging.Logger:
-    log = logging.Logger("tidegate.kafka")  # known to nobody else
-    log.addHandler(_Ear(trouble))
-    return log
 
 
 def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,7 +94,7 @@ def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) ->
         secrets |= found
     # The longest first: one may be a part of another.
     trouble.secrets = tuple(sorted(secrets, key=len, reverse=True))
-    ours = {"logger": _log_of(trouble), "socket.keepalive.enable": True}
+    ours = {"logger": MissedLeader(trouble.stick), "socket.keepalive.enable": True}
     # A broker that is restarted is there again within seconds.
     ours |= {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 2_000}
     return {**ours, **values, **extra, "error_cb": trouble}
@@ -156,92 +116,14 @@ def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
         ) from None
 
 
-class _Asker:
-    """A thread that asks questions in the place of the one whose it is.
-
-    No pool of the standard library: at the end of the process it would wait for its threads, one
-    that hangs in a client among them.
-    """
-
-    def __init__(self) -> None:
-        self._questions: SimpleQueue[Callable[[], Any] | None] = SimpleQueue()
-        self._answers: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
-        queues = self._questions, self._answers
-        Thread(target=_ask_all, args=queues, name="kafka-calls", daemon=True).start()
-
-    def ask(self, question: Callable[[], Any], seconds: float) -> tuple[Any, Exception | None]:
-        """The answer, or the error. Raises Empty when there is none in time."""
-        self._questions.put(question)
-        return self._answers.get(timeout=seconds)
-
-    def __del__(self) -> None:
-        self._questions.put(None)
-
-
-def _ask_all(
-    questions: SimpleQueue[Callable[[], Any] | None],
-    answers: SimpleQueue[tuple[Any, Exception | None]],
-) -> None:
-    while (question := questions.get()) is not None:
-        answer: tuple[Any, Exception | None]
-        try:
-            answer = question(), None
-        except Exception as error:  # whatever it is: it is raised again in the thread that waits
-            answer = None, error
-        del question  # it may hold a client, an answer an epoch's messages
-        answers.put(answer)
-        del answer
-
-
-_OF_THREAD: Final = local()
-
-
-def in_time(ask: Callable[[], _T], seconds: float) -> _T:
-    """The answer of ``ask``, which is given up when it takes longer.
-
-    Raises KafkaException (timed out) then. The thread that is left behind is in the client, which
-    must not be used any more, nor ended. Each thread keeps one that asks for it: to make one each
-    time takes ten times as long.
-
-    No limit holds for calls in which confluent-kafka lets no other thread run, as ``assign``.
-    """
-    asker = getattr(_OF_THREAD, "asker", None) or _Asker()
-    _OF_THREAD.asker = None  # whoever leaves without an answer leaves the asker, too
-    try:
-        answer, error = asker.ask(ask, seconds)
-    except Empty:
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
-    _OF_THREAD.asker = asker
-    if error is not None:
-        try:
-            raise error
-        finally:
-            del error  # else it would hold itself, and what was asked, by its traceback
-    found: _T = answer
-    return found
-
-
-def let_go(consumer: Any) -> None:
-    """Ends a consumer without waiting for that: it may take for ever, and nothing depends on it."""
-
-    def end(consumer: Any) -> None:
-        with suppress(KafkaException, RuntimeError):  # it has ended already
-            consumer.close()
-
-    Thread(target=end, args=(consumer,), name="kafka-end", daemon=True).start()
-
-
 def is_unknown_topic(error: KafkaError) -> bool:
     """Whether the topic or partition does not exist."""
     return error.code() in _UNKNOWN_TOPIC
 
 
 def is_refused(error: KafkaError) -> bool:
-    """Whether credentials or rights are wrong: trying again does not help.
-
-    A broker that goes away while it is asked for them has refused nothing.
-    """
-    return error.code() in _REFUSED and _BROKEN_OFF not in error.str()
+    """Whether credentials or rights are wrong: trying again does not help."""
+    return error.code() in _REFUSED and not BrokenLogin.is_it(error)
 
 
 def explained(

@@ -13,38 +13,30 @@ leave gaps. How far a partition is known to hold no more, the client says once, 
 the messages. Such an event is kept as messages are when it reaches beyond the epoch's end: it will
 not be said again, and the next epoch would wait for messages that do not exist.
 
-A client may lock itself out when its broker goes and comes (`tidegate.connectors.kafka.client`). So
-it is asked by another thread, up to `LOCKED_OUT_S`, unless it has just given all that it was asked
-for. To ask so always would cost a sixth of the time for reading, since messages would be made on
-one core and read on another; what is left is a lock-out in the same moment in which a full queue is
-read, which only a health check from outside would end. A cursor that nobody holds any more lets its
-client go, too.
+A client is asked by another thread (`quirks.LockedOut`), unless it has just given all that it was
+asked for: to do so always would cost a sixth of the time for reading, since messages would be made
+on one core and read on another. What is left is a lock-out in the same moment in which a full queue
+is read, which only a health check from outside would end. A cursor that nobody holds lets it go.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
-from weakref import finalize
+from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
+from tidegate.connectors.kafka.client import Trouble, config, made
 from tidegate.connectors.kafka.options import KafkaOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
+from tidegate.connectors.kafka.quirks import AssignStopsAll, LockedOut
 
 PIECE_BYTES_MAX: Final = 16 << 20
 _PIECE_ROWS_MAX: Final = 500
 """Messages that one call takes: small enough that their memory stays in the CPU's cache."""
-_WAIT_S: Final = 0.01
-"""How long a call waits for the last of the messages that it asked for: in gaps there are none."""
-LOCKED_OUT_S: Final = 5.0
-"""What takes longer, where a call takes milliseconds, has not come to an end at all."""
-_FLOWS_S: Final = 0.1
-"""How soon behind such a call the next one is made directly: brokers take longer to go and come."""
 _CURSORS_MAX: Final = 32
 _QUEUE_KIB: Final = 8 << 10
 
@@ -59,8 +51,6 @@ _CONFIG: Final[Mapping[str, Any]] = {
     "queued.max.messages.kbytes": _QUEUE_KIB,
     "queued.min.messages": 100_000,
 }
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +78,7 @@ class Cursor:
         topic: str,
         partition: int,
         clock: Clock | None = None,
+        patience: KafkaPatience = USUAL,
     ) -> None:
         self.offset = -1
         self.trouble = trouble
@@ -99,9 +90,8 @@ class Cursor:
         self._next = -1  # the client's next offset, but for what is in _ahead
         self._clock = clock or SystemClock()
         self._gave_all_s = float("-inf")
-        self._is_locked_out = False
-        self._let_go = finalize(self, let_go, consumer)
-        self._let_go.atexit = False  # a worker's process ends without looking back
+        self._patience = patience
+        self._lock = LockedOut(consumer, patience.locked_out_s, trouble.stick)
 
     def stand_at(self, offset: int) -> None:
         """Goes to ``offset``. Raises KafkaException."""
@@ -115,7 +105,8 @@ class Cursor:
         """Stands at ``offset``; what was fetched is forgotten. Raises KafkaException."""
         self._ahead = []
         place = TopicPartition(self._topic, self._partition, offset)
-        if self.offset < 0 or self._lives(place):  # a new one has nothing to be locked out of
+        is_new = self.offset < 0  # and has nothing to be locked out of
+        if is_new or AssignStopsAll.lives(self._lock, self._consumer, place):
             self._consumer.assign([place])
         self.offset = self._next = offset
 
@@ -138,7 +129,7 @@ class Cursor:
 
     def close(self) -> None:
         """Lets the client go, if it is not locked out. The cursor cannot be used any more."""
-        self._let_go()
+        self._lock.leave()
 
     def _consume(self, end: int) -> list[Any]:
         # No more than there can be: a call that asks for more waits for what does not come.
@@ -146,44 +137,20 @@ class Cursor:
         rows = max(1, most)
 
         def ask() -> list[Any]:
-            got: list[Any] = self._consumer.consume(rows, _WAIT_S)
+            got: list[Any] = self._consumer.consume(rows, self._patience.moment_s)
             return got
 
-        flows = self._clock.monotonic_s() - self._gave_all_s < _FLOWS_S
-        got = ask() if flows else self._asked(ask) or []
+        if self._lock.is_so:
+            self._clock.sleep(self._patience.moment_s)
+            return []
+        flows = self._clock.monotonic_s() - self._gave_all_s < self._patience.flows_s
+        got = ask() if flows else self._lock.asked(ask) or []
         self._gave_all_s = self._clock.monotonic_s() if len(got) >= rows else float("-inf")
         for message in reversed(got):
             if message.error() is None or message.error().code() == KafkaError._PARTITION_EOF:
                 self._next = message.offset() + (message.error() is None)
                 break
         return got
-
-    def _lives(self, place: TopicPartition) -> bool:
-        """Whether the client is not locked out, asked by a call that needs the same lock.
-
-        While ``assign`` waits, no thread of this process gets on.
-        """
-
-        def seek() -> bool:
-            with suppress(KafkaException):  # it has not begun to fetch
-                self._consumer.seek(place)
-            return True
-
-        return self._asked(seek) is not None
-
-    def _asked(self, ask: Callable[[], _T]) -> _T | None:
-        """The client's answer; None when it is locked out: its cursor is stuck from here on."""
-        if self._is_locked_out:
-            self._clock.sleep(_WAIT_S)
-            return None
-        try:
-            return in_time(ask, LOCKED_OUT_S)
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError._TIMED_OUT:
-                raise
-            self._is_locked_out = self.trouble.is_stuck = True
-            self._let_go.detach()  # to end it would be to ask it
-            return None
 
     def _sorted_out(self, got: list[Any], end: int) -> list[Any]:
         messages: list[Any] = []
@@ -212,8 +179,8 @@ class Cursor:
 class Consumers:
     """The cursors of a worker, that used last at the end."""
 
-    def __init__(self, most: int = _CURSORS_MAX) -> None:
-        self._most = most
+    def __init__(self, most: int = _CURSORS_MAX, patience: KafkaPatience = USUAL) -> None:
+        self._most, self._patience = most, patience
         self._cursors: OrderedDict[CursorKey, Cursor] = OrderedDict()
 
     def cursor(self, key: CursorKey, options: KafkaOptions, offset: int) -> Cursor:
@@ -226,7 +193,8 @@ class Consumers:
             trouble = Trouble()
             group = options.properties.get("group.id", "tidegate")
             values = config(options, trouble, {**_CONFIG, "group.id": group})
-            cursor = Cursor(made(Consumer, values), trouble, key.topic, key.partition)
+            place = key.topic, key.partition
+            cursor = Cursor(made(Consumer, values), trouble, *place, patience=self._patience)
         cursor.stand_at(offset)
         return cursor
 

@@ -26,7 +26,7 @@ from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
-from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
@@ -162,7 +162,7 @@ class Decoder:
                 return raw_format.decode(records, schema, self._engine)
             case "avro":
                 return avro_format.decode(records, schema, self._engine)
-        return avro_format.decode(records, schema, self._engine, _registry(self._options))
+        return avro_format.decode(records, schema, self._engine, registry_of(self._options))
 
     def _text(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         valid = lines.valid_utf8(records)
@@ -276,11 +276,10 @@ def _cut(records: pa.Array, where: pa.Array, start: int, stop: int) -> pa.Array:
     return pc.replace_with_mask(records, where, cut)
 
 
-def _registry(options: KafkaSourceOptions) -> Registry:
-    assert options.registry_url is not None
-    return _kept_registry(
-        options.registry_url, options.registry_user or "", options.registry_ca or ""
-    )
+def registry_of(options: KafkaOptions) -> Registry:
+    """That of a table with format ``avro-confluent``."""
+    user, ca_location = options.registry_user or "", options.registry_ca or ""
+    return _kept_registry(options.registry_url or "", user, ca_location)
 
 
 @lru_cache(maxsize=8)

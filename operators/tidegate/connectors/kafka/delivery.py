@@ -11,8 +11,8 @@ from typing import Any, Final
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
+from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.client import (
-    REQUEST_S,
     Trouble,
     config,
     explained,
@@ -22,13 +22,12 @@ from tidegate.connectors.kafka.client import (
 )
 from tidegate.connectors.kafka.encode import Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.patience import USUAL
+from tidegate.connectors.kafka.quirks import FatalCallback, ForgottenRequests, SleepyFence
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.errors import OptionsError, SinkError, TidegateError
+from tidegate.patience import Patience, Waiting
 
-WAIT_S: Final = 120
-"""How long brokers may be away before an epoch fails."""
-_STUCK_S: Final = 2
-"""How long a client that is stuck may get nothing delivered: it may have sent all it had before."""
 _BATCH_BYTES: Final = 1_000_000
 _BLOCK_ROWS: Final = 10_000
 _IN_FLIGHT_MAX: Final = 200_000
@@ -43,9 +42,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "message.max.bytes": 32 << 20,  # it is the topic's limit that counts
     "retry.backoff.ms": 5,  # a transaction waits for the end of the one before; it doubles
     "reconnect.backoff.ms": 1,  # a new client waits so long for its second connection
-    # Else the client, when all brokers were away, drops what it knew of them, and with it requests
-    # of a transaction, for whose answers it then waits in vain (librdkafka 2.16).
-    "metadata.recovery.strategy": "none",
+    **ForgottenRequests.CONFIG,
 }
 _ALIASES: Final[Mapping[str, str]] = {"linger.ms": "queue.buffering.max.ms"}
 _OURS: Final[Mapping[str, str]] = {
@@ -54,22 +51,20 @@ _OURS: Final[Mapping[str, str]] = {
 }
 _ACKS: Final = ("acks", "request.required.acks")
 
-_PERMANENT: Final = frozenset(
-    {
-        KafkaError.MSG_SIZE_TOO_LARGE,
-        KafkaError.RECORD_LIST_TOO_LARGE,
-        KafkaError.INVALID_RECORD,
-        KafkaError.INVALID_TIMESTAMP,
-        KafkaError.POLICY_VIOLATION,
-        KafkaError.TOPIC_EXCEPTION,
-        KafkaError.INVALID_TRANSACTION_TIMEOUT,
-        KafkaError.INVALID_REQUIRED_ACKS,
-        KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
-        KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-        KafkaError.UNSUPPORTED_VERSION,
-        KafkaError._INVALID_ARG,
-        KafkaError._UNSUPPORTED_FEATURE,
-    }
+_PERMANENT: Final = (
+    KafkaError.MSG_SIZE_TOO_LARGE,
+    KafkaError.RECORD_LIST_TOO_LARGE,
+    KafkaError.INVALID_RECORD,
+    KafkaError.INVALID_TIMESTAMP,
+    KafkaError.POLICY_VIOLATION,
+    KafkaError.TOPIC_EXCEPTION,
+    KafkaError.INVALID_TRANSACTION_TIMEOUT,
+    KafkaError.INVALID_REQUIRED_ACKS,
+    KafkaError.UNSUPPORTED_COMPRESSION_TYPE,
+    KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    KafkaError.UNSUPPORTED_VERSION,
+    KafkaError._INVALID_ARG,
+    KafkaError._UNSUPPORTED_FEATURE,
 )
 _HINTS: Final[Mapping[int, str]] = {
     KafkaError.MSG_SIZE_TOO_LARGE: "raise the topic's max.message.bytes, or lower"
@@ -134,25 +129,19 @@ class Failed(Exception):  # noqa: N818 -- not for users, who are told `failure`
 
 @contextmanager
 def failing(trouble: Trouble) -> Iterator[None]:
-    """Turns what the client raises into `Failed`.
-
-    It raises a fatal error, such as that it was fenced, in the midst of its callbacks; what comes
-    of that is a SystemError.
-    """
+    """Turns what the client raises into `Failed`."""
     try:
         yield
     except KafkaException as raised:
         raise Failed(raised.args[0], trouble) from None
     except SystemError as raised:
-        fatal = raised.__cause__
-        if not isinstance(fatal, KafkaException):
+        error = FatalCallback.cause(raised)
+        if error is None:
             raise
-        # The client never lets go of them, nor they of the frames that hold an epoch's rows.
-        raised.__traceback__ = fatal.__traceback__ = None
-        raise Failed(fatal.args[0], trouble) from None
+        raise Failed(error, trouble) from None
 
 
-def batch_bytes(options: KafkaSinkOptions) -> int:
+def batch_bytes(options: KafkaSinkOptions, patience: Patience) -> int:
     """How large a batch may be: a topic takes none beyond its ``max.message.bytes``.
 
     The client's usual size where brokers don't tell.
@@ -160,7 +149,8 @@ def batch_bytes(options: KafkaSinkOptions) -> int:
     client = made(AdminClient, config(options, Trouble(), {}))
     topic = ConfigResource(ConfigResource.Type.TOPIC, options.topic)
     try:
-        (future,) = client.describe_configs([topic], request_timeout=REQUEST_S).values()
+        asked = client.describe_configs([topic], request_timeout=patience.in_all_s)
+        (future,) = asked.values()
         return min(_BATCH_BYTES, int(future.result()["max.message.bytes"].value))
     except (KafkaException, KeyError):
         return _BATCH_BYTES
@@ -205,14 +195,9 @@ class Sender:
         values = config(options, trouble, {**defaults, **extra, **forced})
         return cls(made(Producer, values), trouble, undelivered)
 
-    def connect(self, topic: str, timeout_s: float = WAIT_S) -> int:
-        """Waits for a connection; gives the topic's number of partitions, 0 if it is unknown.
-
-        It asks twice: the answer to the first question may come from an address of the table's
-        options, and where nothing better is connected yet `init_transactions` sleeps half a second.
-        """
-        self.producer.list_topics(topic, timeout=timeout_s)
-        return len(self.producer.list_topics(topic, timeout=timeout_s).topics[topic].partitions)
+    def connect(self, topic: str, timeout_s: float) -> int:
+        """Waits for a connection; gives the topic's number of partitions, 0 if it is unknown."""
+        return len(SleepyFence.connect(self.producer, topic, timeout_s).partitions)
 
     def begin(self) -> None:
         """Forgets what was said of earlier messages."""
@@ -248,14 +233,15 @@ class Sender:
                     self._put_when_there_is_room(put, row)
             self._wait_for_room(_IN_FLIGHT_MAX)
 
-    def drain(self, timeout_s: int = WAIT_S) -> None:
+    def drain(self, patience: Patience = USUAL.delivery) -> None:
         """Waits until every message is delivered, or one is given up."""
-        left = still_s = 0
-        for _ in range(timeout_s):
-            before, left = left, self.producer.flush(1)
-            still_s = still_s + 1 if left == before else 0
-            is_stuck = self.trouble.is_stuck and still_s >= _STUCK_S
-            if not left or is_stuck or self.undelivered.error is not None:
+        waiting, left, still = Waiting(patience, SystemClock()), 0, 0
+        while True:
+            before, left = left, self.producer.flush(waiting.try_s)
+            still = still + 1 if left == before else 0
+            is_stuck = self.trouble.is_stuck and still >= USUAL.stuck_tries
+            given_up = is_stuck or self.undelivered.error is not None
+            if not left or given_up or not waiting.again():
                 break
         self._raise_undelivered()
         if left:

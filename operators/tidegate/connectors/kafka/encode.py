@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.formats import avro_format, csv_format, json_encode, raw_format
-from tidegate.connectors.formats.schema_registry import Registry
+from tidegate.connectors.kafka.decode import registry_of
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.option_types import CsvOptions, parsed
@@ -98,11 +97,7 @@ class Encoder:
                 return raw_format.encode(data, schema, self._engine)
             case "avro":
                 return avro_format.encode(data, schema, self._engine)
-        registry = _registry(
-            self._options.registry_url or "",
-            self._options.registry_user or "",
-            self._options.registry_ca or "",
-        )
+        registry = registry_of(self._options)
         return avro_format.encode(data, schema, self._engine, registry, subject)
 
 
@@ -114,9 +109,3 @@ def _times_ms(moments: pa.ChunkedArray) -> list[int]:
     whole = np.maximum(micros.fill_null(0).to_numpy() // 1000, _FIRST_MS)
     times: list[int] = np.where(there, whole, _NOW).tolist()
     return times
-
-
-@lru_cache(maxsize=8)
-def _registry(url: str, user: str, ca_location: str) -> Registry:
-    """One for all tables and epochs in this process: it remembers schemas."""
-    return Registry(url, user, ca_location)

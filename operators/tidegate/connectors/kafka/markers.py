@@ -11,21 +11,17 @@ that writes the epoch's rows, so a ``read_committed`` reader sees both or neithe
     none                 it was lost, since every run begins with marking all writers
 
 Brokers forget offsets that were not renewed for ``offsets.retention.minutes`` (a week). So a writer
-that has had no rows for hours is marked again, before the next epoch (`RENEWAL_S`).
+that has had no rows for hours is marked again, before the next epoch.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from confluent_kafka import TopicPartition
 
 from tidegate.errors import LeaseHeldError, OptionsError, TrustError
 from tidegate.ports import Progress
-
-RENEWAL_S: Final = 6 * 3600.0
-"""Far below any sensible ``offsets.retention.minutes``."""
 
 
 @dataclass(frozen=True, slots=True)

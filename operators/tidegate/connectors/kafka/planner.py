@@ -9,44 +9,47 @@ A topic's id is part of every position. A topic that was deleted and made again 
 the job stops, also where the new topic has more rows than were read of the old one (T10).
 
 While the cluster does not answer, nothing is planned, and the job goes on when it answers again;
-after `PATIENCE_S` the error is told. A job that starts does not wait for a cluster that says
-nothing at all; for a partition whose leader is away, `START_PATIENCE_S`: another may be elected.
+when its patience is over (`patience`) the error is told. A job that starts does not wait for a
+cluster that says nothing at all, but for a partition whose leader is away: another may be elected.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.fits import check_source
 from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.position import (
     KafkaPosition,
     kafka_position,
     split_name,
     topic_partition,
 )
-from tidegate.connectors.kafka.topics import Partition, Topics, patiently
+from tidegate.connectors.kafka.topics import Partition, Topics
 from tidegate.connectors.option_types import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
+from tidegate.patience import Waiting, patiently
 from tidegate.plan.nodes import Table
 from tidegate.ports import Position, SplitPlan
-
-PATIENCE_S: Final = 120.0
-"""How long a job that runs waits for brokers that don't answer."""
-START_PATIENCE_S: Final = 30.0
-"""How long a job that starts waits for the leaders, when the cluster has told of its topics."""
 
 
 class KafkaPlanner:
     """Implements `tidegate.ports.SourcePlanner`."""
 
-    def __init__(self, table: Table, available_now: bool, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        available_now: bool,
+        clock: Clock | None = None,
+        patience: KafkaPatience = USUAL,
+    ) -> None:
         self._options = parsed(KafkaSourceOptions, table.options)
         self._table = table.name
-        self._topics = Topics(table.name, self._options)
+        self._patience = patience
+        self._topics = Topics(table.name, self._options, patience)
         self._available_now = available_now
         self._ends_by_itself = available_now or self._options.bounded != "unbounded"
         self._clock = clock or SystemClock()
@@ -54,7 +57,7 @@ class KafkaPlanner:
         self._looked_s: float | None = None
         self._begun = False
         self._ends: dict[Partition, int] = {}
-        self._silent_s: dict[str, float] = {}  # question: when it was first not answered
+        self._silences: dict[str, Waiting] = {}  # of questions that are not answered
         self._turn = 0
         check_source(table, self._options)
 
@@ -77,7 +80,7 @@ class KafkaPlanner:
 
         if not begun:
             # Nothing may take a table for one without rows.
-            patiently(ask, self._clock, START_PATIENCE_S, pause_s=1)
+            patiently(lambda _: ask(), self._patience.starting, self._clock)
         elif self._at_the_end(begun, new) or not self._answered("ends", ask):
             return {split: SplitPlan(at.json, at.is_finished, 0) for split, at in begun.items()}
         for split, begin in begun.items():
@@ -147,7 +150,7 @@ class KafkaPlanner:
                 raise self._recreated(name)
 
     def _answered(self, question: str, ask: Callable[[], None]) -> bool:
-        """Asks. False while there is no answer, for `PATIENCE_S`; then raises what is wrong.
+        """Asks. False while there is no answer; when patience is over, raises what is wrong.
 
         A run that ends when nothing is left to read waits here: it would take silence for the end.
         """
@@ -155,15 +158,16 @@ class KafkaPlanner:
             try:
                 ask()
             except RunError:
-                now = self._clock.monotonic_s()
-                waited = now - self._silent_s.setdefault(question, now)
-                if self._looked_s is None or waited > PATIENCE_S:
+                patience, now_s = self._patience.running, self._clock.monotonic_s()
+                silence = self._silences.setdefault(question, Waiting(patience, self._clock))
+                if self._looked_s is None or now_s - silence.begun_s > patience.in_all_s:
                     raise
                 if not self._ends_by_itself:
                     return False
-                self._clock.sleep(1)
+                if not silence.again():
+                    raise
             else:
-                self._silent_s.pop(question, None)
+                self._silences.pop(question, None)
                 return True
 
     def _ask_ends(self) -> None:

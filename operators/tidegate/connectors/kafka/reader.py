@@ -7,8 +7,8 @@ A topic's id is not looked at before its first row is given out, but behind the 
 ids do not come back, so a topic that is then still the planned one was so all the time. It is
 looked at, too, when nothing comes.
 
-Brokers that are away are waited for, up to `PATIENCE_S` without a message: they restart, and a task
-that fails costs the epoch.
+Brokers that are away are waited for (`patience`): they restart, and a task that fails costs the
+epoch.
 """
 
 from __future__ import annotations
@@ -34,31 +34,22 @@ from tidegate.connectors.kafka.consumers import (
 )
 from tidegate.connectors.kafka.decode import Decoder, Part
 from tidegate.connectors.kafka.options import KafkaSourceOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.position import (
     kafka_position,
     split_name,
     topic_partition,
 )
-from tidegate.connectors.kafka.topics import Topics, patiently
+from tidegate.connectors.kafka.quirks import NeedlessGroup
+from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import RunError, TrustError
+from tidegate.patience import Waiting, patiently
 from tidegate.phases import PHASES
 from tidegate.plan.nodes import Table
 from tidegate.ports import SourceChunk, SplitRange
 
-PATIENCE_S: Final = 120.0
-"""How long a reader waits for the next message before it gives up: brokers restart meanwhile."""
-LOOK_S: Final = 1.0
-"""How long nothing may come before the reader asks whether the topic is still the same."""
-_SILENT_S: Final = 5.0
-"""How long nothing may come, while brokers answer, before another client takes this one's place:
-it may have missed that they went and came."""
-_LONGER: Final = 4
-"""How much longer each time: they may be slow, or all that they send be of aborted transactions, of
-which the client says nothing until their end. A new one begins with these anew."""
-_STUCK_S: Final = 1.0
-"""The same of a client that has said so."""
 AHEAD_MAX: Final = 4
 """How many splits' clients fetch before their turn: each holds some megabytes."""
 CHUNK_ROWS: Final = 65_536
@@ -114,13 +105,15 @@ class KafkaReader:
         engine: Engine,
         clock: Clock | None = None,
         consumers: Consumers = WORKER,
+        patience: KafkaPatience = USUAL,
     ) -> None:
         self._options = parsed(KafkaSourceOptions, table.options)
         self._table = table.name
         self._decoder = Decoder(table, self._options, engine)
         self._clock = clock or SystemClock()
         self._consumers = consumers
-        self._topics = _topics(table.name, table.options)
+        self._patience = patience
+        self._topics = _topics(table.name, table.options, patience)
         self._lost: dict[str, list[tuple[int, int]]] = {}
         self._properties = tuple(sorted(self._options.properties.items()))
         self._ahead: deque[_Task] = deque()
@@ -165,8 +158,8 @@ class KafkaReader:
         key = self._key(task)
         cursor = self._open.pop(key, None) or self._cursor(key, task.start)
         self._open_ahead()
-        heard_s = looked_s = renewed_s = self._clock.monotonic_s()
-        patience_s = _SILENT_S
+        waiting = Waiting(self._patience.hearing, self._clock)
+        looked_s = self._clock.monotonic_s()
         unreadable_at = -1
         while cursor.offset < task.end:
             before = cursor.offset
@@ -186,19 +179,18 @@ class KafkaReader:
                 yield batch
             now_s = self._clock.monotonic_s()
             if cursor.offset > before:
-                heard_s = looked_s = renewed_s = now_s
-                patience_s = _SILENT_S
+                waiting, looked_s = Waiting(self._patience.hearing, self._clock), now_s
                 cursor.trouble.clear()
             elif cursor.trouble.refused is not None:
                 raise self._explained("it cannot read", None, cursor)
-            elif now_s - looked_s >= LOOK_S:
-                answered = self._look(task, cursor, now_s - heard_s)
+            elif now_s - looked_s >= self._patience.look_s:
+                answered = self._look(task, cursor, now_s - waiting.begun_s)
                 looked_s = self._clock.monotonic_s()
-                allowed_s = _STUCK_S if cursor.trouble.is_stuck else patience_s
-                if answered and now_s - renewed_s >= allowed_s:
+                is_stuck = cursor.trouble.is_stuck
+                allowed_s = self._patience.stuck_s if is_stuck else waiting.try_s
+                if answered and now_s - waiting.tried_s >= allowed_s and waiting.again():
                     cursor.close()
                     cursor = self._cursor(key, cursor.offset)
-                    renewed_s, patience_s = looked_s, _LONGER * patience_s
         self._consumers.keep(key, cursor)
 
     def _key(self, task: _Task) -> CursorKey:
@@ -225,8 +217,8 @@ class KafkaReader:
         elif is_unknown_topic(error):
             self._check_identity(task)
             cursor.move(cursor.offset)  # it is still there: this broker had not heard of it
-        elif code == KafkaError.GROUP_AUTHORIZATION_FAILED:
-            pass  # the client looks for its group, which we don't use
+        elif NeedlessGroup.is_it(error):
+            pass
         elif is_refused(error):
             raise self._explained(f"it cannot read topic '{task.topic}'", error, cursor)
         elif code in _UNREADABLE:
@@ -248,15 +240,15 @@ class KafkaReader:
         try:
             self._check_once(task)
             answered = True
-            if silent_s >= PATIENCE_S:
+            if silent_s >= self._patience.hearing.in_all_s:
                 partition = (task.topic, task.partition)
                 end = self._topics.latest([partition]).get(partition)
         except RunError:
             pass  # told below, by the client that reads
         if end is not None and end < task.end:
             self._raise_shorter(task, cursor.offset, end)
-        if silent_s >= PATIENCE_S:
-            what = f"nothing of {task} came for {PATIENCE_S:.0f} s, at offset {cursor.offset}"
+        if silent_s >= (all_s := self._patience.hearing.in_all_s):
+            what = f"nothing of {task} came for {all_s:.0f} s, at offset {cursor.offset}"
             raise self._explained(f"{what} of {task.end}", None, cursor)
         return answered
 
@@ -305,7 +297,7 @@ class KafkaReader:
             )
 
     def _patiently(self, ask: Callable[[], _T]) -> _T:
-        return patiently(ask, self._clock, PATIENCE_S, pause_s=0.1)
+        return patiently(lambda _: ask(), self._patience.asking, self._clock)
 
     def _explained(self, what: str, error: KafkaError | None, cursor: Cursor | None) -> Exception:
         trouble = None if cursor is None else cursor.trouble
@@ -313,6 +305,6 @@ class KafkaReader:
 
 
 @lru_cache(maxsize=16)
-def _topics(table: str, pairs: tuple[tuple[str, str], ...]) -> Topics:
+def _topics(table: str, pairs: tuple[tuple[str, str], ...], patience: KafkaPatience) -> Topics:
     """One for all epochs of a table in this process, since it keeps a connection."""
-    return Topics(table, parsed(KafkaSourceOptions, pairs))
+    return Topics(table, parsed(KafkaSourceOptions, pairs), patience)

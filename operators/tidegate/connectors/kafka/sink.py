@@ -23,7 +23,6 @@ import pyarrow as pa
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.delivery import (
-    WAIT_S,
     Failed,
     Sender,
     batch_bytes,
@@ -34,22 +33,20 @@ from tidegate.connectors.kafka.delivery import (
 )
 from tidegate.connectors.kafka.encode import Encoder, Messages
 from tidegate.connectors.kafka.fits import check_sink
-from tidegate.connectors.kafka.markers import RENEWAL_S
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
+from tidegate.patience import Waiting
 from tidegate.plan.nodes import Table
 from tidegate.ports import Progress, Stage, StagedFile, order_of
 
-_NONE_WAIT_S: Final = 10
 _CLAIMS_AT_ONCE: Final = 8
 
-_TRIES: Final = 4
-"""How often rows are sent where they need not be written once: a client may get stuck."""
 _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 """This worker's producers without transactions, by their tables' options."""
 
@@ -57,10 +54,11 @@ _PLAIN: dict[tuple[tuple[str, str], ...], Sender] = {}
 class KafkaWriter:
     """Implements `tidegate.ports.SinkWriter`."""
 
-    def __init__(self, table: Table, stage: Stage) -> None:
+    def __init__(self, table: Table, stage: Stage, patience: KafkaPatience = USUAL) -> None:
         self._options = parsed(KafkaSinkOptions, table.options)
         self._table = table
         self._stage = stage
+        self._patience = patience
         self._remembered = dict(stage.remembered)
         self._encoder = Encoder(table, self._options, _engine())
         self._parts: list[Messages] = []
@@ -79,11 +77,13 @@ class KafkaWriter:
         if self._rows == 0:
             return []
         if self._options.guarantee == "exactly-once":
-            name, writer = self._table.name, self._stage.writer
-            transactions = Transactions(name, self._options, writer, self._remembered)
+            whose = self._table.name, self._options, self._stage.writer, self._remembered
+            transactions = Transactions(*whose, patience=self._patience)
             transactions.write(self._stage.epoch, self._stage.known, self._send)
         else:
-            self._write_plainly(_TRIES)
+            waiting = Waiting(self._patience.resend, SystemClock())
+            while not self._write_plainly(waiting):
+                EVENTS.happened(SINK_RETRY)
         place = f"{self._options.servers}/{self._options.topic}"
         return [StagedFile(place, order_of(self._stage.writer, 0), self._rows, self._bytes)]
 
@@ -102,14 +102,15 @@ class KafkaWriter:
         how = self._options.partitioner
         if how == "default":
             return None
-        count = max(1, sender.connect(self._options.topic))
+        count = max(1, sender.connect(self._options.topic, self._patience.delivery.in_all_s))
         writer = int(self._stage.writer)
         if how == "fixed":
             return itertools.repeat(writer % count)
         # Not always from the first: an epoch may have fewer rows than the topic partitions.
         return (number % count for number in itertools.count(writer + self._stage.epoch))
 
-    def _write_plainly(self, tries: int) -> None:
+    def _write_plainly(self, waiting: Waiting) -> bool:
+        """Whether that was all, else rows are to be sent again, by another producer."""
         surely = self._options.guarantee == "at-least-once"
         sender = _PLAIN.pop(self._table.options, None)
         if sender is None:
@@ -119,18 +120,18 @@ class KafkaWriter:
         try:
             with failing(sender.trouble):
                 self._send(sender)
-                sender.drain(WAIT_S if surely else _NONE_WAIT_S)
+                sender.drain(self._patience.delivery if surely else self._patience.unsure)
         except Failed as failed:
             if not surely:
-                return  # with the producer and what it could not deliver
-            if tries > 1 and failed.trouble.is_stuck and not is_permanent(failed.error):
-                EVENTS.happened(SINK_RETRY)
-                self._write_plainly(tries - 1)
-                return
+                return True  # with the producer and what it could not deliver
+            passing = failed.trouble.is_stuck and not is_permanent(failed.error)
+            if passing and waiting.again(silent=False):
+                return False
             name = self._table.name
             raise failure(name, self._options, failed.error, failed.trouble) from None
         if not sender.trouble.is_stuck:
             _PLAIN[self._table.options] = sender
+        return True
 
 
 @cache
@@ -153,12 +154,14 @@ class KafkaCommitter:
         scope: str,
         token: Callable[[], str] = lambda: uuid.uuid4().hex[:12],
         clock: Clock | None = None,
+        patience: KafkaPatience = USUAL,
     ) -> None:
         del scope
         self._options = parsed(KafkaSinkOptions, table.options)
         self._table = table
         self._token = token
         self._clock: Clock = clock or SystemClock()
+        self._patience = patience
         self._given: dict[str, str] = {}
         """What writers get: ``identity``, the ``run`` of this driver, the size of a ``batch``."""
         self._marked_us: dict[str, int] = {}
@@ -167,7 +170,7 @@ class KafkaCommitter:
     def prepare(self, fresh: bool) -> dict[str, str]:
         check_sink(self._table, self._options)
         check_properties(self._table.name, self._options)
-        topics = Topics(self._table.name, self._options)
+        topics = Topics(self._table.name, self._options, self._patience)
         self._require(topics)
         return {"identity": self._token()} if fresh else {}
 
@@ -193,7 +196,7 @@ class KafkaCommitter:
             raise TrustError("the checkpoint's job.json does not say whose markers are its own")
 
     def fence(self, writers: int, progress: Callable[[], Progress]) -> dict[str, str]:
-        self._given |= {"batch": str(batch_bytes(self._options))}
+        self._given |= {"batch": str(batch_bytes(self._options, self._patience.question))}
         if self._options.guarantee != "exactly-once":
             return self._given
         self._given |= {"run": self._token()}
@@ -206,7 +209,7 @@ class KafkaCommitter:
     def renew(self, epoch: int) -> None:
         now_us = self._clock.now_us()
         for name, marked_us in self._marked_us.items():
-            if now_us - marked_us >= RENEWAL_S * 1e6:
+            if now_us - marked_us >= self._patience.renewal_s * 1e6:
                 self._transactions(name).renew(epoch)
                 self._marked_us[name] = now_us
 
@@ -226,4 +229,5 @@ class KafkaCommitter:
         return name
 
     def _transactions(self, name: str) -> Transactions:
-        return Transactions(self._table.name, self._options, name, self._given)
+        whose = self._table.name, self._options, name, self._given
+        return Transactions(*whose, patience=self._patience)

@@ -31,51 +31,39 @@ that was cut off, and not told yet that another took over, may answer with an ol
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import quote
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.kafka.client import Trouble, config, in_time, let_go, made
-from tidegate.connectors.kafka.delivery import (
-    WAIT_S,
-    Failed,
-    Sender,
-    failing,
-    failure,
-    is_permanent,
-)
+from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.connectors.kafka.delivery import Failed, Sender, failing, failure, is_permanent
 from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
+from tidegate.connectors.kafka.quirks import EndlessOffsets, ForgottenRequests, LastWords, LockedOut
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.failpoints import hit
+from tidegate.patience import Waiting, patiently
 from tidegate.ports import Progress
 
 _KEPT_MAX: Final = 16
-_TRIES: Final = 4
-_PAUSE_S: Final = 0.02
-_ABORT_S: Final = 10
-_PATIENCE_S: Final = 5.0
-"""How long a client may get no answer, at first, of a fence, a look or a coordinator: a new client
-connects and asks anew, and each has twice as long as the one before."""
 _SAFE: Final = "".join(map(chr, range(ord(" "), ord("~")))).replace("%", "")
 """What the client takes in the name of a group, but the sign of what it does not take."""
-_PASSING: Final = frozenset(
-    {
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.UNSTABLE_OFFSET_COMMIT,
-        KafkaError._TRANSPORT,
-        KafkaError._WAIT_COORD,
-    }
+_PASSING: Final = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.UNSTABLE_OFFSET_COMMIT,
+    KafkaError._TRANSPORT,
+    KafkaError._WAIT_COORD,
 )
 """Of a group's coordinator: it is not there yet, or has not read its log yet."""
-_SILENCE: Final = frozenset({KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT})
+_SILENCE: Final = (KafkaError._TIMED_OUT, KafkaError._MSG_TIMED_OUT)
 """The brokers are away, for a while."""
 
 Send = Callable[[Sender], None]
@@ -114,6 +102,7 @@ class Transactions:
         writer: str,
         given: Mapping[str, str],
         clock: Clock | None = None,
+        patience: KafkaPatience = USUAL,
     ) -> None:
         self._table = table
         self._options = options
@@ -123,8 +112,10 @@ class Transactions:
         self._judge = Judge(table, self._id, checkpoint, run)
         self._key = (options.servers, self._id, checkpoint, run)
         self._usual = {"batch.size": given["batch"]}
-        self._patience_s = _PATIENCE_S
+        self._patience = patience
         self._clock: Clock = clock or SystemClock()
+        self._try_s = 0.0
+        """How long each step of an attempt may take."""
 
     def write(self, epoch: int, known: int, send: Send) -> None:
         """Writes what ``send`` sends as ``epoch``, unless it is written.
@@ -168,19 +159,15 @@ class Transactions:
 
     def _again(self, attempt: Callable[[], None]) -> None:
         """Makes attempts until one succeeds: others may fence us, and brokers go away."""
-        until_s = self._clock.monotonic_s() + WAIT_S
-        tries = 0
+        waiting = Waiting(self._patience.fence, self._clock)
         while True:
+            self._try_s = waiting.try_s
             try:
                 attempt()
                 break
             except Failed as failed:
-                left_s = until_s - self._clock.monotonic_s()
-                if failed.error.code() in _SILENCE:
-                    self._patience_s = min(2 * self._patience_s, max(left_s, _PATIENCE_S))
-                else:
-                    tries += 1
-                if is_permanent(failed.error) or left_s < 0 or tries == _TRIES:
+                silent = failed.error.code() in _SILENCE
+                if is_permanent(failed.error) or not waiting.again(silent=silent):
                     raise failure(
                         self._table, self._options, failed.error, failed.trouble
                     ) from None
@@ -212,27 +199,12 @@ class Transactions:
         }
         sender = Sender.of(options, self._usual, extra)
         with failing(sender.trouble):
-            with self._patiently():
-                sender.connect(options.topic, self._patience_s)
+            with LastWords.timed_out(self._clock, self._try_s, is_permanent):
+                sender.connect(options.topic, self._try_s)
                 # One that is given up here must end: if it heard at last, it would fence the next.
-                sender.producer.init_transactions(self._patience_s)
+                sender.producer.init_transactions(self._try_s)
             hit("sink-fenced", epoch)
             return _Kept(sender, *self._look())
-
-    @contextmanager
-    def _patiently(self) -> Iterator[None]:
-        """Turns what a client says when its time is up into a silence, which is no try.
-
-        It says then what it heard last, such as that a transaction is still being completed.
-        """
-        until_s = self._clock.monotonic_s() + self._patience_s / 2  # it may count a little faster
-        try:
-            yield
-        except KafkaException as raised:
-            error = raised.args[0]
-            if is_permanent(error) or self._clock.monotonic_s() < until_s:
-                raise
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, error.str())) from None
 
     def _look(self) -> tuple[Any, Marker | None]:
         """The group's name for the producer, and its marker."""
@@ -242,35 +214,33 @@ class Transactions:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",  # waits for the end of what is being committed
             "reconnect.backoff.ms": 1,
-            "metadata.recovery.strategy": "none",
+            **ForgottenRequests.CONFIG,
         }
         with failing(trouble):
             reader = made(Consumer, config(self._options, trouble, ours))
             try:
-                return reader.consumer_group_metadata(), Marker.of(self._committed(reader))
+                return reader.consumer_group_metadata(), self._marker(reader, trouble)
             finally:
-                let_go(reader)
+                LockedOut.let_go(reader)
 
-    def _committed(self, reader: Any) -> TopicPartition:
-        """The group's offset. Its coordinator may be on the move, or not be there yet; but one that
-        no longer answers this client may answer another."""
-        asked = [TopicPartition(self._options.topic, 0)]
-        until_s = self._clock.monotonic_s() + self._patience_s
-        while True:
-            left_s = until_s - self._clock.monotonic_s()
+    def _marker(self, reader: Any, trouble: Trouble) -> Marker | None:
+        """That which the group's offset is. Its coordinator may be on the move, or not there yet;
+        but one that no longer answers this client may answer another."""
+
+        def ask(seconds: float) -> Marker | None:
             try:
-                (found,) = reader.committed(asked, max(left_s, _PAUSE_S))
-                if found.error is None:
-                    assert isinstance(found, TopicPartition)
-                    return found
+                (found,) = reader.committed([TopicPartition(self._options.topic, 0)], seconds)
                 error = found.error
-            except KafkaException as failed:
-                error = failed.args[0]
-            if error.code() not in _PASSING:
-                raise KafkaException(error)
-            if self._clock.monotonic_s() > until_s:
-                raise KafkaException(KafkaError(KafkaError._TIMED_OUT, error.str()))
-            self._clock.sleep(_PAUSE_S)
+            except KafkaException as raised:
+                error = raised.args[0]
+            if error is None:
+                return Marker.of(found)
+            raise KafkaException(error) if error.code() in _PASSING else Failed(error, trouble)
+
+        kept = self._patience.coordinator
+        patience = replace(kept, in_all_s=self._try_s, passing=(KafkaException,))
+        with LastWords.timed_out(self._clock, self._try_s, is_permanent):
+            return patiently(ask, patience, self._clock)
 
     def _commit(self, kept: _Kept, epoch: int, send: Send | None = None) -> None:
         """One transaction: what ``send`` sends, and the marker of ``epoch``."""
@@ -283,18 +253,12 @@ class Transactions:
                 sender.producer.begin_transaction()
                 if send is not None:
                     send(sender)
-                    sender.drain()
+                    sender.drain(self._patience.delivery)
                     hit("sink-produced", epoch)
-                # Whatever limit it is given, it waits without end for a group's coordinator that it
-                # has known and that the cluster has forgotten (librdkafka 2.16, its issues 5456 and
-                # 5511). The next fence makes the producer that is left behind useless.
-                in_time(
-                    lambda: sender.producer.send_offsets_to_transaction(offsets, kept.group),
-                    self._patience_s,
-                )
+                EndlessOffsets.send(sender.producer, offsets, kept.group, self._try_s)
                 if send is not None:
                     hit("sink-before-commit", epoch)
-                sender.producer.commit_transaction(WAIT_S)
+                sender.producer.commit_transaction(self._patience.delivery.in_all_s)
                 kept.marker = marker
                 return
         except Failed as failed:
@@ -302,5 +266,5 @@ class Transactions:
         # Not where it is caught: the client would never let go of it, nor it of the epoch's rows.
         if is_permanent(error):  # else the next fence undoes what was begun
             with suppress(Failed), failing(sender.trouble):
-                sender.producer.abort_transaction(_ABORT_S)
+                sender.producer.abort_transaction(self._patience.abort_s)
         raise Failed(error, sender.trouble)

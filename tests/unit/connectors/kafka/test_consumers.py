@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
-from tidegate.connectors.kafka import consumers as module
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
+from tidegate.connectors.kafka.patience import USUAL
 from unit.connectors.kafka.kafka_kit import event, message, source_options
 
 LOST = KafkaError._AUTO_OFFSET_RESET
@@ -266,16 +267,15 @@ def locked_out() -> Iterator[LockedOut]:
 @pytest.mark.slow
 @pytest.mark.parametrize("call", ["take", "move"])
 def test_a_client_that_is_locked_out_is_stuck_and_not_asked_again(
-    locked_out: LockedOut, call: str, monkeypatch: pytest.MonkeyPatch
+    locked_out: LockedOut, call: str
 ) -> None:
     clock = ManualClock()
-    standing = Cursor(locked_out, Trouble(), "t", 0, clock)
+    standing = Cursor(locked_out, Trouble(), "t", 0, clock, replace(USUAL, locked_out_s=0.1))
     standing.move(0)
     assert offsets(standing.take(2)) == [0, 1]
     clock.sleep(0.2)
     locked_out.locks = True
     asked = locked_out.asked
-    monkeypatch.setattr(module, "LOCKED_OUT_S", 0.1)
     if call == "move":
         standing.move(5)
     assert standing.take(9) == []

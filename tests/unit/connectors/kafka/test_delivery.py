@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from confluent_kafka import KafkaException
 
 from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.delivery import Sender
 from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.option_types import parsed
 from unit.connectors.kafka.kafka_kit import table
 
@@ -22,7 +25,7 @@ def waited_s(*, stuck: bool) -> float:
     sender.trouble.is_stuck = stuck
     begun_s = SystemClock().monotonic_s()
     with pytest.raises(KafkaException, match="timed out"):
-        sender.drain(PATIENCE_S)
+        sender.drain(replace(USUAL.delivery, in_all_s=PATIENCE_S))
     sender.producer.purge()
     return SystemClock().monotonic_s() - begun_s
 

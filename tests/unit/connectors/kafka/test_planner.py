@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.clock import ManualClock
-from tidegate.connectors.kafka import topics
-from tidegate.connectors.kafka.planner import PATIENCE_S, KafkaPlanner
+from tidegate.connectors.kafka.patience import USUAL
+from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.topics import Partition
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.ports import Position, SplitPlan
@@ -101,7 +101,7 @@ def test_an_answer_that_fails_is_waited_for_by_question() -> None:
     planned = Planned(5, 5)
     planned.plan()
     planned.answers.answers_ends = False
-    for _ in range(int(PATIENCE_S)):
+    for _ in range(int(USUAL.running.in_all_s)):
         assert [plan.rows_max for plan in planned.plan().values()] == [0, 0]
         assert planned.planner.waiting(planned.positions) == []
         planned.clock.time_us += 1_000_000
@@ -206,7 +206,7 @@ def test_rows_behind_a_bounded_end_are_no_surprise() -> None:
     assert planner.unread({}) == ["t-0"], "a partition that joined since is named"
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "REQUEST_S", 0.2)
+def test_nobody_there() -> None:
+    soon = replace(USUAL, question=replace(USUAL.question, in_all_s=0.2))
     with pytest.raises(RunError, match="no answer from the brokers"):
-        KafkaPlanner(table(A), False).splits()
+        KafkaPlanner(table(A), False, patience=soon).splits()

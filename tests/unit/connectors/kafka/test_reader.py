@@ -14,7 +14,8 @@ from tidegate.clock import ManualClock
 from tidegate.connectors.kafka.client import Trouble
 from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
 from tidegate.connectors.kafka.options import KafkaOptions
-from tidegate.connectors.kafka.reader import PATIENCE_S, KafkaReader
+from tidegate.connectors.kafka.patience import USUAL
+from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.kafka.topics import Partition
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError, TidegateError, TrustError
@@ -24,6 +25,7 @@ from unit.connectors.kafka.kafka_kit import event, message, table
 
 ENGINE = Engine()
 LOST = KafkaError._AUTO_OFFSET_RESET
+PATIENCE_S = USUAL.hearing.in_all_s
 
 
 @dataclass

@@ -5,23 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tidegate.connectors.kafka import topics
+from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.errors import OptionsError, RunError
 from unit.connectors.kafka.kafka_kit import NOWHERE, source_options
 
-
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topics, "REQUEST_S", 0.2)
+SOON = replace(USUAL, question=replace(USUAL.question, in_all_s=0.2), overdue_s=0.1)
 
 
 def asked(**options: str) -> Topics:
-    return Topics("t", source_options(**options))
+    return Topics("t", source_options(**options), SOON)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,6 @@ class Silent:
 
 def test_a_question_that_the_client_forgets_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "AdminClient", Silent)
-    monkeypatch.setattr(topics, "_GRACE_S", 0.1)
     before = time.monotonic()
     with pytest.raises(RunError, match="it cannot describe topic 't': no answer"):
         asked().described(["t"])
