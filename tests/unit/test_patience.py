@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.clock import ManualClock
@@ -56,6 +56,7 @@ class Action:
         raise Away(number)
 
 
+@settings(deadline=None)
 @given(PATIENCE, st.one_of(st.just(inf), seconds(0.0, 20.0)))
 def test_time_is_bounded_and_the_last_cause_is_kept(patience: Patience, takes_s: float) -> None:
     clock = ManualClock()
@@ -74,6 +75,7 @@ def test_time_is_bounded_and_the_last_cause_is_kept(patience: Patience, takes_s:
     assert all(given_s >= least_s for given_s in action.given_s[1:])
 
 
+@settings(deadline=None)
 @given(PATIENCE, seconds(0.0, 20.0))
 def test_time_is_used_up(patience: Patience, takes_s: float) -> None:
     """Another try did not fit in: behind its pause there was less left than the least."""
@@ -85,6 +87,7 @@ def test_time_is_used_up(patience: Patience, takes_s: float) -> None:
     assert clock.monotonic_s() + longest_s + patience.least_s >= patience.in_all_s - NEAR
 
 
+@settings(deadline=None)
 @given(PATIENCE, st.integers(1, 5))
 def test_who_answers_at_last_is_heard(patience: Patience, number: int) -> None:
     clock = ManualClock()
