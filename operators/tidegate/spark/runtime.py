@@ -88,8 +88,9 @@ class Query:
             # is asked again when it matters.
             with suppress(StoreError):
                 self.committer.check_lease()
+            waiting = not query.status["isTriggerActive"]  # a question to the JVM
             for listener in self.listeners:
-                listener.on_tick(not query.status["isTriggerActive"])
+                listener.on_tick(waiting)
             if self.stop.at_once:
                 self.log("stopping at once: the epoch in progress will be run again")
                 break
@@ -99,7 +100,7 @@ class Query:
                     listener.stopping()
                 self.log("stopping behind the epoch in progress (a second signal stops at once)")
                 Path(self.job.stop_mark).touch()
-            elif told and not query.status["isTriggerActive"]:
+            elif told and waiting:
                 break  # whatever trigger comes now finds nothing planned
 
     def _start(self, spark: SparkSession, interval_s: float) -> StreamingQuery:
