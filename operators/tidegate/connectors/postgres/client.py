@@ -149,27 +149,30 @@ class Server:
         waiting = Waiting(replace(self.patience.away, in_all_s=in_all_s), self.clock)
         told = False
         while True:
-            error: Exception | None = None
             try:
                 with self.session() as session:
                     done = action(session)
-            except Exception as raised:
-                error = raised
-            if not isinstance(error, Failed):  # the server has answered
-                if told:
-                    words = "table '%s': the server at %s is there again, after %.1f s"
-                    passed_s = self.clock.monotonic_s() - waiting.begun_s
-                    _LOG.warning(words, self.table, self.options.place, passed_s)
-                if error is not None:
-                    raise error
+            except Failed as failed:
+                error, passing = failed.error, failed.passing
+            except Exception:  # of ours: the server has answered
+                self._tell_over(told, waiting)
+                raise
+            else:
+                self._tell_over(told, waiting)
                 return done
-            if not error.passing or not waiting.again():
-                raise error.error  # here, where no cause goes with it
+            if not passing or not waiting.again():
+                raise error  # here, where no cause goes with it
             if not told:
                 words = "%s; waiting for it, at most %.0f s: %s"
-                _LOG.warning(words, error.error.message, in_all_s, error.error.detail)
+                _LOG.warning(words, error.message, in_all_s, error.detail)
             EVENTS.happened(SINK_RETRY)
             told = True
+
+    def _tell_over(self, told: bool, waiting: Waiting) -> None:
+        if told:
+            words = "table '%s': the server at %s is there again, after %.1f s"
+            passed_s = self.clock.monotonic_s() - waiting.begun_s
+            _LOG.warning(words, self.table, self.options.place, passed_s)
 
     def _failed(self, error: psycopg.Error, session: Session | None) -> Failed:
         silent_s = session.limit_s if session is not None and session.was_cut else None
