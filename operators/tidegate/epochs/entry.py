@@ -83,11 +83,7 @@ class AccountLog:
 
     def total(self) -> Counts:
         """Over all accounts and splits."""
-        result = Counts()
-        for splits in self.counts.values():
-            for counts in splits.values():
-                result.add(counts)
-        return result
+        return sum((c for splits in self.counts.values() for c in splits.values()), Counts())
 
 
 class Sunk(NamedTuple):

@@ -35,7 +35,8 @@ class LedgerShare:
         self._bytes = 0
         self.rejected: Rejections = {}
         """Of the staged rows. Writers count those that travel, so that none is counted twice."""
-        self._staged: list[StagedFile] = []
+        self.staged: tuple[StagedFile, ...] = ()
+        """What the driver is told of, beside `rejected`, once the epoch has ended."""
 
     def add(self, rejected: Rejected) -> None:
         """Takes rows. Raises SinkError."""
@@ -49,7 +50,7 @@ class LedgerShare:
         """Ends the epoch; gives the rows that travel. Raises SinkError."""
         if self._writer is not None:
             with PHASES.phase("ledger"):
-                self._staged = self._writer.close()
+                self.staged = tuple(self._writer.close())
         if not self._kept:
             return None
         return Rejected(pa.concat_tables(self._kept).unify_dictionaries().combine_chunks())
@@ -58,11 +59,6 @@ class LedgerShare:
         """Removes what was staged."""
         if self._writer is not None:
             self._writer.abort()
-
-    @property
-    def staged(self) -> tuple[StagedFile, ...]:
-        """What the driver is told of, beside `rejected`."""
-        return tuple(self._staged)
 
     def _stage(self) -> None:
         self._writer = self._writer or self._make()

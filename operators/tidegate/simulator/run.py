@@ -33,11 +33,7 @@ class SimulatedRun:
     @property
     def total(self) -> Counts:
         """All accounts and splits together."""
-        result = Counts()
-        for splits in self.counts.values():
-            for counts in splits.values():
-                result.add(counts)
-        return result
+        return sum((c for splits in self.counts.values() for c in splits.values()), Counts())
 
 
 def simulate(
