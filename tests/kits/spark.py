@@ -58,6 +58,14 @@ def new_checkpoint(directory: Path) -> Checkpoint:
     return checkpoint
 
 
+def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path:
+    """A file of one of Spark's logs, ``offsets`` or ``commits``."""
+    path = Path(checkpoint.spark) / name / str(number)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def a_manifest(job: str = "j") -> Manifest:
     """What a checkpoint says of a job that is not run."""
     return Manifest("", 4, True, "UTC", "", 2, {}, job)

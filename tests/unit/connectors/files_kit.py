@@ -8,12 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidegate.connectors.connector import Connector
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.options import validate_options
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import Position, SplitRange
+from tidegate.ports import Position, SplitRange, Stage
 from tidegate.types import OFFSET, RECORD, Column, Schema
 
 ENGINE = Engine()
@@ -113,6 +114,18 @@ class Run:
             offset = chunk.next_offset
         self.offsets[split] = offset
         return offset - first
+
+
+def goes_through(connector: Connector, table: Table, staging: Path) -> None:
+    """Two rows are staged, and published, by writer and committer of a connector."""
+    committer = connector.committer(table, str(staging))
+    committer.bind(committer.prepare(fresh=True))
+    writer = connector.writer(table, Stage(str(staging), 0, "0"))
+    writer.write(pa.Table.from_pylist(ids(0, 2)))
+    staged = writer.close()
+    assert [file.rows for file in staged] == [2]
+    committer.publish(0, staged)
+    committer.discard_unknown(1)
 
 
 def id_of(rows: list[tuple[int, Any]]) -> list[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kits.entries import an_entry
-from kits.spark import a_manifest
+from kits.spark import a_manifest, write_log
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.errors import OptionsError, TrustError
@@ -77,13 +77,6 @@ def test_old_entries_are_forgotten(checkpoint: Checkpoint) -> None:
         True
     ] * 2
     assert checkpoint.last_epoch() == 5
-
-
-def write_log(checkpoint: Checkpoint, name: str, number: int, text: str) -> Path:
-    path = Path(checkpoint.uri) / "spark" / name / str(number)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
 
 
 GOOD = 'v1\n{"batchWatermarkMs": 0, "conf": {}}\n{"tables": {}, "time_us": 1, "epoch": 1}'

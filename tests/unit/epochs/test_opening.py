@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kits.entries import an_entry
-from kits.spark import add_rows, new_checkpoint, plan_in
+from kits.spark import add_rows, new_checkpoint, plan_in, write_log
 from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
@@ -117,10 +117,7 @@ def test_a_rescaled_job_has_the_number_of_tasks_it_was_given(job: Path) -> None:
 
     checkpoint.write_entry(Entry(1, 1))
     for name in ("offsets", "commits"):
-        (Path(checkpoint.spark) / name).mkdir(parents=True)
-        (Path(checkpoint.spark) / name / "0").write_text(
-            'v1\n{}\n{"epoch": 1, "tables": {}, "time_us": 1}'
-        )
+        write_log(checkpoint, name, 0, 'v1\n{}\n{"epoch": 1, "tables": {}, "time_us": 1}')
     assert opened(job)[0].parallelism == 3
     assert manifest(job)["parallelism"] == 2, "job.json is never written again"
 
@@ -160,8 +157,7 @@ def test_a_finished_job_is_left_alone(job: Path) -> None:
     for name, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
         if name == "commits":
             assert not opened(job)[0].is_finished  # the epoch is not committed: it is run again
-        (Path(checkpoint.spark) / name).mkdir(parents=True)
-        (Path(checkpoint.spark) / name / "0").write_text(text)
+        write_log(checkpoint, name, 0, text)
     ended = f"the job has finished: {job}/checkpoint is at the end of all its tables"
     assert opened(job)[1] == [ended]
     add_rows(job, "a", "1.json", (2, 2))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kits.spark import new_checkpoint
+from kits.spark import new_checkpoint, write_log
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.parallelism import Rescale, Rescales, parallelism_of
@@ -20,9 +20,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
 
 
 def commit(checkpoint: Checkpoint, epoch: int) -> None:
-    commits = Path(checkpoint.spark) / "commits"
-    commits.mkdir(parents=True, exist_ok=True)
-    (commits / str(epoch - 1)).write_text("v1\n{}")
+    write_log(checkpoint, "commits", epoch - 1, "v1\n{}")
 
 
 def test_a_job_that_was_not_rescaled_has_what_it_began_with(checkpoint: Checkpoint) -> None:

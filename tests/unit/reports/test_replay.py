@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kits.spark import new_checkpoint, plan_in
+from kits.spark import new_checkpoint, plan_in, write_log
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.checkpoint import Checkpoint
@@ -71,9 +71,7 @@ class World:
 
         def finish() -> None:
             committer.publish(epoch, staged)
-            commits = Path(self.checkpoint.uri) / "spark" / "commits"
-            commits.mkdir(parents=True, exist_ok=True)
-            (commits / str(epoch - 1)).write_text("v1\n{}")
+            write_log(self.checkpoint, "commits", epoch - 1, "v1\n{}")
 
         return finish
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kits.entries import an_entry
-from kits.spark import add_rows, new_checkpoint, plan_in
+from kits.spark import add_rows, new_checkpoint, plan_in, write_log
 from tidegate.clock import SystemClock
 from tidegate.epochs.lease import Lease
 from tidegate.errors import (
@@ -91,8 +91,7 @@ def test_a_job_that_has_finished_starts_no_spark(job: Path) -> None:
     tables = {"orders": {"a": [["0.json", 1, 1], int(Status.FINISHED)]}}
     offset = json.dumps({"epoch": 1, "tables": tables, "time_us": 1})
     for name, text in (("offsets", f"v1\n{{}}\n{offset}"), ("commits", "v1\n{}")):
-        (Path(checkpoint.spark) / name).mkdir(parents=True)
-        (Path(checkpoint.spark) / name / "0").write_text(text)
+        write_log(checkpoint, name, 0, text)
     assert "the job has finished" in run(job)[0]
 
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 
 from tidegate.connectors.blackhole.connector import CONNECTOR, BlackholeCommitter, BlackholeWriter
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage
-from unit.connectors.files_kit import COLUMNS, ids
+from unit.connectors.files_kit import COLUMNS, goes_through
 
 TABLE = Table("t", COLUMNS, "blackhole", "json")
 
@@ -33,14 +32,7 @@ def test_nothing_is_published() -> None:
 
 
 def test_it_writes(tmp_path: Path) -> None:
-    committer = CONNECTOR.committer(TABLE, str(tmp_path))
-    committer.bind(committer.prepare(fresh=True))
-    writer = CONNECTOR.writer(TABLE, Stage(str(tmp_path), 0, "0"))
-    writer.write(pa.Table.from_pylist(ids(0, 2)))
-    staged = writer.close()
-    assert [file.rows for file in staged] == [2]
-    committer.publish(0, staged)
-    committer.discard_unknown(1)
+    goes_through(CONNECTOR, TABLE, tmp_path)
 
 
 def test_it_takes_changes_and_needs_no_key() -> None:
