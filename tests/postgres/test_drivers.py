@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -50,7 +51,10 @@ class Log:
                 files = self.sink.staged(epoch, *self.rows(epoch), ops=self.ops(epoch))
                 self.entries.append((files, Path(files[0].path).read_bytes()))
         files, content = self.entries[epoch - 1]
-        Path(files[0].path).write_bytes(content)
+        # Another driver may be reading it: whole or not there, never half of it.
+        mine = Path(f"{files[0].path}.{uuid4()}")
+        mine.write_bytes(content)
+        mine.replace(files[0].path)
         return files
 
     def progress(self) -> Progress:
