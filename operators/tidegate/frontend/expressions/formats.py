@@ -67,7 +67,7 @@ def _translated(
         elif text in table:
             result.append(table[text])
         elif text.isalpha():
-            raise FormatError(f"'{text}' in the pattern '{pattern}' is not there yet")
+            raise FormatError(f"'{text}' in the pattern '{pattern}' is not supported")
         else:
             result.append("%%" if text == "%" else text)
     return "".join(result)

@@ -138,7 +138,7 @@ def _json_value(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
     text, written = arguments
     path = exp.Literal.string(written.name.removeprefix("lax").strip())
     if written.name.startswith("strict"):
-        return "JSON_VALUE with a strict path is not there yet: leave the word out"
+        return "JSON_VALUE with a strict path is not supported: leave the word out"
     if not path.name.startswith("$"):
         return f"a path of JSON_VALUE begins with $, not '{written.name}'"
     kind = call("json_type", text.copy(), path.copy())

@@ -239,7 +239,7 @@ class Binder:
                 return before
         if name in functions.LATER:
             raise UnsupportedError(
-                f"{node.name} is not there yet",
+                f"{node.name} is not supported",
                 span.place,
                 hint=functions.LATER[name],
             )
@@ -304,7 +304,7 @@ class Binder:
         if name in self.checker.functions("aggregate") | self.checker.functions("window"):
             there = ", ".join(sorted(functions.AGGREGATES))
             raise UnsupportedError(
-                f"aggregate '{written}' is not there yet",
+                f"aggregate '{written}' is not supported",
                 span.place,
                 hint=f"there are {there}",
             )
@@ -319,13 +319,13 @@ class Binder:
         place = span.place
         if isinstance(node, exp.Query | exp.Exists | exp.Subquery) or node.args.get("query"):
             raise UnsupportedError(
-                "queries inside an expression are not there yet",
+                "queries inside an expression are not supported",
                 place,
                 hint="write the inner query into a table of its own",
             )
         if isinstance(node, exp.Lambda):
             raise UnsupportedError(
-                "lambda functions are not there yet", place, hint="write the expression out"
+                "lambda functions are not supported", place, hint="write the expression out"
             )
         if isinstance(node, exp.Dot):
             raise BindError("functions are not called with a dot", place, hint="write f(x)")

@@ -152,7 +152,7 @@ class CallReader:
         (key,) = parts.order
         if key.args.get("desc"):
             raise UnsupportedError(
-                "WITHIN GROUP (… DESC) is not there yet",
+                "WITHIN GROUP (… DESC) is not supported",
                 self._place(span),
                 hint="order ascending, and take 1 - fraction",
             )
@@ -224,7 +224,7 @@ class CallReader:
             )
         if distinct and order:
             raise UnsupportedError(
-                f"{written}(DISTINCT … ORDER BY …) is not there yet",
+                f"{written}(DISTINCT … ORDER BY …) is not supported",
                 self._place(span),
                 hint="without ORDER BY the values come in ascending order",
             )

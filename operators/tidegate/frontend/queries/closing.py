@@ -61,7 +61,7 @@ def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: s
     lost = "; ".join(f"{key}: {derived[key].lost}" for key in keys)
     if any(derived[key].lost == PROCESSING_TIME for key in keys):
         return UnsupportedError(
-            "groups by the processing time that a query computes are not there yet",
+            "groups by the processing time that a query computes are not supported",
             place,
             detail=lost,
             hint=clock_hint(PROCESSING_TIME, ""),

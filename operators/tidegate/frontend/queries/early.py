@@ -24,7 +24,7 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
     if time is None or derive(node)[time].lost:
         if any(isinstance(part, Session) for part in node.walk()):
             raise UnsupportedError(
-                "EARLY EVERY over sessions is not there yet",
+                "EARLY EVERY over sessions is not supported",
                 place,
                 detail="their rows leave when a session is over",
                 hint="leave EARLY EVERY out, or group by TUMBLE, HOP or CUMULATE",
@@ -53,7 +53,7 @@ def check_early(query: Query, node: Node) -> None:
     """Raises SqlError where ``query``, planned as ``node``, has no groups to show early."""
     if query.order_by and is_changing(node):
         raise UnsupportedError(
-            "ORDER BY over results that change is not there yet",
+            "ORDER BY over results that change is not supported",
             query.order_by[0].span.place,
             hint="leave EARLY EVERY out: the order is one of final results",
         )

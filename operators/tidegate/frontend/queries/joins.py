@@ -89,7 +89,7 @@ def _merged(fields: tuple[Field, ...], side: Relation, syntax: JoinRef) -> tuple
     """The fields, where a column of USING is one; that of ``side`` is named with its table."""
     if syntax.using and syntax.kind is JoinKind.FULL:
         raise UnsupportedError(
-            "USING in a FULL JOIN is not there yet",
+            "USING in a FULL JOIN is not supported",
             syntax.using[0].span.place,
             hint="write ON, and coalesce(…) of the two columns",
         )

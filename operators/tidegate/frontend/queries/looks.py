@@ -35,8 +35,8 @@ LOOK_ROWS_MAX: Final = 1_000
 """How many rows away FIRST, LAST and PREV may look: each start keeps so many."""
 _PLACES: Final = frozenset({"first", "last", "prev"})
 _LATER: Final = {
-    "next": ("NEXT is not there yet", "look back with PREV or LAST"),
-    "match_number": ("MATCH_NUMBER is not there yet", "number them with row_number() OVER (…)"),
+    "next": ("NEXT is not supported", "look back with PREV or LAST"),
+    "match_number": ("MATCH_NUMBER is not supported", "number them with row_number() OVER (…)"),
 }
 
 
@@ -85,7 +85,7 @@ class LookPlanner:
             span = call_span(node, scalar.span)
             if isinstance(node, exp.Filter | exp.Window) or node.find(exp.Distinct) is not None:
                 raise UnsupportedError(
-                    "FILTER, DISTINCT and OVER in MATCH_RECOGNIZE are not there yet",
+                    "FILTER, DISTINCT and OVER in MATCH_RECOGNIZE are not supported",
                     span.place,
                     hint="write CASE WHEN … inside the aggregate",
                 )
@@ -121,7 +121,7 @@ class LookPlanner:
         if function == "classifier":
             if variable:
                 raise UnsupportedError(
-                    "CLASSIFIER in DEFINE is not there yet",
+                    "CLASSIFIER in DEFINE is not supported",
                     span.place,
                     hint="the condition is that of one variable",
                 )

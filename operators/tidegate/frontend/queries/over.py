@@ -93,7 +93,7 @@ class OverPlanner:
                 span = call_span(window, scalar.span)
                 if any(part is not window for part in window.find_all(exp.Window)):
                     raise UnsupportedError(
-                        "OVER inside OVER is not there yet",
+                        "OVER inside OVER is not supported",
                         span.place,
                         hint="put the inner one into a query in FROM",
                     )
@@ -241,7 +241,7 @@ class OverPlanner:
         name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
         if name not in FUNCTIONS or (name in _OF_WHOLE and not frames.by_partition):
             raise UnsupportedError(
-                f"{(name or 'this').upper()} over rows in the order of time is not there yet"
+                f"{(name or 'this').upper()} over rows in the order of time is not supported"
                 if name in _OF_WHOLE
                 else f"'{span.shown}': no function that can stand before OVER",
                 place,
@@ -283,7 +283,7 @@ class OverPlanner:
             return OverCall(column, name, columns)
         frame = frames.frame(spec, bool(frames.order), span)
         if frame.start is None and not frames.by_partition and name not in CARRIED:
-            raise UnsupportedError(f"{name} over all rows is not there yet", place)
+            raise UnsupportedError(f"{name} over all rows is not supported", place)
         return OverCall(column, name, columns, frame, where=condition)
 
     def _check_arguments(self, name: str, arguments: list[Expr], place: Position) -> None:

@@ -37,7 +37,7 @@ class FramePlanner:
         kind = str(spec.args.get("kind") or "").upper()
         if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
             raise UnsupportedError(
-                f"{'EXCLUDE' if spec.args.get('exclude') else kind} in a frame is not there yet",
+                f"{'EXCLUDE' if spec.args.get('exclude') else kind} in a frame is not supported",
                 place,
                 hint="write ROWS or RANGE BETWEEN … PRECEDING AND CURRENT ROW",
             )

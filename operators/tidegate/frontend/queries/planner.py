@@ -133,7 +133,7 @@ def _table(context: Context, syntax: TableRef, env: Environment) -> Relation:
 def _check_clauses(query: Query, env: Environment, top: bool) -> None:
     if query.source is None:
         raise UnsupportedError(
-            "a query without FROM is not there yet", query.head.place, hint="select FROM a table"
+            "a query without FROM is not supported", query.head.place, hint="select FROM a table"
         )
     if not query.order_by:
         return

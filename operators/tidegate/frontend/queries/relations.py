@@ -46,7 +46,7 @@ def check_session(syntax: WindowRef, env: Environment) -> None:
     """Raises UnsupportedError for sessions that change: where one ends is known when it is over."""
     if syntax.kind == "SESSION" and not env.emit and not syntax.final:
         raise UnsupportedError(
-            "sessions that change are not there yet",
+            "sessions that change are not supported",
             syntax.span.place,
             hint="add EMIT ON WINDOW CLOSE at the end of the query: rows leave when their"
             " session is over",
@@ -77,7 +77,7 @@ def judged(context: Context, relation: Relation, syntax: WatermarkRef) -> Relati
     scan = next((node for node in nodes if isinstance(node, Scan)), None)
     if scan is None or any(node.stateful or len(node.inputs) > 1 for node in nodes):
         raise UnsupportedError(
-            "WATERMARK over rows that are grouped, sorted, joined or united is not there yet",
+            "WATERMARK over rows that are grouped, sorted, joined or united is not supported",
             syntax.span.place,
             hint="put WATERMARK around the table, inside that query",
         )

@@ -134,7 +134,7 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
     """Each row of ``relation`` once, when no other one like it can come."""
     if env.early is not None:
         raise UnsupportedError(
-            "EARLY EVERY with DISTINCT is not there yet",
+            "EARLY EVERY with DISTINCT is not supported",
             env.early.span.place,
             hint="name the columns in GROUP BY",
         )
@@ -203,7 +203,7 @@ def _with_over(
         over, columns = planner.planned(relation, scalars, names)
     elif query.qualify is not None:
         raise UnsupportedError(
-            "QUALIFY in a query with GROUP BY is not there yet",
+            "QUALIFY in a query with GROUP BY is not supported",
             query.qualify.span.place,
             hint="put the groups into a query in FROM",
         )

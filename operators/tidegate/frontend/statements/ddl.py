@@ -23,8 +23,8 @@ from tidegate.frontend.tables.like import take_like
 from tidegate.frontend.tables.per_key import take_per
 
 _LATER: Final = {
-    "PARTITIONED": ("PARTITIONED BY is not there yet", "leave it out"),
-    "PARTITION BY": ("PARTITION BY is not there yet", "leave it out"),
+    "PARTITIONED": ("PARTITIONED BY is not supported", "leave it out"),
+    "PARTITION BY": ("PARTITION BY is not supported", "leave it out"),
 }
 _WITHOUT_COLUMNS: Final = ("AS", "LIKE", "DISTRIBUTED", "WITH", "COMMENT")
 """What may follow the name of a table that declares no columns of its own."""
@@ -134,7 +134,7 @@ def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> Col
             column = replace(column, metadata=_metadata(cursor, column.name))
         elif cursor.at("DEFAULT"):
             raise UnsupportedError(
-                "DEFAULT columns are not there yet",
+                "DEFAULT columns are not supported",
                 cursor.span.place,
                 hint=f"declare a computed column: {column.name.text} AS expression",
             )

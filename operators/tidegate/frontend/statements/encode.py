@@ -43,7 +43,7 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
         kind = [Option(Text("type", span), Text("upsert", span))]
     elif cursor.at_any(*_LATER_FORMATS):
         raise UnsupportedError(
-            f"FORMAT {cursor.word()} is not there yet",
+            f"FORMAT {cursor.word()} is not supported",
             cursor.span.place,
             hint="write FORMAT PLAIN",
         )
@@ -61,7 +61,7 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
         result += [read] if read is not None else []
     if cursor.at("KEY", "ENCODE"):
         raise UnsupportedError(
-            "KEY ENCODE is not there yet",
+            "KEY ENCODE is not supported",
             cursor.span.place,
             hint="write 'key.format' = 'json' (or 'raw') and 'key.fields' in WITH",
         )
@@ -95,7 +95,7 @@ def _option(encode: str, option: Option) -> Option | None:
         return Option(Text(renamed, option.key.span), option.value)
     known = {"CSV": "delimiter and without_header", "AVRO": "schema.registry and schema.registry.*"}
     raise UnsupportedError(
-        f"option '{option.key.value}' of ENCODE {encode} is not there yet",
+        f"option '{option.key.value}' of ENCODE {encode} is not supported",
         option.key.span.place,
         hint="leave it out" + (f"; there are {known[encode]}" if encode in known else ""),
     )

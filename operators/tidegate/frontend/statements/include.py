@@ -38,7 +38,7 @@ def _include(cursor: Cursor, start: Span) -> ColumnDef:
     word, span = cursor.word(), cursor.span
     if word == "PAYLOAD":
         raise UnsupportedError(
-            "INCLUDE payload is not there yet",
+            "INCLUDE payload is not supported",
             span.place,
             hint="declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
         )
@@ -47,7 +47,7 @@ def _include(cursor: Cursor, start: Span) -> ColumnDef:
     cursor.take()
     if cursor.kind() is TokenType.STRING:
         raise UnsupportedError(
-            "INCLUDE of a single header is not there yet",
+            "INCLUDE of a single header is not supported",
             cursor.span.place,
             hint="write INCLUDE header AS h, and h['name'] in queries",
         )

@@ -46,8 +46,8 @@ from tidegate.frontend.syntax.statement_syntax import (
 from tidegate.frontend.tables.alter import parse_alter
 
 _LATER: Final = {
-    "UPDATE": ("UPDATE is not there yet", "write INSERT INTO … SELECT"),
-    "DELETE": ("DELETE is not there yet", "filter with WHERE"),
+    "UPDATE": ("UPDATE is not supported", "write INSERT INTO … SELECT"),
+    "DELETE": ("DELETE is not supported", "filter with WHERE"),
 }
 _CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
 _STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE", "SHOW")
@@ -306,7 +306,7 @@ def _with_emit(query: Query, emit: Emit | None) -> Query:
 def _insert(cursor: Cursor, start: Span) -> Insert:
     if cursor.at("OVERWRITE"):
         raise UnsupportedError(
-            "INSERT OVERWRITE is not there yet",
+            "INSERT OVERWRITE is not supported",
             cursor.span.place,
             hint="write INSERT INTO",
         )
@@ -322,7 +322,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
         cursor.expect(")", why="or ',' after a column")
     if cursor.at("VALUES"):
         raise UnsupportedError(
-            "INSERT INTO … VALUES is not there yet",
+            "INSERT INTO … VALUES is not supported",
             cursor.span.place,
             hint="put the rows into a file and read it with the filesystem connector",
         )

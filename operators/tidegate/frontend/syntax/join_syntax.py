@@ -28,9 +28,9 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
     (("JOIN",), JoinKind.INNER),
 )
 _LATER: Final = {
-    "NATURAL": ("NATURAL JOIN is not there yet", "write JOIN … USING (column, …)"),
-    "ASOF": ("ASOF JOIN is not there yet", "join with a bound on the time"),
-    "LATERAL": ("LATERAL is not there yet", "write the inner query into a table of its own"),
+    "NATURAL": ("NATURAL JOIN is not supported", "write JOIN … USING (column, …)"),
+    "ASOF": ("ASOF JOIN is not supported", "join with a bound on the time"),
+    "LATERAL": ("LATERAL is not supported", "write the inner query into a table of its own"),
 }
 
 

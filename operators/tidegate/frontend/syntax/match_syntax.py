@@ -25,10 +25,10 @@ from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import Alternation, Pattern, Repeat, Sequence, Variable
 
 _LATER: Final = {
-    "^": ("anchors in a pattern are not there yet", "leave it out"),
-    "$": ("anchors in a pattern are not there yet", "leave it out"),
-    "PERMUTE": ("PERMUTE is not there yet", "write the orders out: (A B | B A)"),
-    "{": ("{- … -} in a pattern is not there yet", "leave it out: a match is one row"),
+    "^": ("anchors in a pattern are not supported", "leave it out"),
+    "$": ("anchors in a pattern are not supported", "leave it out"),
+    "PERMUTE": ("PERMUTE is not supported", "write the orders out: (A B | B A)"),
+    "{": ("{- … -} in a pattern is not supported", "leave it out: a match is one row"),
 }
 _BEHIND: Final = {"PERMUTE": "(", "{": "-"}
 """What stands behind them where they mean that."""
@@ -59,7 +59,7 @@ def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
     pattern_span = opening.to(cursor.previous_span)
     within = parse_scalar(cursor, "an INTERVAL") if cursor.accept("WITHIN") else None
     if cursor.at("SUBSET"):
-        raise _later(cursor, "SUBSET is not there yet", "name each variable")
+        raise _later(cursor, "SUBSET is not supported", "name each variable")
     cursor.expect("DEFINE", why="and what the variables are")
     defines = _listed(cursor, lambda: _define(cursor))
     cursor.expect(")", why="at the end of MATCH_RECOGNIZE (…)")
@@ -87,7 +87,7 @@ def _measure(cursor: Cursor) -> Measure:
         is_final = cursor.accept("FINAL")
         if not is_final:
             raise _later(
-                cursor, "RUNNING is not there yet", "a match is one row, all of it is known then"
+                cursor, "RUNNING is not supported", "a match is one row, all of it is known then"
             )
     value = parse_scalar(cursor, "a measure")
     cursor.expect("AS", why="and the name of the measure")
@@ -104,7 +104,7 @@ def _take_rows(cursor: Cursor) -> None:
     if cursor.at("ALL", "ROWS"):
         raise _later(
             cursor,
-            "ALL ROWS PER MATCH is not there yet",
+            "ALL ROWS PER MATCH is not supported",
             "write ONE ROW PER MATCH, and what you need as MEASURES",
         )
     if cursor.accept("ONE"):

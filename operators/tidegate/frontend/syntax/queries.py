@@ -31,11 +31,11 @@ from tidegate.frontend.syntax.source import Span
 from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
 
 _LATER_CLAUSES: Final = {
-    "INTERSECT": ("INTERSECT is not there yet", "filter with WHERE"),
-    "EXCEPT": ("EXCEPT is not there yet", "filter with WHERE"),
-    "LIMIT": ("LIMIT is not there yet", "filter with WHERE"),
-    "OFFSET": ("OFFSET is not there yet", "filter with WHERE"),
-    "FETCH": ("FETCH is not there yet", "filter with WHERE"),
+    "INTERSECT": ("INTERSECT is not supported", "filter with WHERE"),
+    "EXCEPT": ("EXCEPT is not supported", "filter with WHERE"),
+    "LIMIT": ("LIMIT is not supported", "filter with WHERE"),
+    "OFFSET": ("OFFSET is not supported", "filter with WHERE"),
+    "FETCH": ("FETCH is not supported", "filter with WHERE"),
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -50,11 +50,11 @@ def parse_query(cursor: Cursor) -> Query:
         cursor.expect(")", why="after the query")
         if cursor.at("UNION"):
             raise _later(
-                cursor, "UNION ALL behind parentheses is not there yet", "leave the first ones out"
+                cursor, "UNION ALL behind parentheses is not supported", "leave the first ones out"
             )
         if ctes:
             raise UnsupportedError(
-                "WITH before a query in parentheses is not there yet",
+                "WITH before a query in parentheses is not supported",
                 start.place,
                 hint="leave the parentheses out",
             )
@@ -70,7 +70,7 @@ def parse_query(cursor: Cursor) -> Query:
             cursor.accept("DISTINCT")
         if distinct not in (None, is_distinct):
             raise UnsupportedError(
-                "UNION beside UNION ALL is not there yet",
+                "UNION beside UNION ALL is not supported",
                 place.place,
                 hint="put one of them into a query in FROM",
             )
@@ -105,7 +105,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     if distinct and cursor.at("ON"):
         raise _later(
             cursor,
-            "DISTINCT ON is not there yet",
+            "DISTINCT ON is not supported",
             "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1",
         )
     if not distinct:
@@ -224,7 +224,7 @@ def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
 def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
     cursor.expect("WITH")
     if cursor.at("RECURSIVE"):
-        raise _later(cursor, "WITH RECURSIVE is not there yet", "write a WITH query that ends")
+        raise _later(cursor, "WITH RECURSIVE is not supported", "write a WITH query that ends")
     ctes = []
     while True:
         name = cursor.name("the name of a WITH query")

@@ -32,7 +32,7 @@ def take_buckets(cursor: Cursor) -> Buckets | None:
     if cursor.accept("BY"):
         if cursor.at("RANGE"):
             raise UnsupportedError(
-                "DISTRIBUTED BY RANGE is not there yet",
+                "DISTRIBUTED BY RANGE is not supported",
                 cursor.span.place,
                 hint="write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
             )

@@ -30,7 +30,7 @@ def test_what_cannot_be_done_with_results_that_change(query: str, what: str) -> 
         job(query)
     assert caught.value.position is not None
     if isinstance(caught.value, UnsupportedError):
-        assert caught.value.message == f"{what} results that change is not there yet"
+        assert caught.value.message == f"{what} results that change is not supported"
         assert "EMIT ON WINDOW CLOSE" in caught.value.hint
     else:  # an order without a watermark is refused before
         assert what == "OVER"

@@ -212,7 +212,7 @@ def test_using_in_a_right_join_shows_the_right_column() -> None:
 
 @pytest.mark.slow
 def test_using_in_a_full_join_is_not_there_yet() -> None:
-    with pytest.raises(UnsupportedError, match="USING in a FULL JOIN is not there yet"):
+    with pytest.raises(UnsupportedError, match="USING in a FULL JOIN is not supported"):
         job("SELECT a.id FROM orders AS a FULL JOIN orders AS b USING (order_time)")
 
 

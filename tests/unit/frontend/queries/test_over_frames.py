@@ -72,7 +72,7 @@ def test_without_an_order_a_frame_is_the_partition() -> None:
 @pytest.mark.parametrize(
     ("words", "over", "message"),
     [
-        ("GROUPS 3 PRECEDING", "ORDER BY order_time", "GROUPS in a frame is not there yet"),
+        ("GROUPS 3 PRECEDING", "ORDER BY order_time", "GROUPS in a frame is not supported"),
         ("ROWS 3 PRECEDING EXCLUDE TIES", "ORDER BY order_time", "EXCLUDE in a frame"),
         ("RANGE '1 h' PRECEDING", "ORDER BY order_time, id", "RANGE with a length takes ORDER BY"),
         ("ROWS 1.5 PRECEDING", "ORDER BY order_time", "ROWS counts a whole number of rows"),
