@@ -273,7 +273,7 @@ def _row_of(place: str, row: str) -> list[str]:
 
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():
-        raise OptionsError(f"'{row}' is no row: it is SPLIT@OFFSET, as tidegate ledger names it")
+        raise OptionsError(f"'{row}' is not a row: write SPLIT@OFFSET, as tidegate ledger names it")
     checkpoint = Checkpoint(place)
     checkpoint.read_job()
     found = [

@@ -125,7 +125,7 @@ def test_a_csv_key_and_a_raw_key(kafka: Kit) -> None:
 def test_key_fields_that_are_no_columns_are_told_before_anything_is_read(kafka: Kit) -> None:
     topic = kafka.topic("key fields")
     table = kafka.source(topic, COLUMN, key_format="json", key_fields="a;nokey")
-    with pytest.raises(OptionsError, match="names 'nokey', which is no column of table 't'"):
+    with pytest.raises(OptionsError, match="names 'nokey', which is not a column of table 't'"):
         Run(table)
 
 

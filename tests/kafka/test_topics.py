@@ -72,7 +72,7 @@ def test_a_topic_or_pattern_that_is_not_there(kafka: Kit) -> None:
     with pytest.raises(OptionsError, match=f"no topic '{wrong}' at {kafka.bootstrap}") as caught:
         Run(kafka.source(f"{topic};{wrong}", COLUMN)).epoch()
     assert caught.value.hint == f"did you mean '{topic}'?"
-    with pytest.raises(OptionsError, match=r"no topic fits the pattern 'none-such-\.\*'"):
+    with pytest.raises(OptionsError, match=r"no topic matches the pattern 'none-such-\.\*'"):
         Run(kafka.source("", COLUMN, topic__pattern=r"none-such-.*")).epoch()
 
 

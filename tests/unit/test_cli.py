@@ -129,9 +129,9 @@ def test_a_plan_is_written_when_the_file_is_run(tmp_path: Path) -> None:
     assert not plan.exists()
     ran = call("run", file)
     assert (ran.exit_code, ran.stderr) == (0, f"wrote {plan}\n")
-    assert call("run", file).stderr == f"{plan} is there already and stays\n"
+    assert call("run", file).stderr == f"{plan} already exists and stays\n"
     plan.write_text("{}")
-    told(call("run", file), 2, f"COMPILE PLAN: {plan} is there already, and is another", "hint:")
+    told(call("run", file), 2, f"COMPILE PLAN: {plan} already exists, and is another", "hint:")
     plan.unlink()
     call("run", file)
     file.write_text(f"EXECUTE PLAN '{plan}'")
@@ -175,7 +175,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_checkpoint_is_a_directory_or_a_bucket(job: Path) -> None:
-    told(call("run", job, "--checkpoint", "hdfs://bucket/x"), 2, "hdfs:// is no place", "hint:")
+    told(call("run", job, "--checkpoint", "hdfs://bucket/x"), 2, "hdfs:// is not a place", "hint:")
 
 
 @pytest.mark.slow
@@ -218,10 +218,10 @@ def test_lines_in_a_pipe_are_not_broken(tmp_path: Path) -> None:
 
 
 def test_a_ledger_of_no_checkpoint(tmp_path: Path) -> None:
-    told(call("ledger", tmp_path), 2, f"{tmp_path} is no checkpoint of Tidegate")
-    told(call("ledger", tmp_path / "none", "--json"), 2, "is no checkpoint")
+    told(call("ledger", tmp_path), 2, f"{tmp_path} is not a checkpoint of Tidegate")
+    told(call("ledger", tmp_path / "none", "--json"), 2, "is not a checkpoint")
     (tmp_path / "file").touch()
-    told(call("ledger", tmp_path / "file"), 2, f"{tmp_path / 'file'} is no checkpoint")
+    told(call("ledger", tmp_path / "file"), 2, f"{tmp_path / 'file'} is not a checkpoint")
     assert not (tmp_path / "none").exists()
 
 

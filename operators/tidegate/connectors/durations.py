@@ -61,7 +61,7 @@ def parse_bytes(text: str) -> int:
     """Bytes of ``text``: ``64mb``, ``1 gb``, ``1024``. Raises ValueError."""
     match = _BYTES.fullmatch(text.lower())
     if match is None:
-        raise ValueError(f"'{text}' is no number of bytes; write it as in '64mb'")
+        raise ValueError(f"'{text}' is not a number of bytes; write it as in '64mb'")
     return int(match[1]) << {"k": 10, "m": 20, "g": 30}.get(match[2][:1], 0)
 
 

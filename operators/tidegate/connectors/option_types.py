@@ -85,7 +85,7 @@ def _margins(text: object) -> object:
     for step in filter(None, (part.strip() for part in text.split(","))):
         records, separator, margin = step.partition(":")
         if not separator or not records.strip().isdigit():
-            raise ValueError(f"'{step}' is no margin; write it as in '250:7d,500:30s'")
+            raise ValueError(f"'{step}' is not a margin; write it as in '250:7d,500:30s'")
         steps.append((int(records), parse_duration(margin)))
     if [records for records, _ in steps] != sorted({records for records, _ in steps}):
         raise ValueError("the numbers of records must rise, as in '250:7d,500:30s'")

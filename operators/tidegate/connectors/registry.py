@@ -99,7 +99,7 @@ def _loaded(point: EntryPoint) -> Connector:
     if not isinstance(connector, Connector) or connector.name != point.name:
         raise OptionProblem(
             "connector",
-            f"{point.value} of the package {package} is no connector '{point.name}'",
+            f"{point.value} of the package {package} is not a connector '{point.name}'",
             hint="its entry point has the name of a tidegate.connectors.connector.Connector",
         )
     return connector

@@ -92,7 +92,7 @@ class Checkpoint:
             document = self._json(_JOB, self.store.read(_JOB))
         except FileNotFoundError as error:
             raise OptionsError(
-                f"{self.uri} is no checkpoint of Tidegate: the checkpoint's job description is"
+                f"{self.uri} is not a checkpoint of Tidegate: the checkpoint's job description is"
                 " missing"
             ) from error
         try:

@@ -174,7 +174,7 @@ class Lease:
         try:
             holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
         except (KeyError, TypeError) as error:
-            raise TrustError(f"{where} names no holder of the checkpoint") from error
+            raise TrustError(f"{where} does not name a holder of the checkpoint") from error
         who = f"process {holder.pid} on {holder.host}"
         if holder.is_dead:
             return f"taking over the checkpoint from {who}, which is dead"

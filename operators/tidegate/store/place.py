@@ -28,14 +28,14 @@ def open_store(uri: str) -> Store:
         return LocalStore(_local(uri))
     if scheme not in _S3_SCHEMES:
         raise OptionsError(
-            f"'{uri}': {scheme}:// is no place for files",
+            f"'{uri}': {scheme}:// is not a place for files",
             hint="give a path, a file:/// URI, or s3://BUCKET/PATH",
         )
     found = _S3.fullmatch(uri)
     steps = (found[2] or "").strip("/").split("/") if found else ["."]
     if found is None or any(step in (".", "..") for step in steps):
         raise OptionsError(
-            f"'{_USER.sub('://***@', uri)}' is no place in a bucket",
+            f"'{_USER.sub('://***@', uri)}' is not a place in a bucket",
             hint="it is s3://BUCKET/PATH, of letters, digits and the signs . _ / = + @ , -",
         )
     # Only who keeps something there loads the client.

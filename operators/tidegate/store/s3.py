@@ -172,7 +172,7 @@ def endpoint() -> str:
         good = False
     if found and not good:
         raise OptionsError(
-            "AWS_ENDPOINT_URL is no address of a store",
+            "AWS_ENDPOINT_URL is not the address of a store",
             hint="it is http://HOST:PORT or https://HOST, without a user",
         )
     return parsed.geturl() if found else ""
@@ -182,7 +182,7 @@ def region() -> str:
     """The region, one that every store takes where none is given."""
     found = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION", "")
     if found and not _REGION.fullmatch(found):
-        raise OptionsError("AWS_REGION is no name of a region", hint="it is like us-east-1")
+        raise OptionsError("AWS_REGION is not the name of a region", hint="it is like us-east-1")
     return found or ("us-east-1" if endpoint() else "")
 
 

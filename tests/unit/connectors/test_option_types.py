@@ -80,9 +80,9 @@ def test_margins(text: Any, value: tuple[tuple[int, int], ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("250", "'250' is no margin"),
-        ("x:1s", "'x:1s' is no margin"),
-        ("-1:1s", "'-1:1s' is no margin"),
+        ("250", "'250' is not a margin"),
+        ("x:1s", "'x:1s' is not a margin"),
+        ("-1:1s", "'-1:1s' is not a margin"),
         ("1:soon", "not a duration"),
         ("2:1s,1:1s", "must rise"),
         ("1:1s,1:2s", "must rise"),

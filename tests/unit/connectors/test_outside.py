@@ -119,7 +119,10 @@ def test_it_says_what_is_secret() -> None:
         ),
         (
             "misnamed",
-            "tidegate_journal:CONNECTOR of the package tidegate-journal is no connector 'misnamed'",
+            (
+                "tidegate_journal:CONNECTOR of the package tidegate-journal is not a connector"
+                " 'misnamed'"
+            ),
         ),
     ],
 )

@@ -78,5 +78,5 @@ def test_groups_without_a_time_are_no_oldest(checkpoint: Checkpoint) -> None:
 
 
 def test_a_directory_that_is_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(OptionsError, match="is no checkpoint"):
+    with pytest.raises(OptionsError, match="is not a checkpoint"):
         read_status(Checkpoint(str(tmp_path)), SystemClock())

@@ -99,5 +99,5 @@ def test_ends_that_the_epoch_knew(checkpoint: Checkpoint) -> None:
 
 
 def test_no_checkpoint(tmp_path: Path) -> None:
-    with pytest.raises(OptionsError, match="is no checkpoint"):
+    with pytest.raises(OptionsError, match="is not a checkpoint"):
         read_watermarks(Checkpoint(str(tmp_path)))

@@ -53,7 +53,7 @@ _MOMENTS: Final[Mapping[Unit, Any]] = {
 def derived(schema: Schema, unit: Unit) -> str:
     """The Avro schema of ``schema``, as JSON.
 
-    Raises OptionsError when a name or a type of it has no form in Avro.
+    Raises OptionsError when a name or a type of it is not supported in Avro.
     """
     fields = [(column.name, duckdb.sqltype(column.type)) for column in schema]
     return json.dumps(_record(fields, f"{NAMESPACE}.record", unit, set()))
@@ -105,7 +105,7 @@ def _type(type_: Any, name: str, unit: Unit, names: set[str]) -> Any:
         case id_ if id_ in _PLAIN:
             return _PLAIN[id_]
     raise OptionsError(
-        f"type {type_} has no form in Avro",
+        f"type {type_} is not supported in Avro",
         detail=f"it is the type of '{name.removeprefix(f'{NAMESPACE}.record_')}'",
         hint="cast it to VARCHAR; the keys of a MAP must be VARCHAR",
     )

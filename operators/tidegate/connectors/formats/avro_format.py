@@ -49,7 +49,7 @@ _LOG: Final = logging.getLogger("tidegate.avro")
 
 
 def check(schema: Schema) -> None:
-    """Raises OptionsError when a column's name or type has no form in Avro."""
+    """Raises OptionsError when a column's name or type is not supported in Avro."""
     derived(schema, "us")
 
 
@@ -162,7 +162,7 @@ def encode(
 ) -> pa.Array:
     """``data`` as one message a row (binary); with a registry, the schema stands under ``subject``.
 
-    Raises OptionsError when a column has no form in Avro, RunError when the registry does not
+    Raises OptionsError when a column is not supported in Avro, RunError when the registry does not
     answer, and when it refuses the schema.
     """
     unit: Unit = "ms" if registry is None else "us"

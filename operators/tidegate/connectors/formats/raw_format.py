@@ -42,7 +42,7 @@ def check(schema: Schema) -> Column:
     column = schema[0]
     if column.type not in (*_BYTES, *_NUMBERS):
         raise OptionsError(
-            f"column '{column.name}' is {column.type}, which format 'raw' cannot have",
+            f"column '{column.name}' is {column.type}, which format 'raw' does not support",
             hint="declare it STRING, BYTES, BOOLEAN, an integer, FLOAT or DOUBLE",
         )
     return column

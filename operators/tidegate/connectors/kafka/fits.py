@@ -49,7 +49,7 @@ def _check_upsert(table: Table, options: KafkaSinkOptions) -> None:
     if not options.key_fields:
         raise OptionProblem(
             "connector",
-            f"'{table.name}' is an upsert topic, and nothing says what its key is",
+            f"'{table.name}' is an upsert topic without a key",
             hint="declare PRIMARY KEY (…) NOT ENFORCED, or give 'key.fields'",
         )
     if options.partitioner != "default":
@@ -78,7 +78,7 @@ def _check_key_fields(table: Table, options: KafkaOptions) -> None:
         if name not in names:
             raise OptionProblem(
                 "key.fields",
-                f"'key.fields' names '{name}', which is no column of table '{table.name}'",
+                f"'key.fields' names '{name}', which is not a column of table '{table.name}'",
                 hint=did_you_mean(name, names),
             )
 

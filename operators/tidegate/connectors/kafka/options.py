@@ -226,7 +226,7 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
         try:
             re.compile(pattern)
         except re.error as error:
-            raise ValueError(f"it is no regular expression: {error}") from None
+            raise ValueError(f"not a regular expression: {error}") from None
         return pattern
 
     @model_validator(mode="after")
@@ -313,7 +313,7 @@ def check_property(name: str, value: str) -> None:
     plain = name.removeprefix(PREFIX)
     wrong = SecretError if is_secret(name) else ValueError
     if _FUNCTION.fullmatch(plain):
-        raise wrong("it is no property of librdkafka, see its CONFIGURATION.md")
+        raise wrong("librdkafka has no such property, see its CONFIGURATION.md")
     if plain in _OURS:
         raise wrong(f"it cannot be set: {_OURS[plain]}")
     if is_secret(name) and not has_reference(value):

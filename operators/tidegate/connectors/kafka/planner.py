@@ -135,7 +135,7 @@ class KafkaPlanner:
                 raise self._is_gone(name) if self._begun else self._topics.require(name)
         if not found and not self._begun:
             raise OptionsError(
-                f"table '{self._table}': no topic fits the pattern '{self._options.pattern}'",
+                f"table '{self._table}': no topic matches the pattern '{self._options.pattern}'",
                 hint="create one first, or change 'topic-pattern'",
             )
         self._ids, self._looked_s = found, now

@@ -56,5 +56,5 @@ def topic_partition(split: str) -> tuple[str, int]:
     """
     topic, _, partition = split.rpartition("-")
     if not topic or not partition.isdecimal():
-        raise TrustError(f"the checkpoint names '{split}', which is no partition of a topic")
+        raise TrustError(f"the checkpoint names '{split}', which is not a partition of a topic")
     return topic, int(partition)

@@ -103,7 +103,7 @@ def check_postgres(table: Table, options: PostgresOptions) -> None:
         if name not in names:
             raise OptionProblem(
                 "key.fields",
-                f"'key.fields' names '{name}', which is no column of table '{table.name}'",
+                f"'key.fields' names '{name}', which is not a column of table '{table.name}'",
                 hint=did_you_mean(name, names),
             )
         if types[name] == "jsonb":
@@ -121,6 +121,6 @@ def check_postgres(table: Table, options: PostgresOptions) -> None:
     if options.type == "upsert" and not options.key_fields:
         raise OptionProblem(
             "type",
-            f"'{table.name}' is an upsert table, and nothing says what its key is",
+            f"'{table.name}' is an upsert table without a key",
             hint="declare PRIMARY KEY (…) NOT ENFORCED, or give 'key.fields'",
         )

@@ -120,7 +120,7 @@ def _carried(relation: Relation, node: Node, column: str, span: Span) -> tuple[N
             return _over(node, below), name
         case _ if node.stateful or len(node.inputs) > 1:
             raise UnsupportedError(
-                "rows that are grouped, sorted, joined or united are of no split, so"
+                "rows that are grouped, sorted, joined or united have no split, so"
                 " CURRENT_WATERMARK is not known",
                 span.place,
                 hint="write it in a query on the table: SELECT …, CURRENT_WATERMARK(t) AS w FROM t",
@@ -167,7 +167,7 @@ def _without_watermark(relation: Relation, column: str, span: Span) -> SqlError:
         f"'{column}' has no watermark",
         place,
         detail=derived[column].lost if column in derived else "",
-        hint=f"there is one on {', '.join(having)}"
+        hint=f"the watermark is on {', '.join(having)}"
         if having
         else f"declare WATERMARK FOR {column} AS … in CREATE TABLE",
     )

@@ -54,9 +54,9 @@ RESERVED: Final = (
 )  # fmt: skip
 """Names that a user's function cannot have, besides DuckDB's."""
 LATER: Final = {
-    "tumble_proctime": "use TUMBLE_ROWTIME, which is one of the processing time, too",
-    "hop_proctime": "use HOP_ROWTIME, which is one of the processing time, too",
-    "session_proctime": "use SESSION_ROWTIME, which is one of the processing time, too",
+    "tumble_proctime": "use TUMBLE_ROWTIME, which is the processing time here",
+    "hop_proctime": "use HOP_ROWTIME, which is the processing time here",
+    "session_proctime": "use SESSION_ROWTIME, which is the processing time here",
 }
 MISPLACED: Final = {
     SOURCE_WATERMARK: "it is a whole watermark expression: WATERMARK FOR c AS SOURCE_WATERMARK()",

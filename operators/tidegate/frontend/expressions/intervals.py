@@ -40,7 +40,7 @@ def normal(node: exp.Interval, checker: TypeChecker) -> exp.Expr:
     text = _constant(node.this)
     if text is None:
         if not isinstance(unit, exp.Expr) or isinstance(unit, exp.IntervalSpan):
-            raise IntervalError("this is no interval", "write x * INTERVAL '1' MINUTE")
+            raise IntervalError("this is not an interval", "write x * INTERVAL '1' MINUTE")
         one = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this=_word(unit)))
         amount = node.this if isinstance(node.this, exp.Paren) else exp.Paren(this=node.this)
         return exp.Paren(this=exp.Mul(this=amount, expression=normal(one, checker)))
@@ -81,7 +81,7 @@ def _read(text: str, unit: exp.Expr | None, checker: TypeChecker) -> Interval:
     elif unit is not None:
         word = _word(unit)
         if not _NUMBER.fullmatch(text):
-            raise IntervalError(f"'{text}' is no number of {word}")
+            raise IntervalError(f"'{text}' is not a number of {word}")
         sign, digits = (text[0], text[1:]) if text[0] in "+-" else ("", text)
         wanted = f"{'-' * (sign == '-')}{'0' * digits.startswith('.')}{digits} {word}"
     else:
@@ -91,7 +91,7 @@ def _read(text: str, unit: exp.Expr | None, checker: TypeChecker) -> Interval:
     except TypeCheckError:
         found = None
     if found is None:
-        raise IntervalError(f"'{text}' is no interval" + (f" of {_word(unit)}" if unit else ""))
+        raise IntervalError(f"'{text}' is not an interval" + (f" of {_word(unit)}" if unit else ""))
     return found
 
 
@@ -110,7 +110,9 @@ def _of_span(text: str, first: str, last: str) -> str:
     separators = re.sub(r"[\d.]", "", digits)
     wanted = re.sub(r"[\d.]", "", example)
     if separators != wanted or not all(_NUMBER.fullmatch(part) for part in parts):
-        raise IntervalError(f"'{text}' is no interval {span}", f"write INTERVAL '{example}' {span}")
+        raise IntervalError(
+            f"'{text}' is not an interval {span}", f"write INTERVAL '{example}' {span}"
+        )
     for unit, part in list(zip(units, parts, strict=True))[1:]:
         if float(part) >= _LIMITS[unit]:
             raise IntervalError(

@@ -245,7 +245,7 @@ class Binder:
             )
         if name in functions.MISPLACED:
             raise BindError(
-                f"{node.name} cannot stand here",
+                f"{node.name} is not allowed here",
                 span.place,
                 hint=functions.MISPLACED[name],
             )
@@ -295,7 +295,7 @@ class Binder:
         scalars = self.checker.functions("scalar") | self.checker.functions("macro")
         if name in functions.AGGREGATES:
             raise BindError(
-                f"aggregate '{written}' cannot stand here",
+                f"aggregate '{written}' is not allowed here",
                 span.place,
                 hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
             )
@@ -306,7 +306,7 @@ class Binder:
             raise UnsupportedError(
                 f"aggregate '{written}' is not supported",
                 span.place,
-                hint=f"there are {there}",
+                hint=f"supported: {there}",
             )
         raise BindError(
             f"unknown function '{written}'",
@@ -340,11 +340,11 @@ class Binder:
                 "the clock is read only with PROC_TIME()", place, hint="cast PROC_TIME() instead"
             )
         if isinstance(node, _WHOLE_ROWS):
-            raise BindError("'*' cannot stand inside an expression", place, hint="name a column")
+            raise BindError("'*' is not allowed inside an expression", place, hint="name a column")
         if isinstance(node, exp.Filter):
             raise BindError("FILTER stands behind an aggregate only", place)
         if isinstance(node, _MISPLACED):
-            raise BindError("this cannot stand inside an expression", place)
+            raise BindError("this is not allowed inside an expression", place)
 
     def _misfit(self, node: exp.Expr, span: Span, schema: Schema, message: str) -> SqlError:
         """Narrows a type error down to the smallest part that has it."""
@@ -359,8 +359,8 @@ class Binder:
         text, place = span.shown, span.place
         reason, hint = misfits.explained(node, self.checker, schema)
         if reason:
-            return BindError(f"the types in '{text}' do not fit: {reason}", place, hint=hint)
-        return BindError(f"the types in '{text}' do not fit", place, detail=message)
+            return BindError(f"argument types do not match in '{text}': {reason}", place, hint=hint)
+        return BindError(f"argument types do not match in '{text}'", place, detail=message)
 
 
 def _near_function(name: str, known: frozenset[str]) -> str:

@@ -125,7 +125,7 @@ class Scope:
         named = all(tables) and len(set(tables)) == len(tables)
         each = [f"{table}.{name.text}" for table in tables]
         return BindError(
-            f"column '{name.text}' is ambiguous: there are {len(candidates)} of it",
+            f"column '{name.text}' is ambiguous: {len(candidates)} columns have that name",
             name.span.place,
             hint=f"write {' or '.join(each)}" if named else "give them different names with AS",
         )

@@ -276,7 +276,7 @@ def _in_units(us: int, unit_us: int, column: Column, scalar: Scalar) -> int:
         )
     if us % unit_us:
         raise BindError(
-            f"this INTERVAL is no whole number of the column's units of {unit_us} microseconds",
+            f"this INTERVAL is not a whole number of the column's units of {unit_us} microseconds",
             scalar.span.place,
         )
     return us // unit_us

@@ -235,9 +235,7 @@ class CallReader:
                 raise ValueError(f"it takes VARCHAR, not {argument.type}; write CAST(… AS VARCHAR)")
             return result_type(function, argument.type, distinct)
         except ValueError as error:
-            raise BindError(
-                f"{written} cannot be computed here: {error}", self._place(span)
-            ) from None
+            raise BindError(f"{written} is not possible here: {error}", self._place(span)) from None
 
 
 def _written(node: exp.Anonymous) -> _Written:

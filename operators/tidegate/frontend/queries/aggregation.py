@@ -264,7 +264,7 @@ class Aggregation:
         key = window.key.span.shown
         if not window.is_of(node):
             raise BindError(
-                f"{node.name} is not of {key} in GROUP BY",
+                f"{node.name} does not belong to {key} in GROUP BY",
                 span.place,
                 hint=f"write {window.kind}_{node.name.upper().partition('_')[2]}"
                 f"{key[len(window.kind) :]}",

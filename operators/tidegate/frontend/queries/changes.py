@@ -39,7 +39,8 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     connector = connector_of(table)
     if not connector.takes_changes(table):
         raise BindError(
-            f"these results change, and '{table.name}' ({table.connector}) cannot take them back",
+            f"this query updates its results, and '{table.name}' ({table.connector}) takes only"
+            " final rows",
             place,
             hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka,"
             " postgres, delta, print",
@@ -58,8 +59,8 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
         return replace(sink, table=with_key(table, told_apart))
     if set(told_apart) != set(key):
         raise BindError(
-            f"the key of '{table.name}' is {', '.join(key)}, the results are told apart by"
-            f" {', '.join(told_apart) or 'nothing, there is one'}",
+            f"the key of '{table.name}' is {', '.join(key)}, but the rows of the query are told"
+            f" apart by {', '.join(told_apart) or 'nothing, there is one'}",
             place,
             hint=f"declare PRIMARY KEY ({', '.join(told_apart)}) NOT ENFORCED"
             if told_apart or not connector.has_keys

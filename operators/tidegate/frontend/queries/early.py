@@ -30,7 +30,7 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
                 hint="leave EARLY EVERY out, or group by TUMBLE, HOP or CUMULATE",
             )
         raise BindError(
-            f"groups of {name} have nothing to show before they close",
+            f"groups of {name} have no early results",
             place,
             detail=f"{name} is not made of a finer time that the rows have, with a watermark",
             hint="group by windows of a time, or by DATE_TRUNC of one, where the rows are read",

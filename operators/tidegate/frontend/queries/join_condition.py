@@ -135,7 +135,7 @@ class JoinCondition:
         place = as_of.span.place
         if kind not in (JoinKind.INNER, JoinKind.LEFT):
             raise UnsupportedError(
-                f"FOR SYSTEM_TIME AS OF is of an inner or a left join, not of a {kind} one",
+                f"FOR SYSTEM_TIME AS OF takes JOIN or LEFT JOIN, not {kind} JOIN",
                 place,
                 hint="write JOIN or LEFT JOIN",
             )

@@ -154,7 +154,7 @@ class LookPlanner:
             name = self._named((*names, Name("*", False, span)))
             if function != "count" or (path and not name):
                 raise BindError(
-                    f"'{span.shown}' is no aggregate of a variable's rows",
+                    f"'{span.shown}' is not an aggregate of a variable's rows",
                     span.place,
                     hint="write COUNT(*) or COUNT(A.*)",
                 )

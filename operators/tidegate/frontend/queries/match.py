@@ -175,7 +175,7 @@ class _One:
             how = "DESC" if first.descending else "NULLS FIRST"
             raise UnsupportedError(
                 f"MATCH_RECOGNIZE (… ORDER BY {shown} {how})"
-                " cannot be done on a stream: rows come as time passes",
+                " is not supported on a stream, whose rows come in the order of time",
                 place,
                 hint=f"order by {shown} ascending",
             )

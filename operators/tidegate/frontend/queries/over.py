@@ -222,7 +222,7 @@ class OverPlanner:
         if order[0].descending or order[0].nulls_first:
             raise UnsupportedError(
                 f"OVER (… ORDER BY {shown} {'DESC' if order[0].descending else 'NULLS FIRST'})"
-                " cannot be done on a stream: rows come as time passes",
+                " is not supported on a stream, whose rows come in the order of time",
                 place,
                 hint=f"order by {shown} ascending; LEAD looks the other way than LAG",
             )
@@ -243,9 +243,9 @@ class OverPlanner:
             raise UnsupportedError(
                 f"{(name or 'this').upper()} over rows in the order of time is not supported"
                 if name in _OF_WHOLE
-                else f"'{span.shown}': no function that can stand before OVER",
+                else f"'{span.shown}' is not a window function",
                 place,
-                hint=f"there are {', '.join(sorted(FUNCTIONS - set(_OF_WHOLE)))}",
+                hint=f"supported: {', '.join(sorted(FUNCTIONS - set(_OF_WHOLE)))}",
             )
         if ignores:
             check_name(name, place)
@@ -341,4 +341,4 @@ def _type_of(name: str, arguments: list[Expr], place: Position) -> str:
     try:
         return result_type(name, arguments[0].type if arguments else None)
     except ValueError as error:
-        raise BindError(f"{name} cannot be computed here: {error}", place) from None
+        raise BindError(f"{name} is not possible here: {error}", place) from None

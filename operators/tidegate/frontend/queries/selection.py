@@ -255,7 +255,7 @@ def _grouped(
 def _value(item: Item) -> Scalar:
     if item.value is None:
         raise BindError(
-            "'*' cannot stand in a query with GROUP BY",
+            "'*' is not allowed in a query with GROUP BY",
             item.span.place,
             hint="name the group keys and aggregates",
         )

@@ -93,8 +93,8 @@ def _check_direction(time: OrderItem) -> None:
     if time.descending or time.nulls_first:
         shown = time.value.span.shown
         raise UnsupportedError(
-            f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} cannot be done on"
-            " a stream: rows leave as time passes",
+            f"ORDER BY {shown} {'DESC' if time.descending else 'NULLS FIRST'} is not supported on"
+            " a stream, whose rows leave in the order of time",
             time.span.place,
             hint=f"order by {shown} ascending, NULLs last; columns behind it may be DESC",
         )

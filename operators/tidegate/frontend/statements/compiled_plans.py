@@ -75,9 +75,9 @@ class CompiledPlan:
         file = Path(self.path)
         if file.exists():
             if self.keeps or self._is_same(file):
-                return f"{file} is there already and stays"
+                return f"{file} already exists and stays"
             raise OptionsError(
-                f"COMPILE PLAN: {file} is there already, and is another plan",
+                f"COMPILE PLAN: {file} already exists, and is another plan",
                 hint="write COMPILE PLAN '…' IF NOT EXISTS, or remove the file",
             )
         try:
@@ -124,7 +124,7 @@ def read(place: Position | None, path: str) -> tuple[str, Params]:
     except OSError as error:
         raise BindError(f"cannot read the plan {path}: {error.strerror}", place) from None
     except ValueError:
-        raise BindError(f"{path} is no plan: it is not JSON", place) from None
+        raise BindError(f"{path} is not a plan: it is not JSON", place) from None
     return parse(place, path, document)
 
 
@@ -143,7 +143,7 @@ def parse(place: Position | None, path: str, document: Any) -> tuple[str, Params
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BindError(
-            f"{path} is no plan: {type(error).__name__}: {error}",
+            f"{path} is not a plan: {type(error).__name__}: {error}",
             place,
             hint="COMPILE PLAN writes one",
         ) from None

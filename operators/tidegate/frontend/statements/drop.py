@@ -63,7 +63,7 @@ def parse_drop(cursor: Cursor, start: Span) -> Drop:
     span = start.to(cursor.previous_span)
     if cursor.at("CASCADE"):
         raise UnsupportedError(
-            "DROP … CASCADE is not there",
+            "DROP … CASCADE is not supported",
             cursor.span.place,
             hint="drop what uses it first, each by its name",
         )

@@ -143,7 +143,7 @@ def declare_function(checker: TypeChecker, statement: CreateFunction) -> None:
     if any(known.name == name for known in checker.declared):
         if statement.if_not_exists:
             return
-        raise BindError(f"function '{name}' is there already", place, hint="give it another name")
+        raise BindError(f"function '{name}' already exists", place, hint="give it another name")
     kinds = ("scalar", "macro", "aggregate", "window")
     taken = name in functions.RESERVED | functions.LATER.keys() | functions.MISPLACED.keys()
     taken = taken or name in REWRITES or any(name in checker.functions(kind) for kind in kinds)

@@ -114,7 +114,7 @@ def _base_type(cursor: Cursor, word: str, span: Span) -> str:
     raise SqlSyntaxError(
         f"unknown data type '{span.shown}'",
         span.place,
-        hint=hint if hint.startswith("did") else f"there are {_USUAL}",
+        hint=hint if hint.startswith("did") else f"supported: {_USUAL}",
     )
 
 

@@ -29,6 +29,7 @@ _INTERVAL_UNITS = frozenset(
     for unit in ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")
     for plural in ("", "S")
 )
+_ARTICLES = re.compile(r"\b(an?|the) ")
 _WITH_UNITS = re.compile(r"\d\s*[A-Za-z]")
 _ROUNDED_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
@@ -235,7 +236,7 @@ def _parsed(
 
 def _stopped(cursor: Cursor, place: Span, what: str) -> SqlSyntaxError:
     found = place.shown
-    message = f"expected {what} that is complete, " + (
+    message = f"incomplete {_ARTICLES.sub('', what)}, " + (
         f"stopped at '{found}'" if found and place != cursor.end_span else "found the end"
     )
     return SqlSyntaxError(message, place.place)
@@ -299,7 +300,7 @@ def _unclosed(piece: Span, text: str, error: Exception) -> SqlSyntaxError:
             place = piece.cut(first + index, first + index + len(opener)).place
             kind = "comment" if opener == "/*" else "quote"
             return SqlSyntaxError(
-                f"this {kind} is not closed", place, hint=f"close it with {closers[opener]}"
+                f"unterminated {kind}", place, hint=f"close it with {closers[opener]}"
             )
         index = end + len(closers[opener])
     return SqlSyntaxError(

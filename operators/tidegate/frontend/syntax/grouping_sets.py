@@ -40,7 +40,7 @@ def parse_group_by(cursor: Cursor) -> tuple[Keys, tuple[Keys, ...]]:
 def _check(cursor: Cursor, start: Span, count: int) -> None:
     if count > SETS_MAX:
         raise BindError(
-            f"this GROUP BY means {count} groupings, at most {SETS_MAX} can be",
+            f"this GROUP BY means {count} groupings, at most {SETS_MAX} are supported",
             start.to(cursor.previous_span).place,
             hint="write those that are needed as GROUPING SETS",
         )

@@ -196,7 +196,7 @@ def _count(cursor: Cursor) -> int | None:
         return None
     token = cursor.take()
     if not token.text.isdigit() or len(token.text) > _DIGITS_MAX:
-        raise SqlSyntaxError(f"'{token.text}' is no number of rows", cursor.previous_span.place)
+        raise SqlSyntaxError(f"'{token.text}' is not a number of rows", cursor.previous_span.place)
     return int(token.text)
 
 

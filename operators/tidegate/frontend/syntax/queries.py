@@ -136,7 +136,7 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
         window = parse_named_window(cursor)
         if any(window.name.text.lower() == known.name.text.lower() for known in windows):
             raise SqlSyntaxError(
-                f"window '{window.name.text}' is there twice",
+                f"window '{window.name.text}' is declared twice",
                 window.name.span.place,
                 hint="keep one of them",
             )

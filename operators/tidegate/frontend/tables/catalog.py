@@ -185,7 +185,7 @@ def connect(
     if of is not None and is_upsert:
         if role == "source":
             raise UnsupportedError(
-                f"{what} is an upsert topic, whose rows change: it cannot be read yet",
+                f"{what} is an upsert topic, and reading one is not supported",
                 options.span.place,
                 hint=f"read it with connector = '{of.name}', each message as a row of its own",
             )
@@ -231,7 +231,7 @@ def _of_changes(
     if said and (of is None or said not in of.modes or said != mode):
         shown = f" of connector '{name}'" if said in _MODES else ""
         raise BindError(
-            f"{what}: '{_MODE}' = '{said}'{shown} is not there",
+            f"{what}: '{_MODE}' = '{said}'{shown} is not supported",
             spans[_MODE].place,
             hint="of kafka tables it is 'append', or 'upsert' with a PRIMARY KEY",
         )
@@ -276,7 +276,7 @@ def refuse_hidden(name: Name) -> None:
     """Names that start with ``__`` are the engine's."""
     if name.text.startswith(HIDDEN_PREFIX):
         raise BindError(
-            f"'{name.text}' starts with '{HIDDEN_PREFIX}', which is kept for the engine",
+            f"'{name.text}' is reserved: names that start with '{HIDDEN_PREFIX}' are the engine's",
             name.span.place,
             hint=f"call it '{name.text.lstrip('_') or 'c'}'",
         )

@@ -73,7 +73,7 @@ def _check_type(text: Text) -> None:
     _expect_end(cursor)
     if not is_event_time_type(type_):
         raise SqlSyntaxError(
-            f"a watermark is no {text.value}",
+            f"a watermark cannot be {text.value}",
             text.span.place,
             hint="write TIMESTAMP(3), TIMESTAMP_LTZ(3) or BIGINT",
         )

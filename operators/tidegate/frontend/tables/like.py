@@ -59,7 +59,7 @@ def _take_rule(cursor: Cursor, rules: dict[Feature, Merging], said: set[str]) ->
         raise cursor.expected(f"{', '.join(choice[:-1])} or {choice[-1]} after {word}", hint=hint)
     cursor.take()
     if what in said:
-        raise SqlSyntaxError(f"{what} is there twice", place.place)
+        raise SqlSyntaxError(f"{what} is declared twice", place.place)
     said.add(what)
     for feature in _FEATURES:
         if what == feature or (what == "ALL" and feature not in said):
@@ -117,7 +117,7 @@ class _Merge:
         for mark in new:
             if any(_path(mark) == _path(other) for other in base):
                 raise BindError(
-                    f"a watermark for {'.'.join(_path(mark))} is there already, in"
+                    f"a watermark for {'.'.join(_path(mark))} already exists, in"
                     f" '{self._base.name.text}'",
                     mark.span.place,
                     hint="write LIKE … (OVERWRITING WATERMARKS)",
@@ -165,7 +165,7 @@ class _Merge:
 
     def _twice(self, what: str, name: Name, hint: str) -> BindError:
         return BindError(
-            f"{what} is there already, in '{self._base.name.text}'",
+            f"{what} already exists, in '{self._base.name.text}'",
             name.span.place,
             hint=hint,
         )

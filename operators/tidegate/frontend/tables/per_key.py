@@ -72,21 +72,21 @@ def bind_per(
             )
         if reads_clock(binder.scope.relation.node, column.name):
             raise BindError(
-                f"'{column.name}' follows the processing time, and so is no key: which rows are"
+                f"'{column.name}' follows the processing time, and cannot be a key: which rows are"
                 " late would depend on when they are read",
                 place,
                 hint="name what the rows come from, such as a device",
             )
         if _is_constant(binder.scope.relation.node, column.name):
             raise BindError(
-                f"'{column.name}' is the same in all rows, and so is no key: they would have one"
+                f"'{column.name}' is the same in all rows, and cannot be a key: they would have one"
                 " watermark, which waits for others",
                 place,
                 hint="name what the rows come from, such as a device, or leave PER out",
             )
         if _KEY_TYPE.fullmatch(column.type) is None:
             raise BindError(
-                f"'{column.name}' is {column.type}, which is no key of a watermark",
+                f"'{column.name}' is {column.type}, which cannot be the key of a watermark",
                 place,
                 hint="keys are whole or decimal numbers, texts, BOOLEAN, dates and times",
             )

@@ -36,7 +36,7 @@ Start = Callable[..., Any]
 def exporting(address: Address | None, metrics: JobMetrics, health: Health) -> Iterator[int]:
     """Serves during the block; gives the port, 0 if there is no ``address``.
 
-    Raises OptionsError when that cannot be listened at.
+    Raises OptionsError when that cannot be listened on.
     """
     if address is None:
         yield 0
@@ -49,7 +49,7 @@ def exporting(address: Address | None, metrics: JobMetrics, health: Health) -> I
         )
     except OSError as error:
         raise OptionsError(
-            f"tidegate.metrics.address: {address.host}:{address.port} cannot be listened at:"
+            f"tidegate.metrics.address: {address.host}:{address.port} cannot be listened on:"
             f" {error.strerror}",
             hint="another job may do so: give each an address of its own",
         ) from error

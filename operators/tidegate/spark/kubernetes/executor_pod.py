@@ -33,7 +33,7 @@ def executor_command(environment: Mapping[str, str]) -> list[str]:
     for option, name in {**_OPTIONS, "-Xmx": "SPARK_EXECUTOR_MEMORY"}.items():
         if not environment.get(name):
             raise RunError(
-                f"an executor wants the variable {name}",
+                f"an executor needs the variable {name}",
                 hint="executors are started by a driver; to run a job: tidegate run FILE",
             )
         values[option] = environment[name]

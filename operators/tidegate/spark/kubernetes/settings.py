@@ -41,7 +41,7 @@ def kubernetes_settings(master: str, environment: Mapping[str, str], token: str)
     missing = [name for name in _WANTED if not environment.get(name)]
     if missing:
         raise OptionsError(
-            f"--master {master} wants the variable {missing[0]}",
+            f"--master {master} needs the variable {missing[0]}",
             detail=f"a driver's pod tells Spark who it is by {', '.join(_WANTED)}",
             hint="install the chart (charts/tidegate), which sets them; outside a cluster run with"
             " --master local[N]",

@@ -179,5 +179,5 @@ def test_columns_are_found_by_name() -> None:
 
 def test_what_has_no_form_in_avro_is_refused_before_a_row_comes() -> None:
     check(ORDERS)
-    with pytest.raises(OptionsError, match="type INTERVAL has no form in Avro"):
+    with pytest.raises(OptionsError, match="type INTERVAL is not supported in Avro"):
         check((Column("i", "INTERVAL"),))

@@ -99,7 +99,7 @@ def test_risingwaves_names() -> None:
         ({"topic": " ; "}, "topic", "name a topic"),
         ({"topic": "a;a"}, "topic", "a topic is named twice"),
         ({"topic__pattern": "a"}, "topic", "needs either 'topic' or 'topic-pattern'"),
-        ({"topic__pattern": "("}, "topic-pattern", "it is no regular expression"),
+        ({"topic__pattern": "("}, "topic-pattern", "not a regular expression"),
         ({"format": "xml"}, "format", "'xml' is wrong"),
         ({"scan_startup_mode": "newest"}, "scan.startup.mode", "'newest' is wrong"),
         ({"scan_startup_mode": "timestamp"}, "scan.startup.mode", "needs 'scan.startup.timestamp"),
@@ -174,8 +174,8 @@ def test_what_is_refused(given: dict[str, str], option: str, told: str) -> None:
         ("enable.auto.commit", "true", "it cannot be set: where a job stands"),
         ("transactional.id", "a", "write 'sink.transactional-id-prefix' instead"),
         ("value.deserializer", "a", "write 'format' instead"),
-        ("error_cb", "sesame", "it is no property of librdkafka"),
-        ("logger", "sesame", "it is no property of librdkafka"),
+        ("error_cb", "sesame", "librdkafka has no such property"),
+        ("logger", "sesame", "librdkafka has no such property"),
     ],
 )
 def test_properties_that_are_refused(name: str, value: str, told: str) -> None:

@@ -57,10 +57,10 @@ def test_a_column_that_is_there(there: str, wanted: str, fits: bool) -> None:
     [
         (("d", "INTERVAL"), {}, "is INTERVAL"),
         (("d" * 64, "BIGINT"), {}, "at most 63 bytes"),
-        (("d", "BIGINT"), {"key.fields": "e"}, "which is no column"),
+        (("d", "BIGINT"), {"key.fields": "e"}, "which is not a column"),
         (("d", "BIGINT[]"), {"key.fields": "d"}, "cannot be in a key"),
         (("d", "BIGINT"), {"key.fields": ""}, "names no column"),
-        (("d", "BIGINT"), {"type": "upsert"}, "nothing says what its key is"),
+        (("d", "BIGINT"), {"type": "upsert"}, "without a key"),
     ],
 )
 def test_what_is_refused(column: tuple[str, str], more: dict[str, str], words: str) -> None:

@@ -58,8 +58,13 @@ def test_risingwave_says_it_with_options() -> None:
 @pytest.mark.parametrize(
     ("key", "more", "query", "says"),
     [
-        ("", "", _BY_ID, "nothing says what its key is"),
-        (", PRIMARY KEY (n)", "", _BY_ID, "the key of 'u' is n, the results are told apart by id"),
+        ("", "", _BY_ID, "without a key"),
+        (
+            ", PRIMARY KEY (n)",
+            "",
+            _BY_ID,
+            "the key of 'u' is n, but the rows of the query are told apart by id",
+        ),
         (", PRIMARY KEY (id)", "", "SELECT min(id), count(*) FROM orders", "nothing, there is one"),
         (
             ", PRIMARY KEY (id)",
@@ -107,7 +112,7 @@ def test_a_materialized_view_that_cannot_be(query: str, says: str) -> None:
 
 def test_an_upsert_topic_is_not_read() -> None:
     text = _TOPIC.format(key=", PRIMARY KEY (id)", more="").partition(";")[0]
-    with pytest.raises(UnsupportedError, match="cannot be read yet"):
+    with pytest.raises(UnsupportedError, match="reading one is not supported"):
         job(f"{text}; SELECT id FROM u")
 
 
@@ -115,6 +120,6 @@ def test_a_sink_that_keeps_all_it_gets_takes_no_changes() -> None:
     with pytest.raises(BindError) as caught:
         job(f"INSERT INTO target (id) {_BY_ID.replace(', count(*)', '')}")
     assert caught.value.message == (
-        "these results change, and 'target' (filesystem) cannot take them back"
+        "this query updates its results, and 'target' (filesystem) takes only final rows"
     )
     assert "upsert-kafka" in caught.value.hint

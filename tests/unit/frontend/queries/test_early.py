@@ -106,7 +106,7 @@ def test_a_number_has_ticks_of_its_own_unit() -> None:
 
 def test_a_time_that_is_not_selected_gives_no_ticks() -> None:
     inner = f"SELECT window_end, price FROM {_WINDOWS}"
-    with pytest.raises(BindError, match="nothing to show before they close"):
+    with pytest.raises(BindError, match="have no early results"):
         job(f"SELECT sum(price) FROM ({inner}) GROUP BY window_end {_EARLY}")
 
 
@@ -116,5 +116,5 @@ def test_a_sink_that_keeps_all_it_gets_says_what_to_leave_out() -> None:
             "INSERT INTO target (id, t) SELECT count(*), window_end FROM"
             f" {_WINDOWS} GROUP BY window_end {_EARLY}"
         )
-    assert "(filesystem) cannot take them back" in caught.value.message
+    assert "(filesystem) takes only final rows" in caught.value.message
     assert caught.value.hint.startswith("leave EARLY EVERY out")

@@ -196,7 +196,7 @@ def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
     plan = CompiledPlan(str(file), {"planVersion": 1}, keeps=False)
     assert plan.write() == f"wrote {file}"
     assert json.loads(file.read_text()) == {"planVersion": 1}
-    assert plan.write() == f"{file} is there already and stays", "the same may be run again"
+    assert plan.write() == f"{file} already exists and stays", "the same may be run again"
     with pytest.raises(OptionsError, match="is another plan"):
         CompiledPlan(str(file), {"planVersion": 2}, keeps=False).write()
     assert "stays" in CompiledPlan(str(file), {}, keeps=True).write()
@@ -208,9 +208,9 @@ def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
     ("content", "said"),
     [
         ("{", "is not JSON"),
-        ("[]", "is no plan"),
+        ("[]", "is not a plan"),
         ('{"planVersion": 2, "statements": []}', "a plan of version 2"),
-        ('{"planVersion": 1}', "is no plan"),
+        ('{"planVersion": 1}', "is not a plan"),
         (
             (
                 '{"planVersion": 1, "statements": [], "sources": [{"table": "t", "abilities":'

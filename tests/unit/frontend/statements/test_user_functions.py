@@ -94,7 +94,7 @@ def test_seed_003(tmp_path: Path) -> None:
         (_TWICE.format("def other(x): pass\n"), "defines no function 'twice'"),
         (_TWICE.format("def twice(x:\n"), "no Python in its line 2"),
         (_TWICE.format("def twice(x, y): pass\n"), "takes 2 parameters, the statement names 1"),
-        (_TWICE.format(_SOURCE) * 2, "'twice' is there already"),
+        (_TWICE.format(_SOURCE) * 2, "'twice' already exists"),
         (_TWICE.format(_SOURCE).replace("twice", "lower"), "is a function of the language"),
         (_TWICE.format(_SOURCE).replace("twice", "proctime"), "is a function of the language"),
         (_TWICE.format(_SOURCE).replace("twice", "date"), "'date' is a word of SQL"),
@@ -106,7 +106,10 @@ def test_seed_003(tmp_path: Path) -> None:
             "the type of parameter 'x' is not known",
         ),
         ("CREATE FUNCTION f(INT) LANGUAGE PYTHON AS $$\ndef f(x): pass$$;", "type of the result"),
-        (_TWICE.format(_SOURCE) + "SELECT twice(price, 1) FROM orders;", "do not fit"),
+        (
+            _TWICE.format(_SOURCE) + "SELECT twice(price, 1) FROM orders;",
+            "argument types do not match",
+        ),
     ],
 )
 def test_what_is_wrong(sql: str, said: str) -> None:

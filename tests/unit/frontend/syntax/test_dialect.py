@@ -51,9 +51,9 @@ def test_other_texts_are_no_intervals(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "column", "message"),
     [
-        ("a 'b", 3, "this quote is not closed"),
-        ("-- it's\n`b", 1, "this quote is not closed"),
-        ("'it''s' /* b", 9, "this comment is not closed"),
+        ("a 'b", 3, "unterminated quote"),
+        ("-- it's\n`b", 1, "unterminated quote"),
+        ("'it''s' /* b", 9, "unterminated comment"),
     ],
 )
 def test_what_is_never_closed(text: str, column: int, message: str) -> None:

@@ -81,10 +81,10 @@ def test_what_is_declared_anew() -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("CREATE TABLE x (id INT) LIKE base", "column 'id' is there already"),
-        ("CREATE TABLE x (day AS id + 1) LIKE base", "column 'day' is there already"),
-        ("CREATE TABLE x (day INT) LIKE base (OVERWRITING GENERATED)", "'day' is there already"),
-        ("CREATE TABLE x (WATERMARK FOR T AS t) LIKE base", "a watermark for t is there"),
+        ("CREATE TABLE x (id INT) LIKE base", "column 'id' already exists"),
+        ("CREATE TABLE x (day AS id + 1) LIKE base", "column 'day' already exists"),
+        ("CREATE TABLE x (day INT) LIKE base (OVERWRITING GENERATED)", "'day' already exists"),
+        ("CREATE TABLE x (WATERMARK FOR T AS t) LIKE base", "a watermark for t already exists"),
         ("CREATE TABLE x (a INT PRIMARY KEY) LIKE base", "has a PRIMARY KEY already"),
         (
             "CREATE TABLE x WITH (topic = 'y') LIKE base (INCLUDING OPTIONS)",

@@ -55,7 +55,7 @@ def test_it_is_described() -> None:
     [
         ("SELECT id, id FROM orders", "two columns 'id'"),
         ("SELECT id FROM nothing", "unknown table 'nothing'"),
-        ("SELECT id AS __id FROM orders", "kept for the engine"),
+        ("SELECT id AS __id FROM orders", "is reserved"),
     ],
 )
 def test_what_is_refused(query: str, said: str) -> None:

@@ -72,5 +72,5 @@ def test_without_an_address_nothing_listens(metrics: JobMetrics, health: Health)
 def test_an_address_that_is_taken(place: str, metrics: JobMetrics, health: Health) -> None:
     port = int(place.rpartition(":")[2])
     taken = exporting(Address("127.0.0.1", port), metrics, health)
-    with pytest.raises(OptionsError, match=f"127.0.0.1:{port} cannot be listened at"), taken:
+    with pytest.raises(OptionsError, match=f"127.0.0.1:{port} cannot be listened on"), taken:
         pass

@@ -32,5 +32,5 @@ def test_an_executor_is_started_with_what_spark_says() -> None:
 
 @pytest.mark.parametrize("name", [name for name in GIVEN if name != "JAVA_HOME"])
 def test_what_is_missing_is_named(name: str) -> None:
-    with pytest.raises(RunError, match=f"wants the variable {name}"):
+    with pytest.raises(RunError, match=f"needs the variable {name}"):
         executor_command({**GIVEN, name: ""})

@@ -39,7 +39,7 @@ def test_executors_have_the_template_that_is_named() -> None:
 
 @pytest.mark.parametrize("name", POD)
 def test_what_is_missing_is_named(name: str) -> None:
-    with pytest.raises(OptionsError, match=f"wants the variable {name}"):
+    with pytest.raises(OptionsError, match=f"needs the variable {name}"):
         kubernetes_settings(MASTER, {**POD, name: ""}, "a")
 
 
