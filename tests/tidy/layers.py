@@ -60,6 +60,10 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         "settings",
         "frontend",
     ),
+    # Text to data, before any name is looked up.
+    "frontend.source": _VALUES,
+    "frontend.ast": (*_VALUES, "plan", "frontend.source", "frontend.ast"),
+    "frontend.syntax": (*_VALUES, "plan", "frontend.source", "frontend.ast", "frontend.syntax"),
     "reports": (
         *_GROUND,
         "plan",

@@ -16,8 +16,8 @@ LONG_FUNCTIONS: Final[dict[str, str]] = {}
 WITHOUT_TWIN: Final[dict[str, str]] = {
     "operators/tidegate/executor/base.py": "a contract without behaviour",
     "operators/tidegate/epochs/listener.py": "a contract without behaviour",
-    "operators/tidegate/frontend/syntax/statement_syntax.py": "values without behaviour",
-    "operators/tidegate/frontend/syntax/query_syntax.py": "values without behaviour",
+    "operators/tidegate/frontend/ast/statements.py": "values without behaviour",
+    "operators/tidegate/frontend/ast/queries.py": "values without behaviour",
     "operators/tidegate/connectors/kafka/patience.py": "values without behaviour",
     "operators/tidegate/connectors/kafka/sink.py": "a real broker says: tests/kafka/test_sink*.py",
     "operators/tidegate/connectors/kafka/delivery.py": "as sink.py",

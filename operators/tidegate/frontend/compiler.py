@@ -9,42 +9,7 @@ from typing import Final
 
 from tidegate.errors import BindError, OptionsError, Position, SqlSyntaxError
 from tidegate.frontend import settings
-from tidegate.frontend.context import Context
-from tidegate.frontend.expressions.clocks import without_idle_clocks
-from tidegate.frontend.expressions.current_watermark import share_watermarks_before
-from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.queries.planner import check_view
-from tidegate.frontend.queries.sinks import (
-    Written,
-    check_paths,
-    check_unread,
-    plan_materialized,
-    plan_sink,
-    plan_table,
-    plan_table_as,
-    scans_of,
-)
-from tidegate.frontend.statements.answers import Answer, Explained
-from tidegate.frontend.statements.compiled_plans import (
-    CompiledPlan,
-    Params,
-    executed,
-    is_declaration,
-    only,
-    with_params_of,
-    without_params,
-    written,
-)
-from tidegate.frontend.statements.compiled_plans import compiled as compiled_plan
-from tidegate.frontend.statements.compiled_plans import read as read_plan
-from tidegate.frontend.statements.describe import describe_table, describe_view
-from tidegate.frontend.statements.drop import dropped
-from tidegate.frontend.statements.ledger import SETTING, declared, ledger_copy, sink_of
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.statements.show import shown
-from tidegate.frontend.statements.user_functions import declare_function
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.frontend.ast.statements import (
     ROWTIME,
     AlterTable,
     CompilePlan,
@@ -61,6 +26,41 @@ from tidegate.frontend.syntax.statement_syntax import (
     Show,
     Statement,
 )
+from tidegate.frontend.context import Context
+from tidegate.frontend.expressions.clocks import without_idle_clocks
+from tidegate.frontend.expressions.current_watermark import share_watermarks_before
+from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.queries.planner import check_view
+from tidegate.frontend.queries.sinks import (
+    Written,
+    check_paths,
+    check_unread,
+    plan_materialized,
+    plan_sink,
+    plan_table,
+    plan_table_as,
+    scans_of,
+)
+from tidegate.frontend.source import Source
+from tidegate.frontend.statements.answers import Answer, Explained
+from tidegate.frontend.statements.compiled_plans import (
+    CompiledPlan,
+    Params,
+    executed,
+    is_declaration,
+    only,
+    with_params_of,
+    without_params,
+    written,
+)
+from tidegate.frontend.statements.compiled_plans import compiled as compiled_plan
+from tidegate.frontend.statements.compiled_plans import read as read_plan
+from tidegate.frontend.statements.describe import describe_table, describe_view
+from tidegate.frontend.statements.drop import dropped
+from tidegate.frontend.statements.ledger import SETTING, declared, ledger_copy, sink_of
+from tidegate.frontend.statements.show import shown
+from tidegate.frontend.statements.user_functions import declare_function
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.accounts import assign_accounts
 from tidegate.frontend.tables.catalog import Catalog, first_hints
 from tidegate.frontend.tables.declared_tables import check_table, source_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidegate.frontend.ast.queries import Option
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.query_syntax import Option
 from tidegate.frontend.tables.catalog import Catalog
 
 

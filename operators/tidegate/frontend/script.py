@@ -17,12 +17,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tidegate.errors import SqlError
-from tidegate.frontend.compiler import File, compile_source
-from tidegate.frontend.expressions.scope import matches
-from tidegate.frontend.statements.compiled_plans import is_declaration, only
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Part, Source, Span
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.frontend.ast.statements import (
     AlterTable,
     CreateFunction,
     CreateTable,
@@ -32,6 +27,11 @@ from tidegate.frontend.syntax.statement_syntax import (
     SetOption,
     Statement,
 )
+from tidegate.frontend.compiler import File, compile_source
+from tidegate.frontend.expressions.scope import matches
+from tidegate.frontend.source import Part, Source, Span
+from tidegate.frontend.statements.compiled_plans import is_declaration, only
+from tidegate.frontend.syntax.files import parse_file
 
 _SETTING: Final = "set "
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, did_you_mean
-from tidegate.frontend.syntax.statement_syntax import SetOption
+from tidegate.frontend.ast.statements import SetOption
 from tidegate.settings import KNOWN, resolve
 
 TIME_ZONE: Final = "table.local-time-zone"

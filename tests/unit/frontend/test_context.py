@@ -4,13 +4,13 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
+from tidegate.frontend.ast.queries import Query
+from tidegate.frontend.ast.statements import CreateTable, Select
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.planner import plan_query
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import CreateTable, Select
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.catalog import Catalog, first_hints
 from tidegate.plan.nodes import Scan
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from tidegate.frontend.ast.queries import Query, Scalar
 from tidegate.frontend.expressions.scalar import identifier_path
 from tidegate.frontend.expressions.scope import Scope, matches
-from tidegate.frontend.syntax.query_syntax import Query, Scalar
 
 
 def with_aliases(query: Query, scalar: Scalar, scope: Scope) -> Scalar:

@@ -16,12 +16,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError
+from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.expressions.functions import BEFORE_PREFIX, CURRENT_WATERMARK
 from tidegate.frontend.expressions.scalar import call_span, identifier_path
 from tidegate.frontend.expressions.scope import Relation, Scope, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.derivation import derive
 from tidegate.plan.nodes import (
     Filter,

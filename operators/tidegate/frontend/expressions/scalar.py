@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
+from tidegate.frontend.ast.queries import Name, Scalar
 from tidegate.frontend.expressions import functions, intervals, misfits, rewrites
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.monotone import order_of, shift_of
@@ -24,8 +25,7 @@ from tidegate.frontend.expressions.typecheck import (
     TypeCheckError,
     is_integer,
 )
-from tidegate.frontend.syntax.query_syntax import Name, Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column, Schema
 

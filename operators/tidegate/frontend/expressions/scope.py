@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tidegate.errors import BindError, did_you_mean
+from tidegate.frontend.ast.queries import Name
+from tidegate.frontend.ast.statements import ROWTIME
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.statement_syntax import ROWTIME
 from tidegate.plan.nodes import Node
 
 

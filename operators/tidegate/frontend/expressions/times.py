@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, Position
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions import intervals
 from tidegate.frontend.expressions.functions import cast, sql_of
 from tidegate.frontend.expressions.scalar import Binder, plan_column
@@ -20,8 +21,7 @@ from tidegate.frontend.expressions.typecheck import (
     is_integer,
     is_numeric,
 )
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import PICKS
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join

@@ -9,11 +9,11 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions.functions import AGGREGATE_ALIASES, sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, call_span
 from tidegate.frontend.expressions.scope import article
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import LISTS, PICKS, result_type
 from tidegate.plan.joins import has_splits
 from tidegate.plan.nodes import Expr

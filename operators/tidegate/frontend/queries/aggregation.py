@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Item, Query, Scalar
 from tidegate.frontend.expressions.functions import AGGREGATES, GROUPING, cast, number
 from tidegate.frontend.expressions.scalar import (
     Binder,
@@ -26,8 +27,7 @@ from tidegate.frontend.queries.aggregate_calls import Call, CallReader
 from tidegate.frontend.queries.closing import closing_key_of, key_of_changes
 from tidegate.frontend.queries.early import early_of
 from tidegate.frontend.queries.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
-from tidegate.frontend.syntax.query_syntax import Item, Query, Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.derivation import (
     WINDOW_END,

@@ -7,9 +7,9 @@ from dataclasses import replace
 from tidegate.connectors.connector import with_key
 from tidegate.connectors.registry import connector_of
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.expressions.scope import Relation
-from tidegate.frontend.syntax.query_syntax import Query
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early
 from tidegate.plan.nodes import Node, Sink
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Query, Scalar
 from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
-from tidegate.frontend.syntax.query_syntax import Query, Scalar
 from tidegate.plan.changes import is_changing, is_early
 from tidegate.plan.derivation import derive
 from tidegate.plan.early import Early

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import (
@@ -28,8 +29,7 @@ from tidegate.frontend.expressions.scalar import (
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
 from tidegate.frontend.queries.lookups import with_end
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.derivation import (
     NONE,
     PROCESSING_TIME,

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.ast.queries import JoinRef, Name, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.queries.join_condition import JoinCondition
 from tidegate.frontend.queries.lookups import is_static
-from tidegate.frontend.syntax.query_syntax import JoinRef, Name, Scalar
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import project

@@ -14,6 +14,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Name, Scalar
 from tidegate.frontend.expressions.scalar import (
     Binder,
     argument_span,
@@ -23,9 +24,8 @@ from tidegate.frontend.expressions.scalar import (
 )
 from tidegate.frontend.expressions.scope import unused
 from tidegate.frontend.queries.below import Below
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.match_syntax import variable_of
-from tidegate.frontend.syntax.query_syntax import Name, Scalar
-from tidegate.frontend.syntax.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.match import AGGREGATES, Look
 from tidegate.plan.nodes import Expr

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.frontend.ast.queries import Define, MatchRef, Measure, Name, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.scalar import Binder
@@ -15,7 +16,6 @@ from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.looks import LookPlanner, Looks
 from tidegate.frontend.syntax.match_syntax import variable_of
-from tidegate.frontend.syntax.query_syntax import Define, MatchRef, Measure, Name, Scalar
 from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Condition, MatchRecognize

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions.scope import Field, Relation, unused
 from tidegate.frontend.queries.windows import without_unused_time
-from tidegate.frontend.syntax.query_syntax import Scalar
 from tidegate.plan import projections
 from tidegate.plan.nodes import Expr, Node, Project
 

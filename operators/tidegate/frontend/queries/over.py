@@ -13,6 +13,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, Position, UnsupportedError, did_you_mean
+from tidegate.frontend.ast.queries import NamedWindow, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.functions import OVER_AGGREGATES, sql_of
@@ -21,8 +22,7 @@ from tidegate.frontend.expressions.scope import Relation, article
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import check_name, ignoring, is_there, unwrapped
-from tidegate.frontend.syntax.query_syntax import NamedWindow, Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.nodes import Expr, SortKey

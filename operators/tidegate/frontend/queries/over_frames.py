@@ -8,10 +8,10 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions.scalar import Binder, argument_span
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame
 from tidegate.types import Column

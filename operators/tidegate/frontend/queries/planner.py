@@ -6,16 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from tidegate.errors import SqlError, UnsupportedError
-from tidegate.frontend.context import Context
-from tidegate.frontend.expressions.scope import Relation, matches
-from tidegate.frontend.queries.changes import refuse_changing
-from tidegate.frontend.queries.early import check_early
-from tidegate.frontend.queries.joins import joined
-from tidegate.frontend.queries.match import matched
-from tidegate.frontend.queries.relations import Environment, check_session, judged, of_view
-from tidegate.frontend.queries.selection import conjuncts_of, is_grouped, selected, united
-from tidegate.frontend.queries.windows import windowed
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     JoinRef,
     MatchRef,
     Query,
@@ -25,8 +16,17 @@ from tidegate.frontend.syntax.query_syntax import (
     WatermarkRef,
     WindowRef,
 )
-from tidegate.frontend.syntax.query_syntax import Relation as RelationSyntax
-from tidegate.frontend.syntax.statement_syntax import CreateView
+from tidegate.frontend.ast.queries import Relation as RelationSyntax
+from tidegate.frontend.ast.statements import CreateView
+from tidegate.frontend.context import Context
+from tidegate.frontend.expressions.scope import Relation, matches
+from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.early import check_early
+from tidegate.frontend.queries.joins import joined
+from tidegate.frontend.queries.match import matched
+from tidegate.frontend.queries.relations import Environment, check_session, judged, of_view
+from tidegate.frontend.queries.selection import conjuncts_of, is_grouped, selected, united
+from tidegate.frontend.queries.windows import windowed
 from tidegate.frontend.tables.declared_tables import read_table
 
 _NOTHING = Environment()

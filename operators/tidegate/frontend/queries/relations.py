@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Cte, Query, Scalar, WatermarkRef, WindowRef
+from tidegate.frontend.ast.statements import CreateView
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Relation
-from tidegate.frontend.syntax.query_syntax import Cte, Query, Scalar, WatermarkRef, WindowRef
-from tidegate.frontend.syntax.statement_syntax import CreateView
 from tidegate.frontend.tables.defaults import without_defaults
 from tidegate.frontend.tables.watermarks import with_watermark
 from tidegate.plan.nodes import Scan

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Item, Query, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.aliases import with_aliases
 from tidegate.frontend.expressions.current_watermark import with_watermarks_before
@@ -23,7 +24,6 @@ from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.sorting import in_order, order_target
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, with_group_window
-from tidegate.frontend.syntax.query_syntax import Item, Query, Scalar
 from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import Expr, Filter, Node, column_expr

@@ -7,15 +7,8 @@ from dataclasses import dataclass, replace
 
 from tidegate.connectors.registry import SHOWN, VIEWS, connector_of
 from tidegate.errors import BindError, Position, did_you_mean
-from tidegate.frontend.context import Context
-from tidegate.frontend.expressions.scope import Field, Relation, article, matches, unused
-from tidegate.frontend.expressions.typecheck import converted, is_numeric
-from tidegate.frontend.queries.changes import taking_changes
-from tidegate.frontend.queries.planner import plan_query, plan_view
-from tidegate.frontend.queries.unions import is_null
-from tidegate.frontend.syntax.query_syntax import Name, Option, Query
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.frontend.ast.queries import Name, Option, Query
+from tidegate.frontend.ast.statements import (
     AlterTable,
     CreateSink,
     CreateTable,
@@ -23,6 +16,13 @@ from tidegate.frontend.syntax.statement_syntax import (
     Insert,
     Select,
 )
+from tidegate.frontend.context import Context
+from tidegate.frontend.expressions.scope import Field, Relation, article, matches, unused
+from tidegate.frontend.expressions.typecheck import converted, is_numeric
+from tidegate.frontend.queries.changes import taking_changes
+from tidegate.frontend.queries.planner import plan_query, plan_view
+from tidegate.frontend.queries.unions import is_null
+from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bound
 from tidegate.frontend.tables.catalog import Connection, connect
 from tidegate.frontend.tables.declared_tables import check_table

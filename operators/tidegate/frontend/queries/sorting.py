@@ -7,12 +7,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import OrderItem, Query, Scalar
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.scalar import identifier_path
 from tidegate.frontend.expressions.scope import Relation, matches
 from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
 from tidegate.frontend.queries.windows import repeated_by
-from tidegate.frontend.syntax.query_syntax import OrderItem, Query, Scalar
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Union, has_splits
 from tidegate.plan.nodes import Node, Sort, SortKey, column_expr

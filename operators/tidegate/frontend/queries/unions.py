@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.expressions.typecheck import converted
-from tidegate.frontend.syntax.query_syntax import Query
 from tidegate.plan.joins import Union
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import projected

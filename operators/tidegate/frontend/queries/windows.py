@@ -11,13 +11,13 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Query, Scalar, WindowKind, WindowRef
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.expressions.scope import Field, Relation, unused
 from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
-from tidegate.frontend.syntax.query_syntax import Query, Scalar, WindowKind, WindowRef
 from tidegate.plan.derivation import (
     WINDOW_END,
     WINDOW_START,

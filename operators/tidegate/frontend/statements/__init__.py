@@ -1,1 +1,1 @@
-"""Statements other than queries: read one by one, and answered where they ask."""
+"""What statements other than queries mean: functions, plans, DROP, and what is asked."""

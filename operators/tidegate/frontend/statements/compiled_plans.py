@@ -19,11 +19,8 @@ from typing import Any, Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
-from tidegate.frontend.expressions.clocks import is_own
-from tidegate.frontend.syntax.datatypes import shown_type
-from tidegate.frontend.syntax.query_syntax import Option, Text
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.frontend.ast.queries import Option, Text
+from tidegate.frontend.ast.statements import (
     AlterTable,
     CreateFunction,
     CreateTable,
@@ -32,6 +29,9 @@ from tidegate.frontend.syntax.statement_syntax import (
     SetOption,
     Statement,
 )
+from tidegate.frontend.expressions.clocks import is_own
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
 from tidegate.plan.user_functions import UserFunction
 

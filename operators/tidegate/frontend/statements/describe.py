@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tidegate.frontend.ast.statements import ROWTIME, ColumnDef, CreateTable, WatermarkDef
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
 from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.syntax.datatypes import shown_type
-from tidegate.frontend.syntax.statement_syntax import ROWTIME, ColumnDef, CreateTable, WatermarkDef
 from tidegate.frontend.tables.layout import connector_of, has_rowtime
 from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
 from tidegate.plan.nodes import Scan

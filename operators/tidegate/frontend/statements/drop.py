@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, UnsupportedError, did_you_mean
-from tidegate.frontend.expressions.scope import matches
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.query_syntax import Name, Query, TableRef
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.errors import BindError, did_you_mean
+from tidegate.frontend.ast.queries import Name, Query, TableRef
+from tidegate.frontend.ast.statements import (
     AlterTable,
     CompilePlan,
     CreateFunction,
@@ -33,42 +30,9 @@ from tidegate.frontend.syntax.statement_syntax import (
     Select,
     Statement,
 )
+from tidegate.frontend.expressions.scope import matches
 
 Created: TypeAlias = CreateTable | CreateView | CreateSink | CreateFunction
-_KINDS: Final[dict[str, DropKind]] = {
-    "TABLE": "TABLE",
-    "SOURCE": "TABLE",
-    "VIEW": "VIEW",
-    "SINK": "SINK",
-    "FUNCTION": "FUNCTION",
-}
-
-
-def parse_drop(cursor: Cursor, start: Span) -> Drop:
-    """What follows DROP."""
-    temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
-    if temporary and cursor.accept("SYSTEM") and not cursor.at("FUNCTION"):
-        raise cursor.expected("FUNCTION after TEMPORARY SYSTEM")
-    if cursor.accept("MATERIALIZED") and not cursor.at("VIEW"):
-        raise cursor.expected("VIEW after MATERIALIZED")
-    word = cursor.word()
-    if word not in _KINDS:
-        raise cursor.expected(
-            "TABLE, SOURCE, VIEW, MATERIALIZED VIEW, SINK or FUNCTION after DROP",
-            hint=did_you_mean(word, _KINDS) if word else "",
-        )
-    cursor.take()
-    if_exists = cursor.accept("IF", "EXISTS")
-    name = cursor.table_name(f"the name of the {word.lower()}")
-    span = start.to(cursor.previous_span)
-    if cursor.at("CASCADE"):
-        raise UnsupportedError(
-            "DROP … CASCADE is not supported",
-            cursor.span.place,
-            hint="drop what uses it first, each by its name",
-        )
-    cursor.accept("RESTRICT")
-    return Drop(_KINDS[word], name, if_exists, span)
 
 
 def dropped(standing: Sequence[Statement], drop: Drop) -> list[Statement]:

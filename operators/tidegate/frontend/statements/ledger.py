@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tidegate.errors import BindError, OptionsError, Position, did_you_mean
+from tidegate.frontend.ast.statements import CreateTable, SetOption
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.statement_syntax import CreateTable, SetOption
 from tidegate.frontend.tables.catalog import Catalog, connect
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.plan.ledger import NAMES, ledger_sql

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from tidegate.frontend.ast.statements import ROWTIME, CreateTable, Show
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.statements.describe import has_default_watermark
-from tidegate.frontend.syntax.statement_syntax import ROWTIME, CreateTable, Show
 from tidegate.frontend.tables.catalog import Catalog
 
 _WATERMARKS: Final = ("Table Name", "Column Name", "Watermark", "Declared")

@@ -19,19 +19,17 @@ from textwrap import dedent
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import BindError, SqlError, SqlSyntaxError, UnsupportedError
+from tidegate.errors import BindError, SqlError
+from tidegate.frontend.ast.queries import Name
+from tidegate.frontend.ast.statements import CreateFunction
 from tidegate.frontend.expressions import functions
 from tidegate.frontend.expressions.rewrites import REWRITES
 from tidegate.frontend.expressions.typecheck import TypeChecker, words_of_sql
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.datatypes import parse_type, shown_type
+from tidegate.frontend.source import Source, Span
+from tidegate.frontend.syntax.create_function import DOLLARS
+from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
-from tidegate.frontend.syntax.hints import parse_options
-from tidegate.frontend.syntax.query_syntax import Name, Text
-from tidegate.frontend.syntax.source import Source, Span
-from tidegate.frontend.syntax.statement_syntax import CreateFunction
 from tidegate.plan.user_functions import UserFunction
 
 _TYPES: Final[Mapping[str, str]] = {
@@ -49,91 +47,6 @@ _TYPES: Final[Mapping[str, str]] = {
 """What annotations are in SQL."""
 _BATCH: Final = ("vectorized", "batch")
 _ENTRY: Final = "entry"
-_DOLLARS: Final = "write AS $$ … $$ with the function's source"
-
-
-def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
-    """What follows CREATE FUNCTION; RETURNS, LANGUAGE, AS and WITH in any order."""
-    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.table_name("the name of the function")
-    parameters = _parameters(cursor) if cursor.at("(") else None
-    returns, language = "", ""
-    code: Text | None = None
-    module: Text | None = None
-    vectorized, entry = False, ""
-    while not cursor.at_end:
-        if cursor.accept("RETURNS"):
-            returns = parse_type(cursor, "the type that the function returns")
-        elif cursor.accept("LANGUAGE"):
-            language = _language(cursor)
-        elif cursor.accept("AS"):
-            if cursor.kind() is TokenType.HEREDOC_STRING:
-                token = cursor.take()
-                code = Text(token.text, cursor.previous_span)
-            else:
-                module = cursor.text("$$ and the source, or 'module.function'")
-        elif cursor.accept("WITH"):
-            vectorized, entry = _options(cursor)
-        else:
-            raise cursor.expected("RETURNS, LANGUAGE, AS or WITH")
-    span = start.to(cursor.previous_span)
-    place = span.place
-    if code is None and module is None:
-        raise SqlSyntaxError(f"function '{name.text}' has no source", place, hint=_DOLLARS)
-    if not language:
-        raise SqlSyntaxError(
-            f"function '{name.text}' does not say its language",
-            place,
-            hint="add LANGUAGE PYTHON; there is no other",
-        )
-    return CreateFunction(
-        name, parameters, returns, code, module, vectorized, if_not_exists, span, entry
-    )
-
-
-def _parameters(cursor: Cursor) -> tuple[str, ...]:
-    """``(a INT, b STRING)`` or ``(INT, STRING)``."""
-    cursor.expect("(")
-    types: list[str] = []
-    while not cursor.at(")"):
-        ahead = cursor.word(1)
-        if cursor.at_name() and ahead not in (",", ")", "(", "<", "[", "WITH", "WITHOUT"):
-            cursor.name("a parameter")
-        types.append(parse_type(cursor, "the type of a parameter"))
-        if not cursor.accept(","):
-            break
-    cursor.expect(")", why="or ',' after a parameter")
-    return tuple(types)
-
-
-def _language(cursor: Cursor) -> str:
-    span, word = cursor.span, cursor.word()
-    if word != "PYTHON":
-        raise UnsupportedError(
-            f"functions are written in Python, not in {word or cursor.found()}",
-            span.place,
-            hint="write LANGUAGE PYTHON",
-        )
-    cursor.take()
-    return word
-
-
-def _options(cursor: Cursor) -> tuple[bool, str]:
-    """Whether the function takes arrays, and what it is called in its source."""
-    vectorized, entry = False, ""
-    for option in parse_options(cursor):
-        if option.key.value.lower() in _BATCH:
-            vectorized = option.value.value.lower() == "true"
-        elif option.key.value.lower() == _ENTRY:
-            entry = option.value.value
-        else:
-            raise SqlSyntaxError(
-                f"unknown option '{option.key.value}'",
-                option.key.span.place,
-                hint="there are vectorized = true: the function takes and gives pyarrow arrays;"
-                " and entry = 'name': what it is called in its source",
-            )
-    return vectorized, entry
 
 
 def declare_function(checker: TypeChecker, statement: CreateFunction) -> None:
@@ -200,7 +113,7 @@ def _source_of(statement: CreateFunction) -> tuple[str, str, Span]:
         raise BindError(
             f"'{entry}' names no function of a module",
             place,
-            hint=f"write AS 'module.function'; or {_DOLLARS}",
+            hint=f"write AS 'module.function'; or {DOLLARS}",
         )
     try:
         return file.read_text("utf-8"), entry, statement.module.span
@@ -209,7 +122,7 @@ def _source_of(statement: CreateFunction) -> tuple[str, str, Span]:
         raise BindError(
             f"cannot read the module '{module}': {file}: {reason}",
             place,
-            hint=f"it lies beside the SQL file; or {_DOLLARS}",
+            hint=f"it lies beside the SQL file; or {DOLLARS}",
         ) from None
 
 

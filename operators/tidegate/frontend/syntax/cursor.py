@@ -5,42 +5,18 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.query_syntax import Name, Text
-from tidegate.frontend.syntax.source import Source, Span
+from tidegate.frontend.ast.queries import Name, Text
+from tidegate.frontend.source import Source, Span
 
 _LITERALS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.HINT})
-_NO_NAMES = frozenset(
-    {
-        "SELECT",
-        "FROM",
-        "WHERE",
-        "GROUP BY",
-        "HAVING",
-        "ORDER BY",
-        "PARTITION BY",
-        "EMIT",
-        "WITH",
-        "AS",
-        "ON",
-    }
-    | {"INSERT", "CREATE", "UNION", "INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH", "WINDOW"}
-    | {"JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "USING", "FORMAT", "INTO"}
-    | {"QUALIFY", "TABLESAMPLE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "END"}
-    | {
-        "LATERAL",
-        "MATCH_RECOGNIZE",
-        "ASOF",
-        "SEMI",
-        "ANTI",
-        "PIVOT",
-        "UNPIVOT",
-        "FOR",
-        "VALUES",
-        "DISTINCT",
-        "ALL",
-        "NULL",
-    }
-)
+_NO_NAMES = frozenset({
+    "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "PARTITION BY", "EMIT", "WITH",
+    "AS", "ON", "INSERT", "CREATE", "UNION", "INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH",
+    "WINDOW", "JOIN", "LEFT", "RIGHT", "FULL", "INNER", "CROSS", "NATURAL", "USING", "FORMAT",
+    "INTO", "QUALIFY", "TABLESAMPLE", "AND", "OR", "NOT", "CASE", "WHEN", "THEN", "ELSE", "END",
+    "LATERAL", "MATCH_RECOGNIZE", "ASOF", "SEMI", "ANTI", "PIVOT", "UNPIVOT", "FOR", "VALUES",
+    "DISTINCT", "ALL", "NULL",
+})  # fmt: skip
 
 
 class Cursor:
@@ -142,6 +118,15 @@ class Cursor:
         A file is one namespace, of what it declares itself, so only the last part counts.
         """
         return self.path(what)[-1]
+
+    def columns(self, begin: str = "", end: str = "or ',' after a column") -> tuple[Name, ...]:
+        """``(a, b, …)``; ``begin`` and ``end`` say what the parentheses are for."""
+        self.expect("(", why=begin)
+        names = [self.name("a column")]
+        while self.accept(","):
+            names.append(self.name("a column"))
+        self.expect(")", why=end)
+        return tuple(names)
 
     def text(self, what: str) -> Text:
         """A text constant."""

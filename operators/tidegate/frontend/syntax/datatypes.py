@@ -12,8 +12,8 @@ from typing import Final
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, did_you_mean
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.source import Span
 
 _PLAIN: Final = {
     "BOOLEAN": "BOOLEAN",

@@ -18,11 +18,11 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.ast.queries import NamedWindow, Scalar
+from tidegate.frontend.ast.statements import ROWTIME
+from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type
-from tidegate.frontend.syntax.query_syntax import NamedWindow, Scalar
-from tidegate.frontend.syntax.source import Source, Span
-from tidegate.frontend.syntax.statement_syntax import ROWTIME
 
 _INTERVAL_UNITS = frozenset(
     f"{unit}{plural}"

@@ -7,10 +7,10 @@ from itertools import combinations, product
 from typing import Final, TypeAlias, TypeVar
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Scalar
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Span
 
 SETS_MAX: Final = 64
 """Each grouping is aggregated on its own."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.ast.queries import Option, Text
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import cursor_over
-from tidegate.frontend.syntax.query_syntax import Option, Text
-from tidegate.frontend.syntax.source import Span
 
 
 def take_hints(cursor: Cursor) -> tuple[Option, ...]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.ast.queries import JoinRef, Name, Relation, Scalar
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.query_syntax import JoinRef, Name, Relation, Scalar
 from tidegate.frontend.syntax.table_functions import parse_alias
 from tidegate.plan.joins import JoinKind
 
@@ -100,12 +100,8 @@ def _as_of(cursor: Cursor, right: Relation) -> tuple[Scalar, Relation]:
 
 
 def _names(cursor: Cursor) -> tuple[Name, ...]:
-    cursor.expect("(", why="after USING")
-    names = [cursor.name("a column")]
-    while cursor.accept(","):
-        name = cursor.name("a column")
-        if any(name.text == known.text for known in names):
+    names = cursor.columns("after USING", "at the end of USING (…)")
+    for at, name in enumerate(names):
+        if any(name.text == known.text for known in names[:at]):
             raise SqlSyntaxError(f"USING names '{name.text}' twice", name.span.place)
-        names.append(name)
-    cursor.expect(")", why="at the end of USING (…)")
-    return tuple(names)
+    return names

@@ -8,10 +8,7 @@ from typing import Final, TypeVar
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.order_syntax import parse_order_by
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Define,
     MatchRef,
     Measure,
@@ -19,7 +16,10 @@ from tidegate.frontend.syntax.query_syntax import (
     Relation,
     Scalar,
 )
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias
 from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import Alternation, Pattern, Repeat, Sequence, Variable

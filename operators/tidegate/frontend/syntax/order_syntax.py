@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tidegate.frontend.ast.queries import OrderItem
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.query_syntax import OrderItem
 
 
 def parse_order_by(cursor: Cursor) -> tuple[OrderItem, ...]:

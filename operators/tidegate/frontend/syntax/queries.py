@@ -8,14 +8,7 @@ from typing import Final
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar
-from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
-from tidegate.frontend.syntax.hints import take_hints
-from tidegate.frontend.syntax.join_syntax import parse_joins
-from tidegate.frontend.syntax.match_syntax import parse_match
-from tidegate.frontend.syntax.order_syntax import parse_order_by
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Cte,
     Emit,
     Item,
@@ -27,7 +20,14 @@ from tidegate.frontend.syntax.query_syntax import (
     SubqueryRef,
     TableRef,
 )
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar
+from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
+from tidegate.frontend.syntax.hints import take_hints
+from tidegate.frontend.syntax.join_syntax import parse_joins
+from tidegate.frontend.syntax.match_syntax import parse_match
+from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
 
 _LATER_CLAUSES: Final = {

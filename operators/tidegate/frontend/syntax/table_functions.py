@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Name,
     Relation,
     Scalar,
@@ -16,8 +14,10 @@ from tidegate.frontend.syntax.query_syntax import (
     WindowKind,
     WindowRef,
 )
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.tables.per_key import take_per
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.watermark import take_per
 
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
     "TUMBLE": ("TUMBLE", ""),

@@ -7,39 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.errors import BindError, UnsupportedError
-from tidegate.frontend.statements.ddl import parse_watermark
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import AlterTable, CreateTable, WatermarkDef
-
-_HINT = "there are ADD WATERMARK FOR c AS e, MODIFY WATERMARK FOR c AS e and DROP WATERMARK"
-
-
-def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
-    """What follows ALTER."""
-    if not cursor.at("TABLE"):
-        raise UnsupportedError(
-            "only tables can be altered",
-            cursor.span.place,
-            hint="write ALTER TABLE t MODIFY WATERMARK FOR c AS e",
-        )
-    cursor.expect("TABLE")
-    cursor.accept("IF", "EXISTS")
-    name = cursor.table_name("the name of the table")
-    if cursor.accept("DROP", "WATERMARK"):
-        return AlterTable(name, "DROP", None, start.to(cursor.previous_span))
-    if not cursor.at_any("ADD", "MODIFY"):
-        raise _only_watermarks(cursor)
-    modify = cursor.take().text.upper() == "MODIFY"
-    parenthesis = cursor.accept("(")
-    if not cursor.at("WATERMARK"):
-        raise _only_watermarks(cursor)
-    watermark = parse_watermark(cursor)
-    if parenthesis:
-        cursor.expect(")", why="after the watermark")
-    span = start.to(cursor.previous_span)
-    return AlterTable(name, "MODIFY" if modify else "ADD", watermark, span)
+from tidegate.errors import BindError
+from tidegate.frontend.ast.statements import AlterTable, CreateTable, WatermarkDef
 
 
 def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
@@ -80,11 +49,3 @@ def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
 
 def _column(mark: WatermarkDef) -> str:
     return ".".join(name.text for name in mark.path)
-
-
-def _only_watermarks(cursor: Cursor) -> UnsupportedError:
-    return UnsupportedError(
-        "ALTER TABLE changes watermarks only",
-        cursor.span.place,
-        hint=f"{_HINT}; for the rest, change the CREATE TABLE statement",
-    )

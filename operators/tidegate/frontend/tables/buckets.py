@@ -9,52 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from sqlglot.tokenizer_core import TokenType
-
 from tidegate.connectors.connector import Connector
 from tidegate.connectors.option_types import list_of, names_in
-from tidegate.errors import BindError, UnsupportedError, did_you_mean
+from tidegate.errors import BindError, did_you_mean
+from tidegate.frontend.ast.statements import Buckets
 from tidegate.frontend.expressions.scope import matches
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.statement_syntax import Buckets
 
 _KEYS: Final = ("key.fields", "primary_key")
-
-
-def take_buckets(cursor: Cursor) -> Buckets | None:
-    """The clause, where it stands; without HASH it is one by hash, and either half may be alone."""
-    start = cursor.span
-    if not cursor.accept("DISTRIBUTED"):
-        return None
-    keys: list[Name] = []
-    count = 0
-    if cursor.accept("BY"):
-        if cursor.at("RANGE"):
-            raise UnsupportedError(
-                "DISTRIBUTED BY RANGE is not supported",
-                cursor.span.place,
-                hint="write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
-            )
-        cursor.accept("HASH")
-        cursor.expect("(", why="with the columns that choose the bucket")
-        keys.append(cursor.name("a column"))
-        while cursor.accept(","):
-            keys.append(cursor.name("a column"))
-        cursor.expect(")", why="or ',' after a column")
-    if cursor.at("INTO") or not keys:
-        cursor.expect("INTO", why="and the number of buckets")
-        count = _count(cursor)
-        cursor.expect("BUCKETS", why="after their number")
-    return Buckets(tuple(keys), count, start.to(cursor.previous_span))
-
-
-def _count(cursor: Cursor) -> int:
-    text = cursor.take().text if cursor.kind() is TokenType.NUMBER else ""
-    if not text.isdigit() or int(text) == 0:
-        cursor.index -= bool(text)
-        raise cursor.expected("the number of buckets, 1 or more")
-    return int(text)
 
 
 def bound(buckets: Buckets | None, columns: Iterable[str]) -> Buckets | None:

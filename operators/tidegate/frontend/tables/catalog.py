@@ -16,16 +16,16 @@ from tidegate.connectors.option_types import OptionProblem, list_of
 from tidegate.connectors.options import canonical, validate_options, written_secrets
 from tidegate.connectors.registry import meant, named
 from tidegate.errors import BindError, Position, UnsupportedError
-from tidegate.frontend.expressions.scope import matches, unknown
-from tidegate.frontend.syntax.query_syntax import Name, Option, Options, TableRef
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.frontend.ast.queries import Name, Option, Options, TableRef
+from tidegate.frontend.ast.statements import (
     AlterTable,
     Buckets,
     CreateTable,
     CreateView,
     Statement,
 )
+from tidegate.frontend.expressions.scope import matches, unknown
+from tidegate.frontend.source import Span
 from tidegate.frontend.tables.alter import altered
 from tidegate.frontend.tables.buckets import bucket_options
 from tidegate.frontend.tables.like import made_like, refuse_view

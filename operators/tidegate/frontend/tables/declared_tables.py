@@ -9,14 +9,14 @@ from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Name, Scalar
+from tidegate.frontend.ast.statements import ROWTIME, CreateTable, WatermarkDef
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_columns, with_own_watermark
 from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, SYSTEM_WATERMARK, call, calls
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
-from tidegate.frontend.syntax.query_syntax import Name, Scalar
-from tidegate.frontend.syntax.statement_syntax import ROWTIME, CreateTable, WatermarkDef
 from tidegate.frontend.tables.catalog import Connection, connect
 from tidegate.frontend.tables.defaults import is_aligned
 from tidegate.frontend.tables.layout import Layout, connector_of, has_rowtime, source_layout

@@ -4,66 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final, get_args
+from typing import Final
 
-from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError, did_you_mean
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.query_syntax import Name, Option, Options
-from tidegate.frontend.syntax.statement_syntax import (
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.frontend.ast.queries import Name, Option, Options
+from tidegate.frontend.ast.statements import (
     ColumnDef,
     CreateTable,
     Feature,
     Like,
-    Merging,
     WatermarkDef,
 )
 
-_MERGINGS: Final[tuple[Merging, ...]] = get_args(Merging)
-_FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)
 _FORMATS: Final = ("format", "value.format")
 _OF_FORMATS: Final = tuple(
     f"{prefix}{name}." for prefix in ("", "value.") for name in ("json", "csv", "avro-confluent")
 )
 """Options of a format, which go with it."""
-_REPLACEABLE: Final = ("GENERATED", "METADATA", "OPTIONS", "WATERMARKS")
-"""What OVERWRITING goes with."""
-
-
-def take_like(cursor: Cursor) -> Like | None:
-    """The clause, where it stands. Options of the new table win unless it says otherwise."""
-    start = cursor.span
-    if not cursor.accept("LIKE"):
-        return None
-    base = cursor.table_name("the table that this one is like")
-    rules: dict[Feature, Merging] = dict.fromkeys(_FEATURES, "INCLUDING")
-    rules["OPTIONS"] = "OVERWRITING"
-    said: set[str] = set()
-    if cursor.accept("("):
-        while not cursor.at(")"):
-            _take_rule(cursor, rules, said)
-            cursor.accept(",")
-        cursor.expect(")", why="after what is taken over")
-    return Like(base, rules, start.to(cursor.previous_span))
-
-
-def _take_rule(cursor: Cursor, rules: dict[Feature, Merging], said: set[str]) -> None:
-    """One of the rules; ALL is about those of which nothing is said, whatever the order."""
-    word = next((merging for merging in _MERGINGS if cursor.at(merging)), None)
-    if word is None:
-        raise cursor.expected("INCLUDING, EXCLUDING or OVERWRITING")
-    cursor.take()
-    place, what = cursor.span, cursor.word()
-    choice = _REPLACEABLE if word == "OVERWRITING" else ("ALL", *_FEATURES)
-    if what not in choice:
-        hint = did_you_mean(what, choice) if what else ""
-        raise cursor.expected(f"{', '.join(choice[:-1])} or {choice[-1]} after {word}", hint=hint)
-    cursor.take()
-    if what in said:
-        raise SqlSyntaxError(f"{what} is declared twice", place.place)
-    said.add(what)
-    for feature in _FEATURES:
-        if what == feature or (what == "ALL" and feature not in said):
-            rules[feature] = word
 
 
 def made_like(base: CreateTable, new: CreateTable) -> CreateTable:

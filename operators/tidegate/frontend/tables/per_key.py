@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tidegate.errors import BindError, SqlSyntaxError
+from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Per, Scalar
 from tidegate.frontend.expressions.clocks import reads_clock
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
 from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.times import bind_size
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.query_syntax import Per, Scalar
 from tidegate.plan.nodes import Node, Project, Scan, Unary, WatermarkFilter
 from tidegate.plan.strategies import PerKey
 from tidegate.types import Column
@@ -21,30 +19,6 @@ _KEY_TYPE: Final = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL\(.*\)|VARCHAR|BOOLEAN|DATE|TIMESTAMP.*"
 )
 """Types of which equal values have one text, and others another."""
-_EXAMPLE: Final = "PER (device) EXPIRE AFTER INTERVAL '10' MINUTE"
-
-
-def take_per(cursor: Cursor) -> Per | None:
-    """The clause, if it is there."""
-    if not cursor.at("PER"):
-        return None
-    start = cursor.expect("PER")
-    cursor.expect("(", why=f"with the columns of the key, as in {_EXAMPLE}")
-    keys = [parse_scalar(cursor, "a column of the key")]
-    while cursor.accept(","):
-        keys.append(parse_scalar(cursor, "a column of the key"))
-    cursor.expect(")", why="after the columns of the key")
-    if not cursor.at("EXPIRE"):
-        raise SqlSyntaxError(
-            "PER needs EXPIRE AFTER: a key that stops would hold the watermark for ever",
-            start.to(cursor.previous_span).place,
-            hint="add EXPIRE AFTER INTERVAL '10' MINUTE, which is how far a key may fall behind the"
-            " greatest before nobody waits for it",
-        )
-    cursor.expect("EXPIRE")
-    cursor.expect("AFTER", why="and an interval")
-    expiry = parse_scalar(cursor, "how far a key may fall behind")
-    return Per(tuple(keys), expiry, start.to(cursor.previous_span))
 
 
 def refuse_measured(per: Per, strategy: Scalar) -> None:

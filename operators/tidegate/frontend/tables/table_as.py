@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Name, Query
+from tidegate.frontend.ast.statements import ColumnDef, CreateTable
 from tidegate.frontend.expressions.scope import Relation
-from tidegate.frontend.syntax.query_syntax import Name, Query
-from tidegate.frontend.syntax.statement_syntax import ColumnDef, CreateTable
 
 
 def given_names(relation: Relation, query: Query) -> tuple[Name, ...]:

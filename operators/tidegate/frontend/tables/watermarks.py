@@ -14,6 +14,8 @@ from typing import Final
 from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.option_types import SourceOptions, parsed
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Per, Scalar
+from tidegate.frontend.ast.statements import ROWTIME
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import is_bare_clock, is_clock
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
@@ -21,8 +23,6 @@ from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.queries.windows import key_columns, time_column
-from tidegate.frontend.syntax.query_syntax import Per, Scalar
-from tidegate.frontend.syntax.statement_syntax import ROWTIME
 from tidegate.frontend.tables.per_key import bind_per, check_per, refuse_measured
 from tidegate.plan.nodes import Expr, Node, Table, WatermarkFilter, column_expr
 from tidegate.plan.strategies import Adaptive

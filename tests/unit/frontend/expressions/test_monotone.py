@@ -5,8 +5,8 @@ import pytest
 from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.nodes import Expr, Scan, Table
 from tidegate.types import Column
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.expressions.scope import Field, Found, Relation, Scope, article, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.syntax.query_syntax import Name
-from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.source import Source
 from tidegate.plan.nodes import Scan, Table
 
 _ID = Field(("id",), "id", "BIGINT")

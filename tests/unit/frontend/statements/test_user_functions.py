@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kits.frontend import TABLES, job
-from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
+from kits.frontend import job
+from tidegate.errors import BindError
 from tidegate.frontend import compile
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.plan.user_functions import UserFunction
@@ -115,26 +115,6 @@ def test_seed_003(tmp_path: Path) -> None:
 def test_what_is_wrong(sql: str, said: str) -> None:
     with pytest.raises(BindError, match=said):
         job(f"{sql} SELECT id FROM orders")
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "CREATE FUNCTION f(INT) RETURNS INT LANGUAGE PYTHON",
-        "CREATE FUNCTION f(INT) RETURNS INT AS $$x$$",
-        "CREATE FUNCTION f(INT) RETURNS INT LANGUAGE PYTHON AS $$x$$ WITH (fast = true)",
-        "CREATE FUNCTION f(INT",
-        "CREATE FUNCTION f INT",
-    ],
-)
-def test_what_is_missing(sql: str) -> None:
-    with pytest.raises(SqlSyntaxError):
-        compile(TABLES + sql, "f.sql", {})
-
-
-def test_other_languages() -> None:
-    with pytest.raises(UnsupportedError, match="not in JAVA"):
-        job("CREATE FUNCTION f AS 'com.acme.F' LANGUAGE JAVA; SELECT id FROM orders")
 
 
 def test_nothing_is_run_before_the_job_is(tmp_path: Path) -> None:

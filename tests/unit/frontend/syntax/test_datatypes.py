@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.datatypes import parse_type, shown_type
 from tidegate.frontend.syntax.dialect import cursor_over
-from tidegate.frontend.syntax.source import Source
 
 
 def _type(text: str) -> str:

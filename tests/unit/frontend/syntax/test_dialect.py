@@ -4,9 +4,9 @@ import pytest
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar, tokenize
-from tidegate.frontend.syntax.source import Source
 
 
 def _kinds(text: str) -> list[TokenType]:

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import pytest
 
 from tidegate.errors import BindError
+from tidegate.frontend.ast.queries import Scalar
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.grouping_sets import SETS_MAX, parse_group_by
-from tidegate.frontend.syntax.query_syntax import Scalar
-from tidegate.frontend.syntax.source import Source
 
 
 def sets_of(text: str) -> tuple[str, list[str]]:

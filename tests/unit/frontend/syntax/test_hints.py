@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.hints import parse_options, take_hints
-from tidegate.frontend.syntax.source import Source
 
 
 def _cursor(text: str) -> Cursor:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.query_syntax import JoinRef, Query, Relation, TableRef
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import Select
+from tidegate.frontend.ast.queries import JoinRef, Query, Relation, TableRef
+from tidegate.frontend.ast.statements import Select
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.plan.joins import JoinKind
 
 

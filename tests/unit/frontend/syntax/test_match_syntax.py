@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.ast.queries import MatchRef
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.match_syntax import variable_of
 from tidegate.frontend.syntax.queries import parse_relation
-from tidegate.frontend.syntax.query_syntax import MatchRef
-from tidegate.frontend.syntax.source import Source
 from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import text
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
+from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.dialect import cursor_over
 from tidegate.frontend.syntax.order_syntax import parse_order_by
-from tidegate.frontend.syntax.source import Source
 
 
 def order(text: str) -> list[tuple[bool, bool]]:

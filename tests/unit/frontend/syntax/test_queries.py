@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Query,
     SubqueryRef,
     TableRef,
     WatermarkRef,
     WindowRef,
 )
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import Select
+from tidegate.frontend.ast.statements import Select
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 
 
 def _query(sql: str) -> Query:

@@ -3,17 +3,17 @@ from __future__ import annotations
 import pytest
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import cursor_over
-from tidegate.frontend.syntax.queries import parse_relation
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Scalar,
     SubqueryRef,
     TableRef,
     WatermarkRef,
     WindowRef,
 )
-from tidegate.frontend.syntax.source import Source
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.dialect import cursor_over
+from tidegate.frontend.syntax.queries import parse_relation
 
 
 def _cursor(text: str) -> Cursor:

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import filters_of, kafka_job
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import AlterTable, CreateTable
+from tidegate.frontend.ast.statements import AlterTable, CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.alter import altered
 
 _TABLE = (

@@ -4,10 +4,10 @@ import pytest
 
 from kits.frontend import BROKER, kafka_job
 from tidegate.connectors.registry import named
-from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import Buckets, CreateTable
+from tidegate.errors import BindError
+from tidegate.frontend.ast.statements import Buckets, CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.buckets import bound, bucket_options
 
 
@@ -16,35 +16,6 @@ def _buckets(clause: str) -> Buckets | None:
     (table,) = parse_file(source)
     assert isinstance(table, CreateTable)
     return table.buckets
-
-
-@pytest.mark.parametrize(
-    ("clause", "keys", "count"),
-    [
-        ("DISTRIBUTED BY HASH(a) INTO 4 BUCKETS", ["a"], 4),
-        ("DISTRIBUTED BY (a, b) INTO 12 BUCKETS", ["a", "b"], 12),
-        ("distributed by hash(`a`)", ["a"], 0),
-        ("DISTRIBUTED INTO 6 BUCKETS", [], 6),
-    ],
-)
-def test_what_is_read(clause: str, keys: list[str], count: int) -> None:
-    buckets = _buckets(clause)
-    assert buckets is not None
-    assert ([key.text for key in buckets.keys], buckets.count) == (keys, count)
-
-
-@pytest.mark.parametrize(
-    "clause", ["DISTRIBUTED BY HASH()", "DISTRIBUTED BY HASH(a) INTO 0 BUCKETS", "DISTRIBUTED",
-               "DISTRIBUTED BY HASH(a) INTO x BUCKETS", "DISTRIBUTED BY HASH(a) INTO 4"],
-)  # fmt: skip
-def test_what_is_not(clause: str) -> None:
-    with pytest.raises(SqlSyntaxError):
-        _buckets(clause)
-
-
-def test_by_range_is_refused() -> None:
-    with pytest.raises(UnsupportedError, match="RANGE"):
-        _buckets("DISTRIBUTED BY RANGE(a) INTO 4 BUCKETS")
 
 
 def test_keys_are_columns() -> None:

@@ -5,9 +5,9 @@ import pytest
 from kits.frontend import job
 from tidegate.errors import BindError
 from tidegate.frontend import compile
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import CreateTable
+from tidegate.frontend.ast.statements import CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.catalog import Catalog, connect, first_hints
 from tidegate.plan.nodes import Scan
 

@@ -6,9 +6,9 @@ from kits.frontend import BROKER, tables_of
 from tidegate.engine.engine import Engine
 from tidegate.errors import BindError
 from tidegate.frontend import compile
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import CreateTable
+from tidegate.frontend.ast.statements import CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.layout import connector_of, has_rowtime
 from tidegate.plan.nodes import Job, Scan, Sink
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import TABLES, listings
-from tidegate.errors import BindError, SqlSyntaxError, UnsupportedError
+from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend import compile_file
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import CreateTable
+from tidegate.frontend.ast.statements import CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.like import made_like
 
 _BASE = (
@@ -95,15 +95,6 @@ def test_what_is_declared_anew() -> None:
 def test_what_only_one_may_say(sql: str, said: str) -> None:
     with pytest.raises(BindError, match=said):
         _like(sql)
-
-
-@pytest.mark.parametrize(
-    "rules",
-    ["INCLUDING", "OVERWRITING CONSTRAINTS", "EXCLUDING ALL EXCLUDING ALL", "WATERMARKS", "("],
-)
-def test_rules_that_are_none(rules: str) -> None:
-    with pytest.raises(SqlSyntaxError):
-        _like(f"CREATE TABLE x LIKE base ({rules})")
 
 
 def test_a_table_is_not_like_a_view() -> None:

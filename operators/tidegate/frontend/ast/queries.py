@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.source import Span
 from tidegate.plan.joins import JoinKind
 from tidegate.plan.match import SkipTo
 from tidegate.plan.pattern import Pattern

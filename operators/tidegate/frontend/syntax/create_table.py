@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from sqlglot import exp
+
 from tidegate.errors import SqlSyntaxError, UnsupportedError
-from tidegate.frontend.expressions.functions import cast
-from tidegate.frontend.statements.encode import merged, take_encode
-from tidegate.frontend.statements.include import take_includes
+from tidegate.frontend.ast.queries import Name, Options, Scalar, Text
+from tidegate.frontend.ast.statements import ColumnDef, CreateTable, Metadata, WatermarkDef
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type
 from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.encode import merged, take_encode
 from tidegate.frontend.syntax.hints import parse_options
+from tidegate.frontend.syntax.include import take_includes
+from tidegate.frontend.syntax.legacy import without_legacy
 from tidegate.frontend.syntax.queries import parse_query
-from tidegate.frontend.syntax.query_syntax import Name, Options, Scalar, Text
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import ColumnDef, CreateTable, Metadata, WatermarkDef
-from tidegate.frontend.tables.buckets import take_buckets
-from tidegate.frontend.tables.legacy import without_legacy
-from tidegate.frontend.tables.like import take_like
-from tidegate.frontend.tables.per_key import take_per
+from tidegate.frontend.syntax.table_clauses import take_buckets, take_like
+from tidegate.frontend.syntax.watermark import parse_watermark
 
 _LATER: Final = {
     "PARTITIONED": ("PARTITIONED BY is not supported", "leave it out"),
@@ -82,17 +82,6 @@ def _elements(
     cursor.expect(")", why="or ',' after a column")
 
 
-def parse_watermark(cursor: Cursor) -> WatermarkDef:
-    """``WATERMARK FOR path AS strategy [PER …]``."""
-    start = cursor.expect("WATERMARK", "FOR")
-    path = cursor.path("the time column of the watermark")
-    text = ".".join(part.text for part in path)
-    cursor.expect("AS", why=f"and the watermark expression of {text}")
-    strategy = parse_scalar(cursor, f"the watermark expression of {text}")
-    per = take_per(cursor)
-    return WatermarkDef(path, strategy, start.to(cursor.previous_span), per)
-
-
 def _options(cursor: Cursor, head: Span) -> Options:
     start = cursor.span
     items = parse_options(cursor) if cursor.accept("WITH") else ()
@@ -113,7 +102,9 @@ def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
         computed = None
         if cursor.accept("AS"):  # RisingWave's generated columns say their type
             value = parse_scalar(cursor, f"the expression of column {name.text}")
-            computed, type_ = Scalar(cast(value.node, type_), value.span), ""
+            as_type = exp.DataType(this=exp.DType.USERDEFINED, kind=type_)
+            computed = Scalar(exp.Cast(this=value.node, to=as_type), value.span)
+            type_ = ""
         column = ColumnDef(name, type_, computed, name.span.to(cursor.previous_span))
     return _with_attributes(cursor, column, keys)
 
@@ -161,20 +152,16 @@ def _at_constraint(cursor: Cursor) -> bool:
     ) and cursor.word(1) not in ("AS", "BIGINT", "INT", "STRING", "VARCHAR")
 
 
-def _constraint(cursor: Cursor) -> list[Name]:
+def _constraint(cursor: Cursor) -> tuple[Name, ...]:
     """The columns of a primary key. A key is accepted and not enforced."""
     if cursor.accept("CONSTRAINT"):
         cursor.name("the name of the constraint")
     primary = not cursor.accept("UNIQUE")
     if primary:
         cursor.expect("PRIMARY", "KEY")
-    cursor.expect("(", why="with the columns of the key")
-    names = [cursor.name("a column")]
-    while cursor.accept(","):
-        names.append(cursor.name("a column"))
-    cursor.expect(")", why="after the columns of the key")
+    names = cursor.columns("with the columns of the key", "after the columns of the key")
     cursor.accept("NOT", "ENFORCED")
-    return names if primary else []
+    return names if primary else ()
 
 
 def _refuse_later(cursor: Cursor) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tidegate.frontend.syntax.source import Part, Source, Span
+from tidegate.frontend.source import Part, Source, Span
 
 _SOURCE = Source("f.sql", "a bc\r\n  defg h\n\nlast")
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, did_you_mean
+from tidegate.frontend.ast.queries import Option, Options, Text
+from tidegate.frontend.ast.statements import WatermarkDef
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
-from tidegate.frontend.syntax.query_syntax import Option, Options, Text
-from tidegate.frontend.syntax.statement_syntax import WatermarkDef
 from tidegate.types import is_event_time_type
 
 _KEY: Final = re.compile(r"schema\.watermark\.(\d+)\.(.+)", re.IGNORECASE)

@@ -1,40 +1,31 @@
-"""Splits a file into statements and reads each of them."""
+"""Reads a statement, whichever it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Literal
 
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
-from tidegate.frontend.statements.ddl import parse_create_table
-from tidegate.frontend.statements.drop import parse_drop
-from tidegate.frontend.statements.encode import merged, take_encode
-from tidegate.frontend.statements.user_functions import parse_create_function
-from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import tokenize
-from tidegate.frontend.syntax.hints import parse_key, parse_options, parse_value, take_hints
-from tidegate.frontend.syntax.queries import at_query, parse_query, take_emit
-from tidegate.frontend.syntax.query_syntax import (
+from tidegate.frontend.ast.queries import (
     Emit,
     Item,
-    Name,
     Option,
     Options,
     Query,
     TableRef,
     Text,
 )
-from tidegate.frontend.syntax.source import Source, Span
-from tidegate.frontend.syntax.statement_syntax import (
-    CompilePlan,
+from tidegate.frontend.ast.statements import (
     CreateFunction,
     CreateSink,
     CreateTable,
     CreateView,
     Describe,
+    Drop,
+    DropKind,
     ExecutePlan,
     Explain,
     Insert,
@@ -43,7 +34,14 @@ from tidegate.frontend.syntax.statement_syntax import (
     Show,
     Statement,
 )
-from tidegate.frontend.tables.alter import parse_alter
+from tidegate.frontend.source import Span
+from tidegate.frontend.syntax.create_function import parse_create_function
+from tidegate.frontend.syntax.create_table import parse_create_table
+from tidegate.frontend.syntax.cursor import Cursor
+from tidegate.frontend.syntax.encode import merged, take_encode
+from tidegate.frontend.syntax.hints import parse_key, parse_options, parse_value, take_hints
+from tidegate.frontend.syntax.queries import at_query, parse_query, take_emit
+from tidegate.frontend.syntax.watermark import parse_alter
 
 _LATER: Final = {
     "UPDATE": ("UPDATE is not supported", "write INSERT INTO … SELECT"),
@@ -56,111 +54,27 @@ _SHOWN: Final[tuple[Literal["TABLES", "VIEWS", "WATERMARKS"], ...]] = (
     "VIEWS",
     "WATERMARKS",
 )
+_DROPPED: Final[dict[str, DropKind]] = {
+    "TABLE": "TABLE",
+    "SOURCE": "TABLE",
+    "VIEW": "VIEW",
+    "SINK": "SINK",
+    "FUNCTION": "FUNCTION",
+}
 
 
-def parse_file(source: Source) -> list[Statement]:
-    """All statements of a file. Raises SqlSyntaxError or UnsupportedError.
-
-    A statement set of Flink's is the list of its inserts: all statements of a file are one job.
-    """
-    statements: list[Statement] = []
-    set_: Span | None = None  # where the statement set that is open begins
-    plan: CompilePlan | None = None  # what is being compiled
-    for tokens in _split(tokenize(source.whole)):
-        cursor = Cursor(source, tokens)
-        if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
-            set_ = _begin_set(cursor, set_)
-        elif cursor.at("COMPILE"):
-            plan = _compile_plan(cursor)
-            set_ = _begin_set(cursor, set_) if cursor.at_any("STATEMENT", "BEGIN") else None
-        elif cursor.at("END"):
-            if set_ is None:
-                raise cursor.expected("a statement", hint="there is no BEGIN STATEMENT SET")
-            cursor.take()
-            _expect_end(cursor)
-            set_ = None
-            statements += [plan] if plan is not None else []
-            plan = None
-            continue
-        if cursor.at_end or _is_use(cursor):
-            continue
-        if (set_ is not None or plan is not None) and not cursor.at("INSERT"):
-            raise cursor.expected("INSERT INTO" + " or END in a statement set" * (set_ is not None))
-        statement = _parse_statement(cursor)
-        if plan is None:
-            statements.append(statement)
-            continue
-        assert isinstance(statement, Insert)
-        plan = replace(plan, inserts=(*plan.inserts, statement))
-        if set_ is None:
-            statements.append(plan)
-            plan = None
-    if plan is not None and set_ is None:
-        raise SqlSyntaxError(
-            "COMPILE PLAN has no statement",
-            plan.span.place,
-            hint="INSERT INTO … or STATEMENT SET BEGIN follows FOR",
-        )
-    if set_ is not None:
-        raise SqlSyntaxError("this statement set has no END", set_.place, hint="add END; behind it")
-    return statements
-
-
-def _begin_set(cursor: Cursor, open_: Span | None) -> Span:
-    """``BEGIN STATEMENT SET``, or ``EXECUTE STATEMENT SET BEGIN``, which an insert may follow."""
-    if open_ is not None:
-        raise cursor.expected("INSERT INTO or END in a statement set")
-    if cursor.accept("EXECUTE") or cursor.at("STATEMENT"):
-        return cursor.expect("STATEMENT", "SET", "BEGIN", why="after EXECUTE")
-    span = cursor.expect("BEGIN", "STATEMENT", "SET")
-    _expect_end(cursor)
-    return span
-
-
-def _compile_plan(cursor: Cursor) -> CompilePlan:
-    """``COMPILE [AND EXECUTE] PLAN 'path' [IF NOT EXISTS] FOR``."""
-    start = cursor.expect("COMPILE")
-    executes = cursor.accept("AND", "EXECUTE")
-    cursor.expect("PLAN", why="after COMPILE")
-    path = cursor.text("the file of the plan, as a text")
-    keeps = cursor.accept("IF", "NOT", "EXISTS")
-    cursor.expect("FOR", why="and INSERT INTO, or STATEMENT SET BEGIN")
-    return CompilePlan(path, (), keeps, executes, start.to(cursor.previous_span))
-
-
-def _is_use(cursor: Cursor) -> bool:
-    """``USE [CATALOG | DATABASE] name``: nothing to do, a file is one namespace."""
-    if not cursor.accept("USE"):
-        return False
-    if cursor.at_any("CATALOG", "DATABASE", "SCHEMA", "MODULE", "MODULES"):
-        cursor.take()
-    cursor.path("a catalog or database after USE")
-    _expect_end(cursor)
-    return True
-
-
-def _split(tokens: list[Token]) -> Iterator[list[Token]]:
-    statement: list[Token] = []
-    for token in tokens:
-        if token.token_type is not TokenType.SEMICOLON:
-            statement.append(token)
-        elif statement:
-            yield statement
-            statement = []
-    if statement:
-        yield statement
-
-
-def _parse_statement(cursor: Cursor) -> Statement:
+def parse_statement(cursor: Cursor) -> Statement:
+    """The statement that ``cursor`` is over. Raises SqlSyntaxError or UnsupportedError."""
     try:
         statement = _dispatch(cursor)
     except RecursionError:
         raise SqlSyntaxError("this statement is nested too deeply", cursor.span.place) from None
-    _expect_end(cursor)
+    expect_end(cursor)
     return statement
 
 
-def _expect_end(cursor: Cursor) -> None:
+def expect_end(cursor: Cursor) -> None:
+    """Raises SqlSyntaxError where more is written."""
     if not cursor.at_end:
         near = did_you_mean(cursor.word(), _CLAUSES)
         hint = near if near.startswith("did") else "statements are separated by a semicolon"
@@ -178,7 +92,7 @@ def _dispatch(cursor: Cursor) -> Statement:
     if cursor.accept("ALTER"):
         return parse_alter(cursor, start)
     if cursor.accept("DROP"):
-        return parse_drop(cursor, start)
+        return _drop(cursor, start)
     if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
         return _describe(cursor, start)
     if cursor.accept("SHOW"):
@@ -242,16 +156,11 @@ def _created(cursor: Cursor, start: Span) -> Statement:
 def _create_view(cursor: Cursor, start: Span) -> CreateView:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.table_name("the name of the view")
-    columns: list[Name] = []
-    if cursor.accept("("):
-        columns.append(cursor.name("a column"))
-        while cursor.accept(","):
-            columns.append(cursor.name("a column"))
-        cursor.expect(")", why="after the columns of the view")
+    columns = cursor.columns(end="after the columns of the view") if cursor.at("(") else ()
     cursor.expect("AS", why="and the query of the view")
     query = parse_query(cursor)
     span = start.to(cursor.previous_span)
-    return CreateView(name, tuple(columns), query, if_not_exists, span)
+    return CreateView(name, columns, query, if_not_exists, span)
 
 
 def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
@@ -313,13 +222,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
     cursor.expect("INTO", why="after INSERT")
     table = cursor.table_name("the table to insert into")
     hints = take_hints(cursor)
-    columns: list[Name] = []
-    if cursor.at("(") and not at_query(cursor):
-        cursor.take()
-        columns.append(cursor.name("a column"))
-        while cursor.accept(","):
-            columns.append(cursor.name("a column"))
-        cursor.expect(")", why="or ',' after a column")
+    columns = cursor.columns() if cursor.at("(") and not at_query(cursor) else ()
     if cursor.at("VALUES"):
         raise UnsupportedError(
             "INSERT INTO … VALUES is not supported",
@@ -329,7 +232,7 @@ def _insert(cursor: Cursor, start: Span) -> Insert:
     if not at_query(cursor):
         raise cursor.expected("SELECT or WITH: the rows to insert")
     query = parse_query(cursor)
-    return Insert(table, hints, tuple(columns), query, start.to(cursor.previous_span))
+    return Insert(table, hints, columns, query, start.to(cursor.previous_span))
 
 
 def _describe(cursor: Cursor, start: Span) -> Describe:
@@ -390,3 +293,30 @@ def _set(cursor: Cursor, start: Span) -> SetOption:
             break
     text = Text(rest, value_span.to(cursor.previous_span))
     return SetOption(Option(key, text), start.to(cursor.previous_span))
+
+
+def _drop(cursor: Cursor, start: Span) -> Drop:
+    """What follows DROP."""
+    temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
+    if temporary and cursor.accept("SYSTEM") and not cursor.at("FUNCTION"):
+        raise cursor.expected("FUNCTION after TEMPORARY SYSTEM")
+    if cursor.accept("MATERIALIZED") and not cursor.at("VIEW"):
+        raise cursor.expected("VIEW after MATERIALIZED")
+    word = cursor.word()
+    if word not in _DROPPED:
+        raise cursor.expected(
+            "TABLE, SOURCE, VIEW, MATERIALIZED VIEW, SINK or FUNCTION after DROP",
+            hint=did_you_mean(word, _DROPPED) if word else "",
+        )
+    cursor.take()
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = cursor.table_name(f"the name of the {word.lower()}")
+    span = start.to(cursor.previous_span)
+    if cursor.at("CASCADE"):
+        raise UnsupportedError(
+            "DROP … CASCADE is not supported",
+            cursor.span.place,
+            hint="drop what uses it first, each by its name",
+        )
+    cursor.accept("RESTRICT")
+    return Drop(_DROPPED[word], name, if_exists, span)

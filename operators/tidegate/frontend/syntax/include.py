@@ -7,10 +7,10 @@ from typing import Final
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import UnsupportedError
+from tidegate.frontend.ast.queries import Name, Text
+from tidegate.frontend.ast.statements import ColumnDef, Metadata
+from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.query_syntax import Name, Text
-from tidegate.frontend.syntax.source import Span
-from tidegate.frontend.syntax.statement_syntax import ColumnDef, Metadata
 
 _KEYS: Final = {
     "KEY": "key",

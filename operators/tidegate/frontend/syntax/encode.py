@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.frontend.ast.queries import Option, Text
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.hints import parse_options
-from tidegate.frontend.syntax.query_syntax import Option, Text
 
 _FORMATS: Final = {
     "JSON": "json",

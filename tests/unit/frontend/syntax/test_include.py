@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from kits.frontend import BROKER
 from tidegate.frontend import compile
-from tidegate.frontend.statements.reading import parse_file
-from tidegate.frontend.syntax.source import Source
-from tidegate.frontend.syntax.statement_syntax import CreateTable
+from tidegate.frontend.ast.statements import CreateTable
+from tidegate.frontend.source import Source
+from tidegate.frontend.syntax.files import parse_file
 
 
 def test_names_and_keys() -> None:

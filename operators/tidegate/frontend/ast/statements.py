@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from tidegate.frontend.syntax.query_syntax import Name, Option, Options, Per, Query, Scalar, Text
-from tidegate.frontend.syntax.source import Span
+from tidegate.frontend.ast.queries import Name, Option, Options, Per, Query, Scalar, Text
+from tidegate.frontend.source import Span
 
 ROWTIME: Final = "$rowtime"
 """The system column of kafka tables: the time of the message (seed 004)."""
