@@ -6,9 +6,9 @@
     job = session.sql("CREATE SINK revenue AS SELECT … EMIT ON WINDOW CLOSE WITH (…)")
     job.await_termination()
 
-A call takes what a file takes (`tidegate.frontend.script`). Declarations stay in the session; all
-that runs of one call is one job, one Spark query, in a thread of its own; jobs of a session run
-beside each other on its one Spark.
+A call takes what a file takes (`frontend.compile_call`). Declarations stay in the session; all that
+runs of one call is one job, one Spark query, in a thread of its own; jobs of a session run beside
+each other on its one Spark.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tidegate.epochs.directories import directory_of
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.listener import Listener
 from tidegate.errors import OptionsError, RunError, TidegateError
-from tidegate.frontend import Script
+from tidegate.frontend import Catalog, compile_call
 from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
@@ -248,7 +248,7 @@ class Session:
             )
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
         self._log = log or logging.getLogger("tidegate").info
-        self._script = Script()
+        self._catalog = Catalog()
         self._calls = 0
         self._jobs: list[Job] = []
         self._temporary: list[str] = []
@@ -279,15 +279,16 @@ class Session:
         with self._calling:
             self._check_open()
             self._calls += 1
-            compiled, script = self._script.compile(text, f"sql-{self._calls}", self._settings)
+            called = f"sql-{self._calls}"
+            compiled, known = compile_call(text, called, self._catalog, self._settings)
             answers = Answers(compiled.descriptions, tuple(plan.write() for plan in compiled.plans))
             if not compiled.job.sinks:
-                self._script = script
+                self._catalog = known
                 return answers
             run = {"available_now": available_now, "takeover": takeover}
             job = self._job(compiled.job, name, answers, **run)
             self._start(job)
-            self._script = script
+            self._catalog = known
             return job
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import pytest
 from kits.session import INSERT, TABLES, FakeRuns, faked, opened, started
 from tidegate import session as module
 from tidegate.errors import OptionsError
-from tidegate.frontend import Script
+from tidegate.frontend import compile_call
 from tidegate.session import Answers, Job, Session
 
 
@@ -124,7 +124,7 @@ def test_one_that_outlives_the_interruption_is_waited_for_by_close(
 
 
 def test_calls_from_many_threads_all_count(session: Session) -> None:
-    compiled = Script.compile
+    compiled = compile_call
 
     def slow(*given: Any) -> Any:
         found = compiled(*given)
@@ -132,7 +132,7 @@ def test_calls_from_many_threads_all_count(session: Session) -> None:
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Script, "compile", slow)
+        patched.setattr(module, "compile_call", slow)
         texts = [f"CREATE TABLE t{n} (id BIGINT) WITH (connector = 'print')" for n in range(8)]
         threads = [threading.Thread(target=session.sql, args=(text,)) for text in texts]
         for thread in threads:

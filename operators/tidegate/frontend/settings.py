@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from tidegate.connectors.durations import parse_duration
@@ -58,7 +58,7 @@ def checked(key: str, value: str) -> tuple[str, str]:
         raise ValueError(f"setting '{key}' = '{value}' is wrong: {error}", "") from None
 
 
-def collect(statements: list[SetOption], overrides: Mapping[str, str]) -> dict[str, str]:
+def collect(statements: Iterable[SetOption], overrides: Mapping[str, str]) -> dict[str, str]:
     """All settings; a later SET wins over an earlier one, an override over both."""
     settings: dict[str, str] = {}
     for statement in statements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tidegate.errors import Position
 
@@ -39,34 +39,22 @@ class Span:
         """The text on one line."""
         return " ".join(self.text.split())
 
-    @property
-    def line(self) -> str:
-        """The line where it starts, for a message; and its file if that is another one."""
+    def line(self, near: Span) -> str:
+        """The line where it starts, for a message at ``near``; and its file if that is another."""
         place = self.place
-        same = place.file == self.source.file
+        same = self.source is near.source
         return f"line {place.line}" if same else f"{place.file}:{place.line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a text that comes from elsewhere: it begins at offset ``start``, which is line
-    ``line`` of ``file``."""
-
-    start: int
-    file: str
-    line: int
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """The text of one file; or of several ``parts``, of which each keeps its place, in order.
+    """The text of one file, or of one call.
 
     A source is equal to itself only, so that spans are compared by their offsets.
     """
 
     file: str
     text: str
-    parts: tuple[Part, ...] = ()
     _starts: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -82,16 +70,7 @@ class Source:
         after = self._starts[line + 1] - 1 if line + 1 < len(self._starts) else len(self.text)
         text = self.text[first:after].rstrip("\r")
         width = max(1, min(span.end, first + len(text)) - start)
-        place = Position(self.file, line + 1, start - first + 1, text, width)
-        for part in reversed(self.parts):
-            if part.start <= start:
-                before = bisect.bisect_right(self._starts, part.start) - 1
-                return replace(place, file=part.file, line=line - before + part.line)
-        return place
-
-    def with_text(self, text: str) -> Source:
-        """Another text, in which all that is kept has its place."""
-        return replace(self, text=text)
+        return Position(self.file, line + 1, start - first + 1, text, width)
 
     @property
     def whole(self) -> Span:

@@ -6,12 +6,13 @@ import pytest
 
 from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.ast.statements import CreateTable, Select
+from tidegate.frontend.ast.uses import Uses
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.queries.planner import plan_query
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.files import parse_file
-from tidegate.frontend.tables.catalog import Catalog, first_hints
+from tidegate.frontend.tables.catalog import Catalog, Entry
 from tidegate.plan.nodes import Scan
 
 _SQL = """
@@ -26,8 +27,8 @@ def _read() -> tuple[Context, Query, Query]:
     assert isinstance(table, CreateTable)
     assert isinstance(plain, Select)
     assert isinstance(hinted, Select)
-    context = Context(TypeChecker(), Catalog([table]), {}, {})
-    return replace(context, hints=first_hints([hinted])), plain.query, hinted.query
+    context = Context(TypeChecker(), Catalog().declare(Entry.of(table, table)), {}, {})
+    return replace(context, hints=dict(Uses.of([hinted]).hints)), plain.query, hinted.query
 
 
 def test_planning_is_a_function_of_it() -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tidegate.frontend.source import Part, Source, Span
+from tidegate.frontend.source import Source, Span
 
 _SOURCE = Source("f.sql", "a bc\r\n  defg h\n\nlast")
 
@@ -27,10 +27,7 @@ def test_snippets_are_one_line() -> None:
     assert Span(_SOURCE, 3, 5).to(Span(_SOURCE, 1, 9)) == Span(_SOURCE, 3, 9)
 
 
-def test_parts_keep_their_places() -> None:
-    parts = (Part(0, "a.sql", 7), Part(6, "b.sql", 1))
-    source = Source("b.sql", "x\n  y\nz\nw", parts)
-    assert str(Span(source, 4, 5).place) == "a.sql:8:3"
-    assert str(Span(source, 8, 9).place) == "b.sql:2:1"
-    assert (Span(source, 4, 5).line, Span(source, 8, 9).line) == ("a.sql:8", "line 2")
-    assert str(Span(source.with_text("x\n  v\nz"), 4, 5).place) == "a.sql:8:3"
+def test_a_line_says_its_file_where_it_is_another_one() -> None:
+    other = Source("b.sql", "x\n  y")
+    assert Span(other, 4, 5).line(Span(other, 0, 1)) == "line 2"
+    assert Span(other, 4, 5).line(Span(_SOURCE, 0, 1)) == "b.sql:2"

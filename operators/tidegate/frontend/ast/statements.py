@@ -155,14 +155,12 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """``materialized`` is the place of that word, where the statement has it."""
-
     name: Name
     columns: tuple[Name, ...]
     query: Query
     if_not_exists: bool
     span: Span
-    materialized: Span | None = None
+    materialized: bool = False
     or_replace: bool = False
 
 

@@ -10,6 +10,7 @@ from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import ROWTIME
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.plan.nodes import Node
+from tidegate.types import HIDDEN_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,16 @@ def unknown(kind: str, name: Name, known: Iterable[str]) -> BindError:
         name.span.place,
         hint=did_you_mean(name.text, known) or f"declare it with CREATE TABLE {name.text} (…)",
     )
+
+
+def refuse_hidden(name: Name) -> None:
+    """Names that start with ``__`` are the engine's."""
+    if name.text.startswith(HIDDEN_PREFIX):
+        raise BindError(
+            f"'{name.text}' is reserved: names that start with '{HIDDEN_PREFIX}' are the engine's",
+            name.span.place,
+            hint=f"call it '{name.text.lstrip('_') or 'c'}'",
+        )
 
 
 def _all_match(path: tuple[Name, ...], names: tuple[str, ...]) -> bool:

@@ -10,13 +10,12 @@ from tidegate.frontend.ast.queries import Define, MatchRef, Measure, Name, Scala
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.scope import Field, Relation, unused
+from tidegate.frontend.expressions.scope import Field, Relation, refuse_hidden, unused
 from tidegate.frontend.expressions.times import bind_size, unit_us_in
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.looks import LookPlanner, Looks
 from tidegate.frontend.syntax.match_syntax import variable_of
-from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.derivation import derive
 from tidegate.plan.match import Condition, MatchRecognize
 from tidegate.plan.nodes import PROC_TIME_SQL, Node, SortKey, column_expr

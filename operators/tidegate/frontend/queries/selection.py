@@ -14,7 +14,7 @@ from tidegate.frontend.expressions.aliases import with_aliases
 from tidegate.frontend.expressions.current_watermark import with_watermarks_before
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import Binder, conjuncts, identifier_path
-from tidegate.frontend.expressions.scope import Relation, Scope
+from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.closing import closing_key_of, key_of_changes
@@ -24,7 +24,6 @@ from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.sorting import in_order, order_target
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, with_group_window
-from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import Expr, Filter, Node, column_expr
 from tidegate.plan.projections import narrowed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tidegate.connectors.registry import SHOWN, VIEWS, connector_of
 from tidegate.errors import BindError, Position, did_you_mean
@@ -24,25 +24,14 @@ from tidegate.frontend.queries.planner import plan_query, plan_view
 from tidegate.frontend.queries.unions import is_null
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bound
-from tidegate.frontend.tables.catalog import Connection, connect
+from tidegate.frontend.tables.catalog import Written
+from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.declared_tables import check_table
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.frontend.tables.table_as import given_names, with_columns_of
 from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
 from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A sink, and where the file says where it writes; None for what prints.
-
-    Several may write into one table: each is a sink of its own, and the sinks of one path keep
-    apart. The second is called ``table#2``: so what is planned takes names that are ``taken``.
-    """
-
-    sink: Sink
-    place: Position | None
 
 
 def plan_table(context: Context, entry: CreateTable) -> tuple[CreateTable, Relation | None]:

@@ -21,8 +21,6 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, Position
 from tidegate.frontend.ast.queries import Option, Text
 from tidegate.frontend.ast.statements import (
-    AlterTable,
-    CreateFunction,
     CreateTable,
     CreateView,
     ExecutePlan,
@@ -32,6 +30,7 @@ from tidegate.frontend.ast.statements import (
 from tidegate.frontend.expressions.clocks import is_own
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.datatypes import shown_type
+from tidegate.frontend.tables.catalog import Catalog
 from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
 from tidegate.plan.user_functions import UserFunction
 
@@ -169,27 +168,24 @@ def executed(statements: Sequence[Statement]) -> Text | None:
     return plan.path
 
 
-def is_declaration(statement: Statement) -> bool:
-    """Whether a plan takes ``statement`` along. What runs by itself is no part of it."""
-    match statement:
-        case CreateTable(query=query):
-            return query is None
-        case CreateView(materialized=materialized):
-            return materialized is None
-    return isinstance(statement, AlterTable | CreateFunction | SetOption)
+def texts_of(catalog: Catalog) -> list[str]:
+    """What has been declared, as statements: SET, then the others in their order.
+
+    What runs by itself is no part of a plan; what an earlier call runs is a view.
+    """
+    texts = [each.span.shown for each in catalog.options]
+    for entry in catalog.entries:
+        match entry.written[0]:
+            case CreateView(materialized=True, name=name, span=span):
+                texts.append(f"CREATE VIEW {span.cut(name.span.start, span.end).shown}")
+            case _ if isinstance(entry.means, UserFunction):
+                texts.append(_with_source(entry.means))
+            case _:
+                texts += [statement.span.shown for statement in entry.written]
+    return texts
 
 
-def only(text: str, spans: Sequence[Span]) -> str:
-    """``text`` with blanks for all that is not in ``spans``, each of which ends a statement."""
-    kept = "".join(char if char == "\n" else " " for char in text)
-    for span in spans:
-        kept = kept[: span.start] + text[span.start : span.end] + kept[span.end :]
-    for span in spans:  # a blank, or the semicolon that was there, lies behind
-        kept = kept[: span.end] + ";" + kept[span.end + 1 :]
-    return kept
-
-
-def written(function: UserFunction) -> str:
+def _with_source(function: UserFunction) -> str:
     """A function as a statement that has its source: a plan needs no module beside it."""
     types = ", ".join(shown_type(type_) for type_ in function.parameters)
     options = f"entry = '{function.entry}'" + ", vectorized = true" * function.vectorized

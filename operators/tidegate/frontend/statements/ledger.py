@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tidegate.errors import BindError, OptionsError, Position, did_you_mean
 from tidegate.frontend.ast.statements import CreateTable, SetOption
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.tables.catalog import Catalog, connect
+from tidegate.frontend.tables.catalog import Catalog
+from tidegate.frontend.tables.connections import connect
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.plan.ledger import NAMES, ledger_sql
 from tidegate.plan.nodes import LedgerCopy, Table
@@ -20,7 +22,7 @@ def ledger_copy(
     context: Context,
     name: str,
     file: str,
-    statements: list[SetOption],
+    statements: Sequence[SetOption],
 ) -> LedgerCopy:
     """The table called ``name`` as a copy of the ledger. Raises BindError or OptionsError."""
     place = _place(statements)
@@ -58,7 +60,7 @@ def sink_of(checker: TypeChecker, entry: CreateTable, name: str) -> Table:
     return connection.table(name, layout.columns, "sink", layout.metadata)
 
 
-def _place(statements: list[SetOption]) -> Position | None:
+def _place(statements: Sequence[SetOption]) -> Position | None:
     """Where the file says so; None where the command line does."""
     for statement in reversed(statements):
         if statement.option.key.value.strip().lower() == SETTING:

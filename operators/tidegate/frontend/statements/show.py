@@ -6,6 +6,7 @@ from typing import Final
 
 from tidegate.frontend.ast.statements import ROWTIME, CreateTable, Show
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK
+from tidegate.frontend.source import Span
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.statements.describe import has_default_watermark
 from tidegate.frontend.tables.catalog import Catalog
@@ -20,23 +21,21 @@ def shown(catalog: Catalog, statement: Show) -> Listing:
             rows = [(table.name.text, _connector(table)) for table in catalog.tables]
             header: tuple[str, ...] = ("Table Name", "Connector")
         case "VIEWS":
-            kinds = {True: "materialized", False: ""}
-            rows = [
-                (view.name.text, kinds[view.materialized is not None]) for view in catalog.views
-            ]
+            rows = [(view.name.text, "materialized" * view.materialized) for view in catalog.views]
             header = ("View Name", "Kind")
         case "WATERMARKS":
-            return Listing((), "watermarks", _WATERMARKS, tuple(_watermarks(catalog)))
+            found = tuple(_watermarks(catalog, statement.span))
+            return Listing((), "watermarks", _WATERMARKS, found)
     return Listing((), statement.what.lower(), header, tuple(rows))
 
 
-def _watermarks(catalog: Catalog) -> list[tuple[str, ...]]:
+def _watermarks(catalog: Catalog, near: Span) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for table in catalog.tables:
         name = table.name.text
         for mark in table.watermarks:
             path = ".".join(part.text for part in mark.path)
-            rows.append((name, path, mark.said.shown, mark.span.line))
+            rows.append((name, path, mark.said.shown, mark.span.line(near)))
         if has_default_watermark(table):
             rows.append((name, ROWTIME, f"{SOURCE_WATERMARK.upper()}()", "by default"))
     return rows

@@ -49,13 +49,16 @@ _BATCH: Final = ("vectorized", "batch")
 _ENTRY: Final = "entry"
 
 
-def declare_function(checker: TypeChecker, statement: CreateFunction) -> None:
-    """Makes the function known to what follows in the file. Raises BindError."""
+def declare_function(checker: TypeChecker, statement: CreateFunction) -> UserFunction | None:
+    """Makes the function known to what follows; None where IF NOT EXISTS has found it.
+
+    Raises BindError.
+    """
     name = statement.name.text.lower()
     place = statement.name.span.place
     if any(known.name == name for known in checker.declared):
         if statement.if_not_exists:
-            return
+            return None
         raise BindError(f"function '{name}' already exists", place, hint="give it another name")
     kinds = ("scalar", "macro", "aggregate", "window")
     taken = name in functions.RESERVED | functions.LATER.keys() | functions.MISPLACED.keys()
@@ -78,6 +81,7 @@ def declare_function(checker: TypeChecker, statement: CreateFunction) -> None:
     returns = statement.returns or _annotated(None, found.returns, span)
     declared = UserFunction(name, parameters, returns, code, found.name, statement.vectorized)
     checker.declare(declared)
+    return declared
 
 
 def _check_callable(name: Name, count: int) -> None:

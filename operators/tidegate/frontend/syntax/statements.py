@@ -118,7 +118,7 @@ def _dispatch(cursor: Cursor) -> Statement:
 
 def _create(cursor: Cursor) -> Statement:
     start = cursor.expect("CREATE")
-    # A file declares every name once, so there it replaces nothing; a call may (`script`).
+    # A file declares every name once, so there it replaces nothing; a call may.
     replaces = cursor.accept("OR", "REPLACE")
     statement = _created(cursor, start)
     if replaces and isinstance(statement, CreateTable | CreateView | CreateFunction):
@@ -132,9 +132,8 @@ def _created(cursor: Cursor, start: Span) -> Statement:
     if temporary:
         cursor.accept("SYSTEM")  # Flink's: of all catalogs
     if cursor.accept("MATERIALIZED"):
-        word_at = cursor.previous_span
         cursor.expect("VIEW", why="after MATERIALIZED")
-        return replace(_create_view(cursor, start), materialized=word_at)
+        return replace(_create_view(cursor, start), materialized=True)
     parsers: dict[str, Callable[[Cursor, Span], Statement]] = {
         "TABLE": parse_create_table,
         "SOURCE": parse_create_table,

@@ -1,143 +1,167 @@
-"""The tables and views of a file, and the options that a table has in a role.
+"""What has been declared, and who uses it: a value, of which each change gives another one.
 
-A table is a source where it is read and a sink where it is written; its options are checked for
-the role at its first use. The first OPTIONS hint on a table in the file counts for every use of it
-(FLIP-296), so that the table is read once.
+So a statement or a call that raises has changed nothing. A table is used by what reads it, writes
+it or copies its columns, a function by what calls it; of what is used nothing is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Final
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
-from tidegate.connectors.connector import Connector, Role
-from tidegate.connectors.option_types import OptionProblem, list_of
-from tidegate.connectors.options import canonical, validate_options, written_secrets
-from tidegate.connectors.registry import meant, named
-from tidegate.errors import BindError, Position, UnsupportedError
-from tidegate.frontend.ast.queries import Name, Option, Options, TableRef
+from tidegate.errors import BindError, Position, did_you_mean
+from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import (
     AlterTable,
-    Buckets,
+    CreateFunction,
+    CreateSink,
     CreateTable,
     CreateView,
+    Drop,
+    DropKind,
+    Insert,
+    Select,
+    SetOption,
     Statement,
 )
-from tidegate.frontend.expressions.scope import matches, unknown
+from tidegate.frontend.ast.uses import Uses
+from tidegate.frontend.expressions.scope import matches, refuse_hidden, unknown
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.alter import altered
-from tidegate.frontend.tables.buckets import bucket_options
 from tidegate.frontend.tables.like import made_like, refuse_view
-from tidegate.plan.nodes import Table
-from tidegate.types import HIDDEN_PREFIX, Schema
+from tidegate.plan.nodes import Sink
+from tidegate.plan.user_functions import UserFunction
 
-_FORMATS: Final = ("format", "value.format")
-_MODE: Final = "changelog.mode"
-_MODES: Final = ("append", "upsert")
-"""What may be said of a topic's messages (seed 004): that they are rows, or what a key has now."""
+Declaration: TypeAlias = CreateTable | CreateView
+_RELATIONS: Final = ("TABLE", "VIEW")
+"""What has one namespace; functions and sinks have their own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
-    """A table's connector and checked options in one role.
+class Written:
+    """A sink, and where the file says where it writes; None for what prints.
 
-    ``place`` is where its ``path`` or ``topic`` is given; all of its options when it has neither;
-    None when it has no options. ``places`` are those of the options, by name in lower case.
+    Several may write into one table: each is a sink of its own, and the sinks of one path keep
+    apart. The second is called ``table#2``: so what is planned takes names that are ``taken``.
     """
 
-    connector: str
-    format: str
-    options: tuple[tuple[str, str], ...]
+    sink: Sink
     place: Position | None
-    places: Mapping[str, Position] = field(default_factory=dict)
-
-    def table(
-        self, name: str, columns: Schema, role: Role, metadata: tuple[tuple[str, str], ...] = ()
-    ) -> Table:
-        """A table of these columns. Raises BindError when they don't fit the options."""
-        table = Table(name, columns, self.connector, self.format, self.options, metadata)
-        connector = named(self.connector)
-        try:
-            connector.check(table, role)
-        except OptionProblem as problem:
-            place = self.places.get(problem.option, self.place)
-            raise BindError(problem.message, place, hint=problem.hint) from None
-        return connector.resolved(table)
 
 
-@dataclass
-class Catalog:
-    """What the statements so far have declared."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A statement that stands, and the ALTER TABLEs behind it, as they were ``written``.
 
-    tables: list[CreateTable] = field(default_factory=list)
-    views: list[CreateView] = field(default_factory=list)
+    ``means`` is what it declares: a table with all its columns, and the watermarks that it has now.
+    ``sinks`` are what it writes, in the file or call that has it.
+    """
+
+    written: tuple[Statement, ...]
+    uses: Uses
+    means: Declaration | UserFunction | None = None
+    sinks: tuple[Written, ...] = ()
+
+    @staticmethod
+    def of(statement: Statement, means: Declaration | UserFunction | None = None) -> Entry:
+        """The entry of one statement."""
+        return Entry((statement,), Uses.of([statement]), means)
 
     @property
-    def _entries(self) -> list[CreateTable | CreateView]:
-        return [*self.tables, *self.views]
+    def kind(self) -> DropKind | None:
+        """What DROP calls it; None for what has no name."""
+        match self.written[0]:
+            case CreateTable():
+                return "TABLE"
+            case CreateView():
+                return "VIEW"
+            case CreateSink(name=Name()):
+                return "SINK"
+            case CreateFunction():
+                return "FUNCTION"
+        return None
+
+    @property
+    def name(self) -> str:
+        """The name that it declares; empty where it has none."""
+        match self.written[0]:
+            case CreateTable(name=Name() as name) | CreateView(name=Name() as name):
+                return name.text
+            case CreateSink(name=Name() as name) | CreateFunction(name=Name() as name):
+                return name.text
+        return ""
+
+    def altered(self, statement: AlterTable, means: CreateTable) -> Entry:
+        """The entry behind an ALTER TABLE."""
+        written = (*self.written, statement)
+        return replace(self, written=written, uses=Uses.of(written), means=means)
+
+    def is_used_by(self, other: Entry) -> bool:
+        """Whether ``other`` names it; nobody uses a sink."""
+        if self.kind == "FUNCTION":
+            return self.name.lower() in other.uses.calls
+        is_relation = self.kind in _RELATIONS
+        return is_relation and any(matches(each, self.name) for each in other.uses.tables)
+
+    def shown(self, near: Span) -> str:
+        """For a message at ``near``."""
+        statement = self.written[0]
+        match statement:
+            case Insert():
+                what = f"INSERT INTO {statement.table.text}"
+            case Select():
+                what = "the query"
+            case _:
+                what = f"{self.kind.lower()} '{self.name}'" if self.kind else "the statement"
+        return f"{what} in {statement.span.line(near)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """``entries`` are what stands, in the order of the file; ``options`` are those of SET."""
+
+    entries: tuple[Entry, ...] = ()
+    options: tuple[SetOption, ...] = ()
+
+    @property
+    def tables(self) -> list[CreateTable]:
+        return [each.means for each in self.entries if isinstance(each.means, CreateTable)]
+
+    @property
+    def views(self) -> list[CreateView]:
+        return [each.means for each in self.entries if isinstance(each.means, CreateView)]
+
+    @property
+    def functions(self) -> list[UserFunction]:
+        return [each.means for each in self.entries if isinstance(each.means, UserFunction)]
+
+    @property
+    def sinks(self) -> list[Written]:
+        """What is written by the statements that stand."""
+        return [sink for each in self.entries for sink in each.sinks]
 
     @property
     def names(self) -> list[str]:
-        return [entry.name.text for entry in self._entries]
+        """Those of tables and views."""
+        return [each.name for each in self.entries if each.kind in _RELATIONS]
 
-    def declare(self, entry: CreateTable | CreateView) -> None:
-        """Adds a table or view. Raises BindError when the name is taken."""
-        refuse_hidden(entry.name)
-        if self.keeps(entry):
-            return
-        for other in self._entries:
-            if other.name.text.lower() == entry.name.text.lower():
-                where = other.name.span.line
-                raise BindError(
-                    f"'{entry.name.text}' is already declared in {where}",
-                    entry.name.span.place,
-                    hint="give it another name",
-                )
-        if isinstance(entry, CreateTable):
-            self.tables.append(entry)
-        else:
-            self.views.append(entry)
+    def entry(self, name: str, kinds: Collection[str] = _RELATIONS) -> Entry | None:
+        """What is declared by ``name``, in any case."""
+        for each in self.entries:
+            if each.kind in kinds and each.name.lower() == name.lower():
+                return each
+        return None
 
-    def remove(self, name: str) -> None:
-        """Forgets the table or view of that name."""
-        self.tables = [entry for entry in self.tables if entry.name.text != name]
-        self.views = [entry for entry in self.views if entry.name.text != name]
-
-    def keeps(self, entry: CreateTable | CreateView) -> bool:
+    def keeps(self, statement: Declaration) -> bool:
         """Whether IF NOT EXISTS finds that the name is declared: nothing is to be done."""
-        taken = {name.lower() for name in self.names}
-        return entry.if_not_exists and entry.name.text.lower() in taken
+        return statement.if_not_exists and self.entry(statement.name.text) is not None
 
-    def resolved(self, entry: CreateTable) -> CreateTable:
-        """``entry`` with what it takes over from the table that it is like. Raises BindError."""
-        if entry.like is None:
-            return entry
-        base = self.find(entry.like.base)
-        if isinstance(base, CreateView):
-            raise refuse_view(entry.like, base.name.text)
-        return made_like(base, entry)
-
-    def altered(self, statement: AlterTable) -> CreateTable:
-        """The new declaration of a table. Raises BindError."""
-        table = self.find(statement.name)
-        if isinstance(table, CreateView):
-            raise BindError(
-                f"'{table.name.text}' is a view, it has no watermark of its own",
-                statement.name.span.place,
-                hint="alter the table that it reads",
-            )
-        return altered(table, statement)
-
-    def replace(self, entry: CreateTable) -> None:
-        """Another declaration of a table, in its place."""
-        self.tables = [entry if each.name == entry.name else each for each in self.tables]
-
-    def find(self, name: Name) -> CreateTable | CreateView:
+    def find(self, name: Name) -> Declaration:
         """The table or view called ``name``. Raises BindError."""
-        for entry in self._entries:
-            if matches(name, entry.name.text):
-                return entry
+        for each in self.entries:
+            if isinstance(each.means, CreateTable | CreateView) and matches(name, each.name):
+                return each.means
         raise unknown("table", name, self.names)
 
     def find_table(self, name: Name) -> CreateTable:
@@ -151,143 +175,106 @@ class Catalog:
             )
         return entry
 
+    def resolved(self, table: CreateTable) -> CreateTable:
+        """``table`` with what it takes over from the table that it is like. Raises BindError."""
+        if table.like is None:
+            return table
+        base = self.find(table.like.base)
+        if isinstance(base, CreateView):
+            raise refuse_view(table.like, base.name.text)
+        return made_like(base, table)
 
-def connect(
-    what: str,
-    options: Options,
-    hints: tuple[Option, ...],
-    role: Role,
-    defaults: Mapping[str, str] | None = None,
-    key: tuple[Name, ...] = (),
-    buckets: Buckets | None = None,
-) -> Connection:
-    """Checks the options of ``what`` for ``role``; hints win. Raises BindError with the caret.
-
-    ``defaults`` are what the job's settings give to sources whose splits may be idle, and that do
-    not say it themselves.
-    ``key`` is the primary key: that of an upsert topic's messages. ``buckets`` are about a sink.
-    """
-    given = {option.key.value: option for option in options.items}
-    for option in hints:
-        given = _without(given, option.key.value)
-        given[option.key.value] = option
-    raw = {key: option.value.value for key, option in given.items()}
-    spans = {key.lower(): option.value.span for key, option in given.items()}
-    names = {key.lower(): option.key.span for key, option in given.items()}
-    name = next((value for key, value in raw.items() if key.lower() == "connector"), None)
-    if name is None:
-        raise BindError(
-            f"{what} has no connector",
-            options.span.place,
-            hint="add connector = 'filesystem' (or another) to WITH (…)",
-        )
-    of, is_upsert = _of_changes(what, raw, spans, name)
-    if of is not None and is_upsert:
-        if role == "source":
-            raise UnsupportedError(
-                f"{what} is an upsert topic, and reading one is not supported",
-                options.span.place,
-                hint=f"read it with connector = '{of.name}', each message as a row of its own",
+    def altered(self, statement: AlterTable) -> CreateTable:
+        """The new declaration of a table. Raises BindError."""
+        table = self.find(statement.name)
+        if isinstance(table, CreateView):
+            raise BindError(
+                f"'{table.name.text}' is a view, it has no watermark of its own",
+                statement.name.span.place,
+                hint="alter the table that it reads",
             )
-        name, raw["type"] = of.name, "upsert"
-    has_keys = of is not None and of.has_keys
-    keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys)
-    if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
-        raw["key.fields"] = list_of(column.text for column in key)
-    try:
-        connector = named(name)
-        if buckets is not None and role == "sink":
-            raw |= bucket_options(what, buckets, connector, raw)
-        encoded = not spans.keys().isdisjoint(_FORMATS)
-        if options.encode and not encoded and connector.formats:
-            raw["format"] = options.encode.value
-            spans["format"] = options.encode.span
-        said = {connector.canonical(option) for option in raw}
-        if role == "source" and connector.may_be_idle(said):
-            raw |= {key: value for key, value in (defaults or {}).items() if key not in said}
-        pairs = validate_options(connector.name, role, raw)
-    except OptionProblem as problem:
-        if problem.message.startswith("unknown option"):
-            spans |= names
-        span = spans.get(problem.option.lower(), options.span)
-        at = span.place
-        at = _masked(at) if problem.secret else _hidden(at, written_secrets(raw))
-        raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
-    form = dict(pairs).get("format", "")
-    places = {connector.canonical(key): span.place for key, span in spans.items()}
-    place = next((places[key] for key in places if key in connector.places), options.span.place)
-    return Connection(connector.name, form, pairs, place, places)
+        return altered(table, statement)
 
+    def check_free(self, name: Name) -> None:
+        """Raises BindError when a table or view cannot have the name."""
+        refuse_hidden(name)
+        other = self.entry(name.text)
+        if other is not None:
+            raise BindError(
+                f"'{name.text}' is already declared in {other.written[0].span.line(name.span)}",
+                name.span.place,
+                hint="give it another name",
+            )
 
-def _of_changes(
-    what: str, raw: dict[str, str], spans: Mapping[str, Span], word: str
-) -> tuple[Connector | None, bool]:
-    """The connector, and whether a topic's messages are what their keys have now; takes what says
-    so from ``raw``."""
-    name = word.strip().lower()
-    of = meant(name)
-    said = raw.pop(_MODE, "").strip().lower()
-    mode = of.variants.get(name, said) if of else said
-    if said and (of is None or said not in of.modes or said != mode):
-        shown = f" of connector '{name}'" if said in _MODES else ""
-        raise BindError(
-            f"{what}: '{_MODE}' = '{said}'{shown} is not supported",
-            spans[_MODE].place,
-            hint="of kafka tables it is 'append', or 'upsert' with a PRIMARY KEY",
+    def declare(self, entry: Entry) -> Catalog:
+        """With a statement more."""
+        return replace(self, entries=(*self.entries, entry))
+
+    def replace(self, old: Entry, new: Entry) -> Catalog:
+        """With ``new`` in the place of ``old``."""
+        return replace(self, entries=tuple(new if e is old else e for e in self.entries))
+
+    def without(self, *gone: Entry) -> Catalog:
+        """Less what is ``gone``."""
+        kept = (each for each in self.entries if all(each is not other for other in gone))
+        return replace(self, entries=tuple(kept))
+
+    def users(self, of: Entry) -> list[Entry]:
+        """What uses it, and what uses that, and so on; in the order of the file."""
+        found = [of]
+        for used in found:  # which grows
+            new = [each for each in self.entries if used.is_used_by(each)]
+            found += [each for each in new if all(each is not other for other in found)]
+        return [each for each in self.entries if any(each is user for user in found[1:])]
+
+    def drop(self, drop: Drop) -> tuple[Catalog, list[Entry]]:
+        """Without what ``drop`` names, and that; IF EXISTS may find nothing. Raises BindError."""
+        named = [each for each in self.entries if each.kind and matches(drop.name, each.name)]
+        gone = [each for each in named if each.kind == drop.kind]
+        shared = drop.kind in _RELATIONS and any(each.kind in _RELATIONS for each in named)
+        if not gone and (shared or not drop.if_exists):
+            raise self._unknown(drop, named)
+        left = self.without(*gone)
+        for each in left.entries:
+            if gone and gone[0].is_used_by(each):
+                is_job = isinstance(each.written[0], Insert | Select)
+                hint = "it is of the same job: leave DROP out" if is_job else "drop that first"
+                raise used(gone[0], each, drop.span, hint)
+        return left, gone
+
+    def kept(self) -> Catalog:
+        """What outlives a file or call: declarations, but not a table that its job makes.
+
+        Who reads a materialized view computes it for himself.
+        """
+        entries = (
+            replace(each, sinks=())
+            for each in self.entries
+            if each.means is not None and not (each.sinks and each.kind == "TABLE")
         )
-    return of, mode == "upsert"
+        options = {each.option.key.value.lower(): each for each in self.options}
+        return Catalog(tuple(entries), tuple(options.values()))
 
-
-def _without(given: dict[str, Option], hint: str) -> dict[str, Option]:
-    """``given`` without the option that a hint, by whatever name, replaces."""
-    words = (option.value.value for key, option in given.items() if key.lower() == "connector")
-    connector = next(words, "")
-    name = canonical(connector, hint)
-    return {key: option for key, option in given.items() if canonical(connector, key) != name}
-
-
-def _masked(place: Position) -> Position:
-    """The place of a secret, which is not shown."""
-    line, start = place.source_line, place.column - 1
-    shown = f"{line[:start]}'***'{line[start + place.width :]}"
-    return replace(place, source_line=shown, width=5)
-
-
-def _hidden(place: Position, secrets: list[str]) -> Position:
-    """``place``, without ``secrets`` that stand on its line: the error is about something else."""
-    line = place.source_line
-    for secret in secrets:
-        written = secret.replace("'", "''")
-        line = line.replace(f"'{written}'", f"'{'*' * len(written)}'")
-    return replace(place, source_line=line)
-
-
-def first_hints(statements: list[Statement]) -> dict[str, tuple[Option, ...]]:
-    """The first hint on each table that is read, by the table's name in lower case."""
-    found: dict[str, tuple[Option, ...]] = {}
-    for statement in statements:
-        for reference in _references(statement):
-            if reference.hints:
-                found.setdefault(reference.name.text.lower(), reference.hints)
-    return found
-
-
-def refuse_hidden(name: Name) -> None:
-    """Names that start with ``__`` are the engine's."""
-    if name.text.startswith(HIDDEN_PREFIX):
-        raise BindError(
-            f"'{name.text}' is reserved: names that start with '{HIDDEN_PREFIX}' are the engine's",
-            name.span.place,
-            hint=f"call it '{name.text.lstrip('_') or 'c'}'",
+    def _unknown(self, drop: Drop, others: list[Entry]) -> BindError:
+        kind, text = drop.kind.lower(), drop.name.text
+        if others:
+            other = str(others[0].kind)
+            return BindError(
+                f"'{text}' is a {other.lower()}, not a {kind}",
+                drop.name.span.place,
+                hint=f"write DROP {other} {text}",
+            )
+        hint = did_you_mean(text, [each.name for each in self.entries if each.kind == drop.kind])
+        if not hint and kind == "sink":
+            hint = "a sink is its job's: where that runs, stop the job"
+        return BindError(
+            f"unknown {kind} '{text}'",
+            drop.name.span.place,
+            hint=hint or f"DROP {drop.kind} IF EXISTS takes one that is not there",
         )
 
 
-def _references(value: object) -> Iterator[TableRef]:
-    if isinstance(value, TableRef):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from _references(part)
-    elif is_dataclass(value) and not isinstance(value, type):
-        for attribute in fields(value):
-            yield from _references(getattr(value, attribute.name))
+def used(entry: Entry, user: Entry, at: Span, hint: str) -> BindError:
+    """The error of what is dropped or replaced at ``at``, and used."""
+    message = f"{str(entry.kind).lower()} '{entry.name}' is used by {user.shown(at)}"
+    return BindError(message, at.place, hint=hint)

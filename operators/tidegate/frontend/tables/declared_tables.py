@@ -17,7 +17,7 @@ from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, SYSTEM_WATER
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
-from tidegate.frontend.tables.catalog import Connection, connect
+from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.defaults import is_aligned
 from tidegate.frontend.tables.layout import Layout, connector_of, has_rowtime, source_layout
 from tidegate.frontend.tables.watermarks import with_default_watermark, with_watermark

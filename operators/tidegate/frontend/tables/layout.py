@@ -20,10 +20,9 @@ from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import ROWTIME, ColumnDef, CreateTable, Metadata
 from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, call, calls, cast, sql_of
 from tidegate.frontend.expressions.scalar import plan_column
-from tidegate.frontend.expressions.scope import article, unused
+from tidegate.frontend.expressions.scope import article, refuse_hidden, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError, is_numeric
 from tidegate.frontend.syntax.datatypes import shown_type
-from tidegate.frontend.tables.catalog import refuse_hidden
 from tidegate.plan.nodes import Expr
 from tidegate.types import Column, Schema
 
