@@ -22,6 +22,8 @@ from typing import Final, TypeAlias
 
 import pyarrow as pa
 
+from tidegate.codec import INLINE
+
 END: Final = 2**63 - 1
 """Watermark of a finished stream: nothing comes after it, every window is closed."""
 
@@ -198,36 +200,59 @@ class Counts:
         return self.read == self.used + self.filtered + self.late + self.quarantined
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """on-periodic (S10): the highest candidate since the watermark advanced, and when it did."""
+
+    pending: int | None = None
+    advanced_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """SOURCE_WATERMARK(): the records that were measured, late ones too (executor.adaptive)."""
+
+    seen: int = 0
+    seen_time_max: int | None = None
+    disorder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """PER (key), see executor.key_watermarks: the keys that count, each with its watermark; how
+    many they are; and the first candidate of all."""
+
+    keys: str = ""
+    key_count: int = 0
+    first: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class FilterState:
     """What a watermark filter knows of one split at a barrier: all that a restart needs (S2).
 
-    It is written into every epoch's entry, as JSON: fields may be added, with defaults.
+    It is written into every epoch's entry, as one JSON object: fields may be added, with defaults.
     """
 
     watermark: int | None = None  # PER (key) goes on from the floor: it may be in here, too
     floor: int | None = None  # the watermark's part that was taken over from a merger (S6)
     event_time_max: int | None = None  # of accepted rows
-    # on-periodic (S10): the highest candidate since the watermark advanced, and when it did
-    pending: int | None = None
-    advanced_us: int | None = None
-    # SOURCE_WATERMARK(): the records that were measured, late ones too (executor.adaptive)
-    seen: int = 0
-    seen_time_max: int | None = None
-    disorder: str = ""
-    # PER (key), see executor.key_watermarks: the keys that count, each with its watermark; how many
-    # they are; and the first candidate of all
-    keys: str = ""
-    key_count: int = 0
-    first: int | None = None
-    # no filter's, but that of rows that are looked at again below one (executor.recent_rows)
-    tail: str = ""
+    periodic: Pending = field(default=Pending(), metadata=INLINE)
+    measured: Measured = field(default=Measured(), metadata=INLINE)
+    per_key: Keys = field(default=Keys(), metadata=INLINE)
+    tail: str = ""  # no filter's, but that of rows that are looked at again below one (recent_rows)
 
     @property
     def effective(self) -> int | None:
         """What the split's rows are judged by: its watermark, or a floor above it (S6)."""
-        known = [value for value in (self.watermark, self.floor) if value is not None]
-        return max(known, default=None)
+        return higher(self.watermark, self.floor)
+
+
+def higher(left: int | None, right: int | None) -> int | None:
+    """The higher of two watermarks; None is none."""
+    if left is None or right is None:
+        return right if left is None else left
+    return max(left, right)
 
 
 @dataclass(slots=True)

@@ -35,14 +35,15 @@ from tidegate.executor.joins.lookup_join import LookupJoinExecutor
 from tidegate.executor.over.over_rows import OverRowsExecutor
 from tidegate.executor.patterns import match_rows
 from tidegate.executor.split_level import SplitLevel
-from tidegate.executor.watermarks import adaptive, judge, key_watermarks, watermark_filter
+from tidegate.executor.watermarks import adaptive, judge, judges, key_watermarks, watermark_filter
 from tidegate.plan.over import Reach
 from tidegate.simulator.world import World
 from tidegate.types import (
     END,
     Barrier,
     Chunk,
-    FilterState,
+    Keys,
+    Measured,
     Message,
     Rejected,
     SplitReport,
@@ -61,7 +62,7 @@ def late_at_the_watermark() -> AbstractContextManager[Any]:
         before, late, after = judge.judge(times, candidates, has, watermark)
         return before, late | ((times == before) & (before != judge.NONE)), after
 
-    return patch.object(watermark_filter, "judge", judged)
+    return patch.object(judges, "judge", judged)
 
 
 def maximum_of_inputs() -> AbstractContextManager[Any]:
@@ -105,8 +106,8 @@ def disorder_restored_empty() -> AbstractContextManager[Any]:
     """A restart after which SOURCE_WATERMARK() has seen no record yet."""
     honest = adaptive.Disorder
 
-    def built(figures: Any, unit_us: int, _: FilterState) -> Any:
-        return honest(figures, unit_us, FilterState())
+    def built(figures: Any, unit_us: int, _: Measured, **of: bool) -> Any:
+        return honest(figures, unit_us, Measured(), **of)
 
     return patch.object(watermark_filter, "Disorder", built)
 
@@ -115,8 +116,8 @@ def keys_restored_empty() -> AbstractContextManager[Any]:
     """A restart after which the keys of PER (key) have no watermarks yet."""
     honest = key_watermarks.KeyWatermarks
 
-    def built(per: Any, state: FilterState) -> Any:
-        return honest(per, FilterState(watermark=state.watermark))
+    def built(per: Any, watermark: int | None, _: Keys) -> Any:
+        return honest(per, watermark, Keys())
 
     return patch.object(watermark_filter, "KeyWatermarks", built)
 

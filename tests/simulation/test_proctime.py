@@ -16,7 +16,7 @@ import pytest
 
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.executor.watermarks.strategy import Clock
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
 from tidegate.simulator.run import START_US, SimulatedRun, simulate
@@ -201,11 +201,11 @@ def test_a_time_that_is_not_recorded_shows(tmp_path: Path) -> None:
 
 def test_a_watermark_ahead_of_the_clock_shows(tmp_path: Path) -> None:
     """A mutant: no row may be late by the processing time."""
-    honest = WatermarkFilterExecutor._tick
+    honest = Clock.at_barrier
 
-    def ticked(self: WatermarkFilterExecutor, time_us: int) -> None:
-        honest(self, time_us + 3 * SECOND_US)
+    def ticked(self: Clock, time_us: int) -> int | None:
+        return honest(self, time_us + 3 * SECOND_US)
 
-    with patch.object(WatermarkFilterExecutor, "_tick", ticked):
+    with patch.object(Clock, "at_barrier", ticked):
         run = simulate(_single(tmp_path), 1, engine(), _CALM)
     assert any(row["event_time"] > START_US for row in run.ledger)

@@ -28,7 +28,7 @@ _BELOW_RUNTIMES: Final = (
 )
 
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
-    "types": (),
+    "types": ("codec",),
     "errors": (),
     "version": (),
     "codec": (),

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +56,7 @@ def test_older_releases_have_written_less() -> None:
             del state[name]
     entry = read(old)
     assert (entry.ended_us, entry.splits.ends, entry.sinks.sunk) == (0, {}, {})
-    assert entry.filters.state("orders.order_time", "a").seen == 0
+    assert entry.filters.state("orders.order_time", "a").measured.seen == 0
     assert entry.filters.states == read(document()).filters.states
 
 
@@ -87,7 +86,7 @@ def test_what_was_changed_is_no_entry(change: dict[str, Any]) -> None:
 
 def test_the_effective_watermark_is_the_higher_of_watermark_and_floor() -> None:
     states = {"a": FilterState(5, 7), "b": FilterState(5), "c": FilterState(None, 3)}
-    filters = {"f": {split: asdict(state) for split, state in states.items()}}
+    filters = {"f": {split: json.loads(encode(state)) for split, state in states.items()}}
     entry = an_entry(1, filters=filters)
     assert [entry.filters.effective("f", split) for split in "abcd"] == [7, 5, 3, None]
     assert entry.filters.effective("g", "a") is None

@@ -31,7 +31,7 @@ class RecentRowsExecutor(Executor):
 
     def __init__(self, node: RecentRows, split: str, engine: Engine, state: StateTable) -> None:
         self.schema = node.schema
-        self._node = node
+        self.node = node
         self._engine = engine
         self._table_state = state
         self._split = split
@@ -54,7 +54,7 @@ class RecentRowsExecutor(Executor):
         numbered = rows.append_column("i", pa.array(np.arange(rows.num_rows)))
         found = self._engine.query(self._sql, {"rows_": numbered})
         self._tail = rows.slice(max(0, rows.num_rows - self._back))
-        named = found.rename_columns([call.output.name for call in self._node.calls])
+        named = found.rename_columns([call.output.name for call in self.node.calls])
         yield Chunk(self._with(data, named.slice(rows.num_rows - data.num_rows)), chunk.split)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
@@ -68,7 +68,7 @@ class RecentRowsExecutor(Executor):
 
     def _narrow(self, data: pa.Table) -> pa.Table:
         """The columns that the calls read, under the names of `over_sql`."""
-        columns = read_by(self._node.calls, data)
+        columns = read_by(self.node.calls, data)
         if not columns:  # count(*) reads nothing
             columns["n"] = pa.array(np.zeros(data.num_rows, dtype=np.int8))
         return pa.table(columns)
@@ -76,7 +76,7 @@ class RecentRowsExecutor(Executor):
     def _with(self, data: pa.Table, computed: pa.Table) -> pa.Table:
         """The visible columns of ``data``, then the ``computed`` ones, then the hidden ones."""
         hidden = hidden_columns(data)
-        names = [*self._visible, *(call.output.name for call in self._node.calls), *hidden]
+        names = [*self._visible, *(call.output.name for call in self.node.calls), *hidden]
         columns = [(data if name in data.column_names else computed).column(name) for name in names]
         return pa.table(columns, names=names)
 

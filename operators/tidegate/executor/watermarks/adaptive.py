@@ -37,9 +37,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tidegate.executor.columns import INT64_MIN, Bools, Int64s, saturating_difference
+from tidegate.executor.columns import (
+    INT64_MAX,
+    INT64_MIN,
+    Bools,
+    Int64s,
+    saturating_difference,
+)
+from tidegate.executor.watermarks.strategy import Rows, Strategy
 from tidegate.plan.strategies import Adaptive
-from tidegate.types import FilterState
+from tidegate.types import END, Measured
 
 _Int32s = npt.NDArray[np.int32]
 
@@ -48,14 +55,17 @@ _BLOCK_ROWS: Final = 16_384
 _DENOMINATOR_MAX: Final = 10**9
 
 
-class Disorder:
+class Disorder(Strategy):
     """What one split has shown of its disorder, and the candidates that follow from it.
 
-    ``unit_us`` is the microseconds in one unit of the column, at least 1. What is in ``state``
-    goes on: the candidates do not depend on where a stream is cut.
+    ``unit_us`` is the microseconds in one unit of the column, at least 1. Where ``has_infinity``,
+    the greatest and the least number are no times, and move nothing. What is in ``state`` goes on:
+    the candidates do not depend on where a stream is cut.
     """
 
-    def __init__(self, figures: Adaptive, unit_us: int, state: FilterState) -> None:
+    def __init__(
+        self, figures: Adaptive, unit_us: int, state: Measured, *, has_infinity: bool = False
+    ) -> None:
         assert unit_us > 0, "SOURCE_WATERMARK() of a column that is no time"
         quantile = Fraction(repr(figures.quantile)).limit_denominator(_DENOMINATOR_MAX)
         self._above, self._of = quantile.numerator, quantile.denominator
@@ -66,12 +76,24 @@ class Disorder:
         margins = [_units(margin, unit_us) for _, margin in figures.margins]
         self._margins = np.array([*margins, 0], dtype=np.int64)
         self._warm = max((count for count, _ in figures.margins), default=0)
+        self._has_infinity = has_infinity
         self._seen = state.seen
         self._highest = INT64_MIN if state.seen_time_max is None else state.seen_time_max
         self._values = _decoded(state.disorder)
         self._written: str | None = state.disorder
 
-    def candidates(self, times: Int64s) -> tuple[Int64s, Bools]:
+    def candidates(self, rows: Rows) -> tuple[Int64s, Bools]:
+        times, measured = rows.times, rows.eligible
+        if self._has_infinity:
+            measured = measured & (times > -INT64_MAX) & (times < INT64_MAX)
+        if measured.all():
+            candidates, has = self.behind(times)
+        else:
+            candidates, has = np.full(len(times), INT64_MIN), np.zeros(len(times), dtype=np.bool_)
+            candidates[measured], has[measured] = self.behind(times[measured])
+        return np.minimum(candidates, END - 1), has
+
+    def behind(self, times: Int64s) -> tuple[Int64s, Bools]:
         """The candidate behind each of the split's next records, and whether it has one.
 
         It has none where the candidate would lie below all numbers of 64 bits.
@@ -88,13 +110,10 @@ class Disorder:
         has = highest > INT64_MIN + delays
         return np.where(has, highest - delays, INT64_MIN), has
 
-    def save(self, state: FilterState) -> None:
-        """Writes what a restart needs into ``state``."""
+    def snapshot(self) -> Measured:
         if self._written is None:
             self._written = _encoded(self._values)
-        state.seen = self._seen
-        state.seen_time_max = self._highest if self._seen else None
-        state.disorder = self._written
+        return Measured(self._seen, self._highest if self._seen else None, self._written)
 
     def _delays(self, values: Int64s) -> Int64s:
         """The delay behind each of the next records, by their out-of-orderness."""

@@ -47,11 +47,6 @@ def judge(
     return before, late, None if after == NONE else after
 
 
-def running_maximum(candidates: Int64s, counted: Bools, start: int | None) -> Int64s:
-    """The watermark before each row, and after the last, from the ``counted`` candidates alone."""
-    return _running(np.where(counted, candidates, NONE), NONE if start is None else start)
-
-
 def _running(offered: Int64s, start: int) -> Int64s:
     """Prefix maximum: one longer than ``offered``, beginning with ``start``."""
     result = np.empty(len(offered) + 1, dtype=np.int64)

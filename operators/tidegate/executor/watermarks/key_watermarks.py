@@ -21,57 +21,52 @@ import pyarrow.compute as pc
 from tidegate.executor.columns import Bools, Int64s, single_array
 from tidegate.executor.watermarks.judge import NONE
 from tidegate.executor.watermarks.judge_keys import Judged, Known, judge_keys
+from tidegate.executor.watermarks.judges import Judge
+from tidegate.executor.watermarks.strategy import Rows
 from tidegate.plan.strategies import PerKey
-from tidegate.types import FilterState
+from tidegate.types import Keys
 
 _NAMES: Final = ("key", "watermark")
 
 
-class KeyWatermarks:
-    """The watermarks of one split's keys. What is in ``state`` goes on."""
+class KeyWatermarks(Judge):
+    """The watermarks of one split's keys, each of which advances with every row of its key.
 
-    def __init__(self, per: PerKey, state: FilterState) -> None:
+    The split's is what its keys that count have reached, all of them.
+    """
+
+    def __init__(self, per: PerKey, watermark: int | None, state: Keys) -> None:
+        super().__init__(watermark)
         self._per = per
         self._names, self._known = _read(state)
         self._written: str | None = state.keys
 
-    def judge(
-        self,
-        data: pa.Table,
-        times: Int64s,
-        candidates: Int64s,
-        has: Bools,
-        watermark: int | None,
-    ) -> Judged:
-        """Judges the rows of ``data``; ``watermark`` is the split's, as far as it is known."""
-        codes, texts = _codes([data.column(name) for name in self._per.keys])
-        known = pc.index_in(texts, value_set=self._names)
-        fresh = texts.filter(pc.is_null(known))
-        numbers = known.to_numpy(zero_copy_only=False).copy()
+    def judge(self, rows: Rows, candidates: Int64s, has: Bools, known: int | None) -> Judged:
+        codes, texts = _codes([rows.data.column(name) for name in self._per.keys])
+        places = pc.index_in(texts, value_set=self._names)
+        fresh = texts.filter(pc.is_null(places))
+        numbers = places.to_numpy(zero_copy_only=False).copy()
         numbers[np.isnan(numbers)] = len(self._names) + np.arange(len(fresh))
         if len(fresh):
             self._names = pa.concat_arrays([self._names, fresh])
             self._known.grow(len(self._names))
-        self._known.watermark = watermark
+        self._known.watermark = known
         self._written = None
         code_of = numbers.astype(np.int64)
-        return judge_keys(times, candidates, has, code_of[codes], self._known, self._per.span)
+        codes = code_of[codes]
+        judged = judge_keys(rows.judged, candidates, has, codes, self._known, self._per.span)
+        self.watermark = self._known.watermark
+        return judged
 
-    @property
-    def watermark(self) -> int | None:
-        """The split's: what its keys that count have reached, all of them."""
-        return self._known.watermark
-
-    def save(self, state: FilterState) -> None:
-        """Writes what a restart needs into ``state``, and forgets keys that do not count."""
+    def per_key(self) -> Keys:
+        """What a restart needs. Keys that do not count are forgotten."""
         if self._written is None:
             kept = self._known.counting(self._per.span)
             if not kept.all():
                 self._names = self._names.filter(pa.array(kept))
                 self._known.keys = self._known.keys[kept]
             self._written = _written(self._names, self._known.keys)
-        state.keys, state.key_count = self._written, len(self._names)
-        state.first = self._known.first
+        return Keys(self._written, len(self._names), self._known.first)
 
 
 def _codes(columns: list[pa.ChunkedArray]) -> tuple[Int64s, pa.Array]:
@@ -115,7 +110,7 @@ def _written(names: pa.Array, watermarks: Int64s) -> str:
     return base64.b64encode(zlib.compress(batch.serialize())).decode()
 
 
-def _read(state: FilterState) -> tuple[pa.Array, Known]:
+def _read(state: Keys) -> tuple[pa.Array, Known]:
     names: pa.Array = pa.array([], pa.string())
     watermarks = np.empty(0, dtype=np.int64)
     if state.keys:
@@ -125,4 +120,4 @@ def _read(state: FilterState) -> tuple[pa.Array, Known]:
         names = batch.column(0)
         watermarks = batch.column(1).to_numpy().copy()
     assert (watermarks != NONE).all(), "a key without a watermark was kept"
-    return names, Known(watermarks, state.watermark, state.first)
+    return names, Known(watermarks, None, state.first)

@@ -8,28 +8,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.columns import INT64_MAX, event_times, times_column
-from tidegate.executor.watermarks.judge import NONE
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
+from tidegate.executor.watermarks.watermark_filter import (
+    ACCEPTED,
+    REASONS,
+    WatermarkFilterExecutor,
+    watermarks_column,
+)
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.state import StateTable
-from tidegate.types import OFFSET, Barrier, Chunk, Column, Reason, Rejected
-
-_BEFORE = "__before"
-_REASONS = (Reason.NULL_TIME, Reason.FUTURE, Reason.BEHIND_MERGED, Reason.LATE)
+from tidegate.types import Barrier
 
 
 def marking(node: WatermarkFilter) -> WatermarkFilter:
-    """``node`` over nothing but the columns that it reads, with the watermark before each row."""
+    """``node`` over nothing but the columns that it reads."""
     keys = node.per.keys if node.per is not None else ()
     read = {node.column, *node.strategy.columns, *keys}
-    kept = tuple(column for column in node.input.schema if column.name in read)
-    before = Column(_BEFORE, node.column_of(node.column).type)
-    return replace(node, schema=(*kept, before), before=_BEFORE)
+    return replace(node, schema=tuple(c for c in node.input.schema if c.name in read))
 
 
 def mark(
@@ -49,28 +46,11 @@ def mark(
     """
     executor = WatermarkFilterExecutor(node, "", split, engine, state)
     executor.begin_epoch(time_us)
-    rows = data.num_rows
-    before = np.full(rows, NONE, np.int64)
-    codes = np.full(rows, -1, np.int8)
-    read = [column.name for column in node.schema if column.name != _BEFORE]
-    numbered = data.select(read).append_column(OFFSET, pa.array(np.arange(rows)))
-    for message in executor.on_chunk(Chunk(numbered, split)):
-        if isinstance(message, Chunk):
-            at = message.data.column(OFFSET).to_numpy()
-            values, known = event_times(message.data.column(_BEFORE))
-            before[at] = np.where(known, values, NONE)
-        elif isinstance(message, Rejected):
-            at = message.data.column("offset").to_numpy()
-            values, known = event_times(message.data.column("watermark"))
-            before[at] = np.where(known, values, NONE)
-            told = message.data.column("reason").cast(pa.string()).to_pylist()
-            codes[at] = [_REASONS.index(Reason(reason)) for reason in told]
+    judged = executor.judge(data.select([column.name for column in node.schema]))
     for _ in executor.on_barrier(Barrier(0, time_us)):
         pass
-    kind = data.schema.field(node.column).type
-    most = 10**kind.precision - 1 if pa.types.is_decimal(kind) else INT64_MAX
-    watermarks = times_column(before.clip(-most, most), before != NONE, kind)
-    texts = pa.array([str(reason.value) for reason in _REASONS])
-    reasons = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), texts)
+    watermarks = watermarks_column(judged.before, data.schema.field(node.column).type)
+    codes = pa.array(judged.reasons, mask=judged.reasons == ACCEPTED)
+    reasons = pa.DictionaryArray.from_arrays(codes, pa.array(REASONS, pa.string()))
     marked = data.append_column(pa.field(names[0], watermarks.type), watermarks)
     return marked.append_column(names[1], reasons.cast(pa.string()))

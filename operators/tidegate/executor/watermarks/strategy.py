@@ -1,6 +1,7 @@
-"""The watermark strategy in the unit of its column: SQL that gives an int64 candidate (S2, S12).
+"""The watermark strategy: each row's candidate, an int64 in the unit of the column (S2, S12).
 
-The strategy's type may differ from the column's:
+It is evaluated by DuckDB; one that fails on a row counts as NULL for it. Data never reaches `END`:
+candidates are held at `END` - 1. The strategy's type may differ from the column's:
 
     column      strategy          candidate
     timestamp   timestamp, DATE   cast to the column's type (session time zone), microseconds
@@ -12,10 +13,92 @@ The strategy's type may differ from the column's:
 
 from __future__ import annotations
 
-from tidegate.plan.nodes import Expr
-from tidegate.types import decimal_scale, event_time_sql
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.engine.engine import Engine
+from tidegate.executor.columns import INT64_MAX, Bools, Int64s, event_times
+from tidegate.executor.evaluate import needed, try_sql
+from tidegate.plan.nodes import Expr, WatermarkFilter
+from tidegate.types import END, Measured, decimal_scale, event_time_sql
 
 _FLOATS = frozenset(["DOUBLE", "FLOAT"])
+_FAR = 2**61
+"""Microseconds: 73,000 years."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a split in its order, their times, and which of these may be judged."""
+
+    data: pa.Table
+    times: Int64s
+    eligible: Bools
+
+    @property
+    def judged(self) -> Int64s:
+        """Their times; a row that is not eligible stands at the end of time: it is never late."""
+        if self.eligible.all():
+            return self.times
+        return np.where(self.eligible, self.times, INT64_MAX)
+
+
+class Strategy(ABC):
+    """What the rows of one split say of its watermark."""
+
+    @abstractmethod
+    def candidates(self, rows: Rows) -> tuple[Int64s, Bools]:
+        """Each row's candidate in the column's unit, and which eligible rows have one."""
+
+    def at_barrier(self, time_us: int) -> int | None:
+        """A candidate of no row, at the end of the epoch with this recorded time."""
+        del time_us
+        return None
+
+    def snapshot(self) -> Measured:
+        """All that a restart needs of what it has seen."""
+        return Measured()
+
+
+class Fixed(Strategy):
+    """An expression over the row: its time, its time and a shift, or what the engine says."""
+
+    def __init__(self, node: WatermarkFilter, engine: Engine) -> None:
+        self._node = node
+        self._engine = engine
+        type_ = node.column_of(node.column).type
+        self._sql = candidate_sql(node.strategy, type_, node.unit_us)
+        of_time = node.strategy.columns == {node.column}
+        self._is_time = of_time and node.strategy.is_column
+        self._shift = node.strategy.shift_us if of_time and node.strategy.type == type_ else None
+
+    def candidates(self, rows: Rows) -> tuple[Int64s, Bools]:
+        has = rows.eligible
+        if self._is_time:
+            candidates = rows.times
+        elif self._shift is not None and _far_from_the_ends(rows.times, self._shift):
+            candidates = rows.times + self._shift
+        else:
+            result = try_sql(self._engine, [self._sql], needed(rows.data, [self._node.strategy]))
+            candidates, known = event_times(result.column(0))
+            has = known & has
+        return np.minimum(candidates, END - 1), has
+
+
+class Clock(Fixed):
+    """That of a processing time: at a barrier the clock speaks, rows or not (S4).
+
+    Later rows have later times.
+    """
+
+    def at_barrier(self, time_us: int) -> int | None:
+        moment = pa.array([time_us], pa.timestamp("us", tz="UTC"))
+        row = Rows(pa.table({self._node.column: moment}), np.array([time_us]), np.array([True]))
+        candidates, has = self.candidates(row)
+        return int(candidates[0]) if has.all() else None
 
 
 def candidate_sql(strategy: Expr, column_type: str, unit_us: int) -> str:
@@ -57,3 +140,8 @@ def _scaled(sql: str, given: str, scale: int) -> str:
         return f"CAST(ceil(CAST({sql} AS DECIMAL(38,{given_scale})) * {10**scale}) AS BIGINT)"
     # A DOUBLE is rounded to the nearest: its own last digit is noise, not a reason to round up.
     return event_time_sql(f"CAST({sql} AS DECIMAL(38,{scale}))", f"DECIMAL(38,{scale})")
+
+
+def _far_from_the_ends(times: Int64s, shift: int) -> bool:
+    """Whether the sums are what the engine would say: no overflow, no infinity."""
+    return abs(shift) < _FAR and int(times.min()) > -_FAR and int(times.max()) < _FAR

@@ -150,7 +150,7 @@ class JobMetrics(Listener):
             if (value := entry.filters.merged.get(node.id)) is not None:
                 merged.append((labels, value / unit))
             if node.per is not None:
-                keys += [((*labels, s), state.key_count) for s, state in states.items()]
+                keys += [((*labels, s), state.per_key.key_count) for s, state in states.items()]
             holders, _ = holder(statuses, {s: known.get(s) for s in statuses})
             holds += [((*labels, split), float(split in holders)) for split in statuses]
             active = [

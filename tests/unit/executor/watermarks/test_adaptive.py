@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.executor.watermarks.adaptive import Disorder, sliding_rank
 from tidegate.plan.strategies import Adaptive
-from tidegate.types import FilterState
+from tidegate.types import Measured
 
 DAY_US = 86_400_000_000
 COLD = Adaptive(margins=(), delay_us_min=0)
@@ -17,12 +17,12 @@ COLD = Adaptive(margins=(), delay_us_min=0)
 
 
 def delays(
-    times: list[int], figures: Adaptive, unit_us: int = 1, state: FilterState | None = None
+    times: list[int], figures: Adaptive, unit_us: int = 1, state: Measured | None = None
 ) -> list[int]:
     """The delay behind each record: its largest event time so far less its candidate."""
-    state = state or FilterState()
+    state = state or Measured()
     array = np.array(times, dtype=np.int64)
-    candidates, has = Disorder(figures, unit_us, state).candidates(array)
+    candidates, has = Disorder(figures, unit_us, state).behind(array)
     assert has.all()
     highest = np.maximum.accumulate([state.seen_time_max or times[0], *times])[1:]
     return [int(delay) for delay in highest - candidates]
@@ -47,7 +47,7 @@ def test_the_quantile_is_nearest_rank(quantile: float, records: int, found: int)
     # 0.07 * 100 is a little more than 7 in binary: the 7th smallest is meant all the same.
     shuffled = list(range(1, records + 1))
     Random(7).shuffle(shuffled)
-    state = FilterState(seen=1000, seen_time_max=1000)
+    state = Measured(seen=1000, seen_time_max=1000)
     figures = Adaptive(quantile, records, 0, DAY_US, ())
     assert delays([1000 - x for x in shuffled], figures, state=state)[-1] == found
 
@@ -76,18 +76,16 @@ def test_delays_are_rounded_up_to_the_columns_unit() -> None:
 
 def test_there_is_no_candidate_below_the_numbers() -> None:
     lowest = -(2**63)
-    disorder = Disorder(Adaptive(1.0, 5, 7, 9, ()), 1, FilterState())
-    candidates, has = disorder.candidates(np.array([lowest + 7, lowest + 8, 2**63 - 1, lowest]))
+    disorder = Disorder(Adaptive(1.0, 5, 7, 9, ()), 1, Measured())
+    candidates, has = disorder.behind(np.array([lowest + 7, lowest + 8, 2**63 - 1, lowest]))
     assert has.tolist() == [False, True, True, True]
     assert candidates[has].tolist() == [lowest + 1, 2**63 - 8, 2**63 - 10]
 
 
 def test_nothing_of_nothing() -> None:
-    state = FilterState()
-    disorder = Disorder(Adaptive(), 1, state)
-    assert [len(part) for part in disorder.candidates(np.array([], dtype=np.int64))] == [0, 0]
-    disorder.save(state)
-    assert state == FilterState()
+    disorder = Disorder(Adaptive(), 1, Measured())
+    assert [len(part) for part in disorder.behind(np.array([], dtype=np.int64))] == [0, 0]
+    assert disorder.snapshot() == Measured()
 
 
 def _disordered(rows: int, late_us: int) -> list[int]:
@@ -99,17 +97,15 @@ def _disordered(rows: int, late_us: int) -> list[int]:
 @pytest.mark.parametrize("late_us", [1, 40_000, 400_000])
 def test_a_restart_anywhere_changes_nothing(figures: Adaptive, late_us: int) -> None:
     times = np.array(_disordered(3000, late_us), dtype=np.int64)
-    whole = FilterState()
-    disorder = Disorder(figures, 1, whole)
-    expected = disorder.candidates(times)[0].tolist()
-    disorder.save(whole)
+    disorder = Disorder(figures, 1, Measured())
+    expected = disorder.behind(times)[0].tolist()
+    whole = disorder.snapshot()
     found: list[int] = []
-    state = FilterState()
+    state = Measured()
     for piece in np.split(times, [1, 2, 250, 777, 1000, 1001, 2999]):
         disorder = Disorder(figures, 1, state)
-        found += disorder.candidates(piece)[0].tolist()
-        disorder.save(state)
-        state = FilterState(**json.loads(json.dumps(asdict(state))))
+        found += disorder.behind(piece)[0].tolist()
+        state = Measured(**json.loads(json.dumps(asdict(disorder.snapshot()))))
     assert found == expected
     assert state == whole
 
@@ -120,11 +116,9 @@ def test_a_restart_anywhere_changes_nothing(figures: Adaptive, late_us: int) -> 
 )
 def test_what_is_kept_is_small(late_us: int, step_us: int, bytes_max: int) -> None:
     times = [time // step_us * step_us for time in _disordered(20_000, late_us)]
-    state = FilterState()
-    disorder = Disorder(Adaptive(), 1, state)
-    disorder.candidates(np.array(times, dtype=np.int64))
-    disorder.save(state)
-    assert len(state.disorder) < bytes_max
+    disorder = Disorder(Adaptive(), 1, Measured())
+    disorder.behind(np.array(times, dtype=np.int64))
+    assert len(disorder.snapshot().disorder) < bytes_max
 
 
 @pytest.mark.parametrize("distinct", [1, 2, 3, 60])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tidegate.executor.watermarks.judge import NONE, judge, running_maximum
+from tidegate.executor.watermarks.judge import NONE, judge
 
 
 def judged(
@@ -49,6 +49,5 @@ def test_offenders_at_any_distance(every: int) -> None:
     assert judged(times, list(candidates))[1] == expected
 
 
-def test_running_maximum_is_exclusive_and_ends_with_the_last() -> None:
-    got = running_maximum(np.array([4, 9, 5]), np.array([True, False, True]), None)
-    assert got.tolist() == [NONE, 4, 4, 5]
+def test_the_running_maximum_is_exclusive_and_ends_with_the_last() -> None:
+    assert judged([9, 9, 9], [4, None, 5]) == ([NONE, 4, 4], [], 5)

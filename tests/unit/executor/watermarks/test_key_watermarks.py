@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from tidegate.executor.watermarks.key_watermarks import KeyWatermarks
+from tidegate.executor.watermarks.strategy import Rows
 from tidegate.plan.strategies import PerKey
-from tidegate.types import FilterState
+from tidegate.types import Keys
 
 
 def _judged(
@@ -19,12 +20,12 @@ def _judged(
     data = pa.table({name: pa.array(v, types.get(name)) for name, v in columns.items()})
     at = np.array(times, dtype=np.int64)
     has = np.ones(len(at), dtype=np.bool_)
-    late: list[bool] = keys.judge(data, at, at, has, keys.watermark).late.tolist()
+    late: list[bool] = keys.judge(Rows(data, at, has), at, has, keys.watermark).late.tolist()
     return late
 
 
 def test_keys_are_told_apart_by_all_their_columns() -> None:
-    keys = KeyWatermarks(PerKey(("a", "b"), 1_000), FilterState())
+    keys = KeyWatermarks(PerKey(("a", "b"), 1_000), None, Keys())
     # Joined without their lengths, the first two would be one.
     columns = {"a": ["x", "x1:", "x", None, "n", ""], "b": ["1:y", "y", None, "x", "x", None]}
     assert _judged(keys, columns, [60, 50, 40, 30, 20, 10]) == [False] * 6
@@ -45,39 +46,33 @@ def test_keys_are_told_apart_by_all_their_columns() -> None:
     ],
 )
 def test_keys_of_every_type(values: list[Any], type_: pa.DataType) -> None:
-    keys = KeyWatermarks(PerKey(("k",), 1_000), FilterState())
+    keys = KeyWatermarks(PerKey(("k",), 1_000), None, Keys())
     assert _judged(keys, {"k": values}, [30, 20, 10], k=type_) == [False] * 3
-    state = FilterState()
-    keys.save(state)
-    again = KeyWatermarks(PerKey(("k",), 1_000), state)
+    again = KeyWatermarks(PerKey(("k",), 1_000), keys.watermark, keys.per_key())
     assert _judged(again, {"k": values}, [29, 20, 9], k=type_) == [True, False, True]
 
 
 def test_a_barrier_forgets_keys_that_do_not_count() -> None:
-    state = FilterState()
-    keys = KeyWatermarks(PerKey(("k",), 100), state)
+    keys = KeyWatermarks(PerKey(("k",), 100), None, Keys())
     _judged(keys, {"k": list(range(5_000))}, list(range(5_000)))
-    keys.save(state)
+    state = keys.per_key()
     assert (state.first, keys.watermark, state.key_count) == (0, 4_899, 101)
-    again = KeyWatermarks(PerKey(("k",), 100), state)
+    again = KeyWatermarks(PerKey(("k",), 100), keys.watermark, state)
     assert len(again._names) == len(again._known.keys) == 101
     # One that is kept, one that was forgotten, and a new one.
     assert _judged(again, {"k": [4_990, 7, 6_000]}, [4_989, 4_900, 4_898]) == [True, False, True]
 
 
 def test_what_is_written_stays_while_there_are_no_rows() -> None:
-    state = FilterState()
-    keys = KeyWatermarks(PerKey(("k",), 100), state)
-    keys.save(state)
-    assert state.keys == ""
+    keys = KeyWatermarks(PerKey(("k",), 100), None, Keys())
+    assert keys.per_key() == Keys()
     _judged(keys, {"k": ["x"]}, [5])
-    keys.save(state)
-    first = state.keys
-    again = KeyWatermarks(PerKey(("k",), 100), state)
-    again.save(state)
-    assert state.keys == first != ""
+    first = keys.per_key()
+    again = KeyWatermarks(PerKey(("k",), 100), keys.watermark, first)
+    assert again.per_key() == first
+    assert first.keys != ""
 
 
 def test_no_rows_are_no_keys() -> None:
-    keys = KeyWatermarks(PerKey(("k", "l"), 100), FilterState())
+    keys = KeyWatermarks(PerKey(("k", "l"), 100), None, Keys())
     assert _judged(keys, {"k": [], "l": []}, [], k=pa.string(), l=pa.int64()) == []

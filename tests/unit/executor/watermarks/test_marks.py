@@ -71,7 +71,7 @@ def test_splits_do_not_know_of_each_other() -> None:
 
 def test_a_strategy_reads_other_columns() -> None:
     node = filter_on("BIGINT", "t - slack")
-    assert [column.name for column in node.schema] == ["t", "slack", "__before"]
+    assert [column.name for column in node.schema] == ["t", "slack"]
     found = marks(rows([10, 9, 8], slack=[1, 0, 0]), node, MemoryStateTable())
     assert found == [(None, None), (9, None), (9, "late")]
 

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from kits.executor import ENGINE, Text, chunks, expr, leaf, micros
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor, judge
+from tidegate.executor.watermarks.judge import judge
+from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.plan.nodes import Expr, WatermarkFilter
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
@@ -110,8 +110,16 @@ def test_a_watermark_that_does_not_rise_is_not_emitted() -> None:
 def test_state_survives_a_restart_from_the_barrier() -> None:
     state = MemoryStateTable()
     TEXT.run(a_filter(state=state), "chunk s0: 9 0 a", "barrier 1")
+    # Exactly the fields of 0.1, all in one object.
     written = json.loads(state.get("filter:s0") or b"")
-    assert written == asdict(FilterState(watermark=4, event_time_max=9))
+    assert written == {
+        **dict.fromkeys(["floor", "pending", "advanced_us", "seen_time_max", "first"]),
+        **dict.fromkeys(["disorder", "keys", "tail"], ""),
+        "watermark": 4,
+        "event_time_max": 9,
+        "seen": 0,
+        "key_count": 0,
+    }
     again = a_filter(state=state)
     assert again.snapshot() == FilterState(4, None, 9)
     assert TEXT.run(again, "chunk s0: 3 1 b") == ["rejected: late 1 3 4 1"]
@@ -195,7 +203,7 @@ def test_counts_and_event_time_max_are_of_what_they_say() -> None:
     executor.begin_epoch(100_000)
     TEXT.run(executor, "chunk s0: 90 0 a; 2 1 b; 500 2 c; . 3 d")
     assert executor.counts == Counts(late=1, quarantined=2)
-    assert executor.state.event_time_max == 90
+    assert executor.snapshot().event_time_max == 90
 
 
 def test_behind_merged_is_what_lies_below_the_floor() -> None:
@@ -210,7 +218,7 @@ def test_behind_merged_is_what_lies_below_the_floor() -> None:
             " behind_merged 5 14 20 6; behind_merged 6 16 20 4"
         ),
     ]
-    assert executor.state.watermark == 17
+    assert executor.snapshot().watermark == 17
     assert executor.counts == Counts(late=5)
     assert TEXT.run(executor, "chunk s0: 30 7 a")[-1] == "watermark t 25"
 
@@ -361,7 +369,7 @@ def test_quarantined_rows_are_no_disorder_and_late_ones_are() -> None:
     TEXT.run(executor, "chunk s0: 10 0 a; . 1 b; 5000 2 c; 20 3 d; 1 4 e")
     state = executor.snapshot()
     assert (state.watermark, state.event_time_max) == (15, 20)
-    assert (state.seen, state.seen_time_max) == (3, 20)
+    assert (state.measured.seen, state.measured.seen_time_max) == (3, 20)
 
 
 def test_infinity_is_no_disorder() -> None:
@@ -371,7 +379,7 @@ def test_infinity_is_no_disorder() -> None:
     executor = a_filter(columns="t TIMESTAMP", unit_us=1, adaptive=Adaptive(margins=()))
     assert len(chunks(executor.process(Chunk(infinite, "s0")))) == 1
     assert executor.watermark == 950_000
-    assert executor.snapshot().seen == 1
+    assert executor.snapshot().measured.seen == 1
 
 
 def test_empty_chunk_says_nothing() -> None:

@@ -10,7 +10,7 @@ from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecuto
 from tidegate.plan.nodes import Expr, WatermarkFilter
 from tidegate.plan.strategies import Adaptive
 from tidegate.state import MemoryStateTable
-from tidegate.types import Chunk, FilterState
+from tidegate.types import Chunk, FilterState, Pending
 
 TEXT = Text("t BIGINT, __offset BIGINT, __record BLOB")
 MINUS_5 = expr('"t" - 5', "BIGINT", "t")
@@ -70,9 +70,9 @@ def test_what_is_pending_survives_a_restart() -> None:
     TEXT.run(a_filter(periodic_us=2_000_000, state=state), "chunk s0: 9 0 a", "barrier 1")
     TEXT.run(a_filter(periodic_us=2_000_000, state=state), "chunk s0: 20 1 b", "barrier 2")
     again = a_filter(periodic_us=2_000_000, state=state)
-    assert again.snapshot() == FilterState(4, None, 20, 15, 1_000_000)
+    assert again.snapshot() == FilterState(4, None, 20, Pending(15, 1_000_000))
     assert TEXT.run(again, "barrier 3") == ["watermark t 15", "barrier 3"]
-    assert again.snapshot() == FilterState(15, None, 20, None, 3_000_000)
+    assert again.snapshot() == FilterState(15, None, 20, Pending(None, 3_000_000))
 
 
 def test_a_late_rows_candidate_is_not_pending() -> None:
