@@ -30,7 +30,7 @@ from tidegate.executor.sorting.merge_sort import MergeSortExecutor
 from tidegate.executor.sorting.sort import SortExecutor
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.executor.windows.tumble import TumbleExecutor
-from tidegate.plan import aggregates, nodes, strategies, windows
+from tidegate.plan import aggregates, nodes, physical, strategies, windows
 from tidegate.state import MemoryStateTable
 from tidegate.types import Barrier, Chunk, Message
 
@@ -90,7 +90,9 @@ def _sort_node(config: Config, columns: str) -> nodes.Sort:
 
 def _sort(config: Config, columns: str) -> Executor:
     hidden = tuple(config.get("hidden", ()))
-    return SortExecutor(_sort_node(config, columns), hidden, ENGINE, MemoryStateTable())
+    sort = _sort_node(config, columns)
+    runs = physical.SortRuns(sort.schema, sort.input, sort, hidden)
+    return SortExecutor(runs, ENGINE, MemoryStateTable())
 
 
 def _merge_sort(config: Config, columns: str) -> Executor:
@@ -111,7 +113,9 @@ def _aggregate(config: Config) -> aggregates.Aggregate:
 
 def _final_aggregate(config: Config, _: str) -> Executor:
     derived = tuple(config.get("derived", {}).items())
-    return FinalAggregateExecutor(_aggregate(config), derived, ENGINE, MemoryStateTable())
+    node = _aggregate(config)
+    final = physical.FinalAggregate(node.schema, node.input, node, derived)
+    return FinalAggregateExecutor(final, ENGINE, MemoryStateTable())
 
 
 def _partial_aggregate(config: Config, _: str) -> Executor:

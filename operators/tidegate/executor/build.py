@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregateExecutor
@@ -39,9 +38,6 @@ from tidegate.plan.match import MatchRecognize
 from tidegate.plan.over import RecentRows
 from tidegate.state import StateTable
 
-_SIDES: Final = ("left", "right")
-"""What the state tables of a join's ports are called, behind the operator's name."""
-
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -62,8 +58,18 @@ def build(node: nodes.Node, context: Context, name: str) -> Executor:
     return Checked(executor) if context.checks else executor
 
 
-def _build(node: nodes.Node, context: Context, name: str) -> Executor:
+def _build(  # noqa: PLR0912  # one branch an operator
+    node: nodes.Node, context: Context, name: str
+) -> Executor:
     engine = context.engine
+
+    def state(table: str = "") -> StateTable:
+        """What it keeps, or, of an operator that has several, the ``table`` of that name."""
+        return context.state(f"{name}.{table}" if table else name)
+
+    def side(port: int) -> StateTable:
+        return state(("left", "right")[port])
+
     match node:
         case nodes.Project():
             return ProjectExecutor(node, engine)
@@ -71,71 +77,40 @@ def _build(node: nodes.Node, context: Context, name: str) -> Executor:
             return FilterExecutor(node, engine)
         case windows.Window():
             return _windows(node)
-        case joins.Union() | joins.Join():
-            return _junction(node, context, name)
-        case physical.OverRows() | MatchRecognize():
-            return _over(node, context, name)
+        case joins.Union():
+            return UnionExecutor(node)
+        case joins.TemporalJoin():
+            return TemporalJoinExecutor(node, engine, side)
+        case joins.LookupJoin():
+            return LookupJoinExecutor(node, engine, side)
+        case joins.Join():
+            join = WindowJoinExecutor if node.at_one_time else IntervalJoinExecutor
+            return join(node, engine, side)
+        case MatchRecognize():
+            return MatchRowsExecutor(node, engine, state)
+        case physical.OverRows() if node.over.by_partition:
+            return OverPartitionsExecutor(node, engine, state())
+        case physical.OverRows():
+            return OverRowsExecutor(node, engine, state)
         case physical.Tally():
-            return TallyExecutor(
-                node.account,
-                node.keep,
-                node.schema,
-                shared=node.account in context.shared_accounts,
-                repeats=node.repeats,
-            )
+            return TallyExecutor(node, shared=node.account in context.shared_accounts)
         case physical.PartialAggregate():
             return PartialAggregateExecutor(node.aggregate, engine)
         case physical.WindowPartials():
             return WindowPartialsExecutor(node, _windows(node.window))
+        case physical.EarlyAggregate():
+            return EarlyAggregateExecutor(node, engine, state)
+        case physical.UpdatingAggregate():
+            return UpdatingAggregateExecutor(node, engine, state())
         case physical.FinalAggregate():
-            return _final(node, context, name)
+            return FinalAggregateExecutor(node, engine, state())
         case physical.SessionRows():
-            return SessionRowsExecutor(node, engine, context.state(name))
+            return SessionRowsExecutor(node, engine, state())
         case physical.SortRuns():
-            return SortExecutor(node.sort, node.hidden, engine, context.state(name))
+            return SortExecutor(node, engine, state())
         case physical.MergeRuns():
             return MergeSortExecutor(node.sort, node.hidden, engine)
     raise AssertionError(f"no executor for {type(node).__name__}")
-
-
-def _junction(node: joins.Union | joins.Join, context: Context, name: str) -> Executor:
-    if isinstance(node, joins.Union):
-        return UnionExecutor(node)
-
-    def state(port: int) -> StateTable:
-        return context.state(f"{name}.{_SIDES[port]}")
-
-    if isinstance(node, joins.TemporalJoin):
-        return TemporalJoinExecutor(node, context.engine, state)
-    if isinstance(node, joins.LookupJoin):
-        return LookupJoinExecutor(node, context.engine, state)
-    join = WindowJoinExecutor if node.at_one_time else IntervalJoinExecutor
-    return join(node, context.engine, state)
-
-
-def _over(node: physical.OverRows | MatchRecognize, context: Context, name: str) -> Executor:
-    """What looks at rows in their order."""
-
-    if isinstance(node, MatchRecognize):
-        return MatchRowsExecutor(node, context.engine, _tables(context, name))
-    if node.over.by_partition:
-        return OverPartitionsExecutor(node, context.engine, context.state(name))
-    return OverRowsExecutor(node, context.engine, _tables(context, name))
-
-
-def _tables(context: Context, name: str) -> Callable[[str], StateTable]:
-    """The state tables of an operator that has several, by what it calls them."""
-    return lambda table: context.state(f"{name}.{table}")
-
-
-def _final(node: physical.FinalAggregate, context: Context, name: str) -> Executor:
-    """The second phase of an aggregation."""
-    if isinstance(node, physical.EarlyAggregate):
-        tables = _tables(context, name)
-        return EarlyAggregateExecutor(node.aggregate, node.derived, context.engine, tables)
-    updates = isinstance(node, physical.UpdatingAggregate)
-    final = UpdatingAggregateExecutor if updates else FinalAggregateExecutor
-    return final(node.aggregate, node.derived, context.engine, context.state(name))
 
 
 def _windows(node: windows.Window) -> WindowExecutor:

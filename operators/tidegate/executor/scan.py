@@ -25,7 +25,7 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, ledger_rows, single_array
 from tidegate.executor.evaluate import needed, plain_sql
-from tidegate.plan.nodes import Expr, Table
+from tidegate.plan.nodes import Expr, Scan
 from tidegate.ports import SourceChunk
 from tidegate.types import (
     BROKER_TIME,
@@ -33,35 +33,20 @@ from tidegate.types import (
     RECORD,
     Barrier,
     Chunk,
-    Column,
     Counts,
     Message,
     Reason,
     Rejected,
-    Schema,
     SplitStatus,
 )
 
 
 class SplitScan:
-    """The scan of ``table`` for one split; ``account`` is what its rows are counted under."""
+    """The scan of one split."""
 
-    def __init__(
-        self,
-        table: Table,
-        computed: tuple[tuple[str, Expr], ...],
-        account: str,
-        split: str,
-        engine: Engine,
-    ) -> None:
-        self.schema: Schema = (
-            *table.columns,
-            *(Column(name, expr.type) for name, expr in computed),
-        )
+    def __init__(self, node: Scan, split: str, engine: Engine) -> None:
+        self.node = node
         self.counts = Counts()
-        self._table = table
-        self._computed = computed
-        self._account = account
         self._split = split
         self._engine = engine
 
@@ -98,13 +83,13 @@ class SplitScan:
     def _with_computed(self, data: pa.Table) -> tuple[pa.Table, Bools | None]:
         """``data`` with the computed columns, and where one of them failed (None: nowhere)."""
         failed: Bools | None = None
-        exprs = [expr for _, expr in self._computed if not expr.is_column]
+        exprs = [expr for _, expr in self.node.computed if not expr.is_column]
         columns: dict[Expr, pa.ChunkedArray] = {}
         if exprs:
             values, failed = self._compute(needed(data, exprs), [expr.sql for expr in exprs])
             columns = dict(zip(exprs, values.columns, strict=True))
-        result = data.select([column.name for column in self._table.columns])
-        for name, expr in self._computed:
+        result = data.select([column.name for column in self.node.table.columns])
+        for name, expr in self.node.computed:
             plain = expr.is_column
             result = result.append_column(
                 name, data.column(next(iter(expr.columns))) if plain else columns[expr]
@@ -128,8 +113,8 @@ class SplitScan:
     def _malformed(self, rows: pa.Table) -> pa.Table:
         return ledger_rows(
             rows,
-            account=self._account,
-            table=self._table.name,
+            account=self.node.account,
+            table=self.node.table.name,
             split=self._split,
             operator="scan",
             reasons=Reason.MALFORMED.value,

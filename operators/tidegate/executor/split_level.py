@@ -31,49 +31,45 @@ class SplitLevel:
         context: Context,
     ) -> None:
         table = fragment.table
-        self._nodes = fragment.nodes
         self.split = split
         self.status = Status.ACTIVE
-        self.scans: dict[int, SplitScan] = {}
-        self.filters: dict[int, WatermarkFilterExecutor] = {}
-        self.recent: dict[int, RecentRowsExecutor] = {}
+        self._scans: dict[int, SplitScan] = {}
+        self._filters: list[WatermarkFilterExecutor] = []
+        self._recent: list[RecentRowsExecutor] = []
         executors: dict[int, Executor] = {}
         self._entries: list[int] = []
         stacked = fragment.below_filters
         for at in sorted(local):
-            node = fragment.nodes[at]
-            if isinstance(node, Input):
-                self._entries.append(at)
-            elif isinstance(node, nodes.Scan):
-                self._entries.append(at)
-                self.scans[at] = SplitScan(
-                    node.table, node.computed, node.account, split, context.engine
-                )
-            elif isinstance(node, nodes.WatermarkFilter):
-                name = table.name if table else node.account.split("#")[0]
-                self.filters[at] = executors[at] = build_filter(
-                    node, context, name, split, keep_record=at in stacked
-                )
-            elif isinstance(node, RecentRows):
-                self.recent[at] = executors[at] = build_recent(node, context, split)
-            else:
-                executors[at] = build(node, context, f"split.{at}.{split}")
+            match node := fragment.nodes[at]:
+                case Input():
+                    self._entries.append(at)
+                case nodes.Scan():
+                    self._entries.append(at)
+                    self._scans[at] = SplitScan(node, split, context.engine)
+                case nodes.WatermarkFilter():
+                    name = table.name if table else node.account.split("#")[0]
+                    executors[at] = judging = build_filter(
+                        node, context, name, split, at in stacked
+                    )
+                    self._filters.append(judging)
+                case RecentRows():
+                    executors[at] = recent = build_recent(node, context, split)
+                    self._recent.append(recent)
+                case _:
+                    executors[at] = build(node, context, f"split.{at}.{split}")
         self.pipeline = Pipeline(executors, fragment.below, exits)
 
     def begin_epoch(self, time_us: int) -> None:
-        for executor in self.filters.values():
+        for executor in self._filters:
             executor.begin_epoch(time_us)
 
     def take_over(self, floors: dict[str, int]) -> None:
         """The filters start from merged watermarks that went on without the split (S6)."""
-        for at, executor in self.filters.items():
-            node = self._nodes[at]
-            assert isinstance(node, nodes.WatermarkFilter)
-            if node.id in floors:
-                executor.take_over(floors[node.id])
+        for executor in self._filters:
+            executor.take_over(floors.get(executor.node.id))
 
     def on_source(self, chunk: SourceChunk) -> Iterator[tuple[int, Message]]:
-        for node, scan in self.scans.items():
+        for node, scan in self._scans.items():
             for message in PHASES.timed("Scan", scan.on_source(chunk)):
                 yield from self.pipeline.push_behind(node, message)
 
@@ -92,20 +88,14 @@ class SplitLevel:
         def report(account: str) -> SplitReport:
             return by_account.setdefault(account, SplitReport(account, self.split, Counts()))
 
-        for at, scan in self.scans.items():
-            node = self._nodes[at]
-            assert isinstance(node, nodes.Scan)
-            report(node.account).counts.add(scan.take_counts())
-        for at, executor in self.filters.items():
-            node = self._nodes[at]
-            assert isinstance(node, nodes.WatermarkFilter)
-            entry = report(node.account)
-            entry.counts.add(executor.take_counts())
-            entry.filters[node.id] = executor.snapshot()
-        for at, recent in self.recent.items():
-            node = self._nodes[at]
-            assert isinstance(node, RecentRows)
-            report(node.account).filters[node.id] = recent.snapshot()
+        for scan in self._scans.values():
+            report(scan.node.account).counts.add(scan.take_counts())
+        for judging in self._filters:
+            entry = report(judging.node.account)
+            entry.counts.add(judging.take_counts())
+            entry.filters[judging.node.id] = judging.snapshot()
+        for recent in self._recent:
+            report(recent.node.account).filters[recent.node.id] = recent.snapshot()
         for entry in by_account.values():
             entry.status = self.status
             entry.counts.used = used.get(entry.account, 0)

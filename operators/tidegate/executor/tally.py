@@ -23,26 +23,19 @@ import pyarrow as pa
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import Int64s, is_hidden
-from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Message, Schema, SplitStatus
+from tidegate.plan.physical import Tally
+from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Message, SplitStatus
 
 
 class TallyExecutor(Executor):
-    """Counts the survivors of one branch for ``account``; ``schema`` is that of its input."""
+    """Counts the survivors of one branch; ``shared``: their account has other branches."""
 
-    def __init__(
-        self,
-        account: str,
-        keep: tuple[str, ...],
-        schema: Schema = (),
-        *,
-        shared: bool = True,
-        repeats: bool = False,
-    ) -> None:
-        self.account = account
-        self.schema = schema
-        self._keep = keep
+    def __init__(self, node: Tally, *, shared: bool = True) -> None:
+        self.account = node.account
+        self.schema = node.schema
+        self._keep = node.keep
         self._shared = shared
-        self._repeats = repeats
+        self._repeats = node.repeats
         self._counts: dict[str, int] = {}
         self._offsets: dict[str, list[Int64s]] = {}
         self._ended = False

@@ -6,16 +6,17 @@ import pyarrow as pa
 
 from kits.executor import ENGINE, Text, expr, schema
 from tidegate.executor.scan import SplitScan
-from tidegate.plan.nodes import Expr, Table
+from tidegate.plan.nodes import Expr, Scan, Table
 from tidegate.ports import SourceChunk
-from tidegate.types import Barrier, Chunk, Counts, Rejected, SplitStatus, Status
+from tidegate.types import Barrier, Chunk, Column, Counts, Rejected, SplitStatus, Status
 
 TEXT = Text("id BIGINT, s VARCHAR, __offset BIGINT, __record BLOB")
 TABLE = Table("orders", schema("id BIGINT, s VARCHAR"), "filesystem", "json")
 
 
 def a_scan(*computed: tuple[str, Expr]) -> SplitScan:
-    return SplitScan(TABLE, computed, "orders#2", "s0", ENGINE)
+    columns = (*TABLE.columns, *(Column(name, expr.type) for name, expr in computed))
+    return SplitScan(Scan(columns, TABLE, computed, "orders#2"), "s0", ENGINE)
 
 
 def source(rows: str, malformed: dict[int, bytes] | None = None) -> SourceChunk:
@@ -42,7 +43,7 @@ def test_rows_pass_with_their_split_and_are_counted() -> None:
 
 def test_computed_columns_stand_before_the_hidden_ones() -> None:
     scan = a_scan(("d", expr('"id" * 2', "BIGINT", "id")), ("e", expr('"s"', "VARCHAR", "s")))
-    assert [column.name for column in scan.schema] == ["id", "s", "d", "e"]
+    assert [column.name for column in scan.node.schema] == ["id", "s", "d", "e"]
     assert shown(scan, source("1 a 0 x; 2 b 1 y")) == ["chunk s0: 1 a 2 a 0 x; 2 b 4 b 1 y"]
 
 

@@ -2,19 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from kits.executor import Text
+from kits.executor import Text, leaf
 from tidegate.errors import InvariantError
 from tidegate.executor.tally import TallyExecutor, used_by_split
+from tidegate.plan.physical import Tally
 
 TEXT = Text("v BIGINT, __offset BIGINT, __record BLOB")
 
 
+def a_tally(*keep: str, shared: bool = True, repeats: bool = False) -> TallyExecutor:
+    below = leaf("v BIGINT")
+    return TallyExecutor(Tally(below.schema, below, "t", keep, repeats), shared=shared)
+
+
 def test_hidden_columns_and_the_split_end_here() -> None:
-    assert TEXT.run(TallyExecutor("t", ()), "chunk s0: 1 7 a; 2 8 b") == ["chunk: 1; 2"]
+    assert TEXT.run(a_tally(), "chunk s0: 1 7 a; 2 8 b") == ["chunk: 1; 2"]
 
 
 def test_what_is_kept_stays_and_the_split_becomes_a_column() -> None:
-    (out,) = TallyExecutor("t", ("__split", "__offset")).process(TEXT.chunk("1 7 a; 2 8 b", "s0"))
+    (out,) = a_tally("__split", "__offset").process(TEXT.chunk("1 7 a; 2 8 b", "s0"))
     assert out.data.to_pydict() == {  # type: ignore[union-attr]
         "v": [1, 2],
         "__offset": [7, 8],
@@ -23,7 +29,7 @@ def test_what_is_kept_stays_and_the_split_becomes_a_column() -> None:
 
 
 def test_survivors_by_split() -> None:
-    tally = TallyExecutor("t", ())
+    tally = a_tally()
     TEXT.run(tally, "chunk s0: 1 7 a; 2 8 b", "chunk s1: 1 7 a", "chunk s0: 2 9 b")
     count, offsets = tally.survivors("s0")
     assert (count, offsets.tolist()) == (3, [7, 8, 9])
@@ -32,7 +38,7 @@ def test_survivors_by_split() -> None:
 
 
 def test_branches_of_one_account_are_united() -> None:
-    one, other = TallyExecutor("t", ()), TallyExecutor("t", ())
+    one, other = a_tally(), a_tally()
     TEXT.run(one, "chunk s0: 1 7 a; 2 8 b")
     TEXT.run(other, "chunk s0: 2 8 b; 2 9 b", "chunk s1: 1 7 a")
     assert used_by_split([one, other]) == {"s0": 3, "s1": 1}
@@ -40,7 +46,7 @@ def test_branches_of_one_account_are_united() -> None:
 
 
 def test_counts_are_of_one_epoch() -> None:
-    tally = TallyExecutor("t", ())
+    tally = a_tally()
     assert TEXT.run(tally, "chunk s0: 1 7 a", "barrier 1")[1:] == ["barrier 1"]
     assert used_by_split([tally]) == {"s0": 1}  # still there behind the barrier
     TEXT.run(tally, "chunk s0: 1 8 a; 2 9 b")
@@ -50,7 +56,7 @@ def test_counts_are_of_one_epoch() -> None:
 
 
 def test_without_sharing_only_the_count_is_kept() -> None:
-    tally = TallyExecutor("t", (), shared=False)
+    tally = a_tally(shared=False)
     TEXT.run(tally, "chunk s0: 1 7 a")
     assert used_by_split([tally]) == {"s0": 1}
     with pytest.raises(InvariantError, match="shared"):
@@ -59,16 +65,16 @@ def test_without_sharing_only_the_count_is_kept() -> None:
 
 def test_a_chunk_without_split_breaks_the_contract() -> None:
     with pytest.raises(InvariantError, match="without a split"):
-        TEXT.run(TallyExecutor("t", ()), "chunk: 1 7 a")
+        TEXT.run(a_tally(), "chunk: 1 7 a")
 
 
 def test_watermarks_pass_and_statuses_end() -> None:
-    assert TEXT.run(TallyExecutor("t", ()), "watermark v 5", "status idle s0") == ["watermark v 5"]
+    assert TEXT.run(a_tally(), "watermark v 5", "status idle s0") == ["watermark v 5"]
 
 
 def test_a_row_that_repeats_counts_once() -> None:
-    alone = TallyExecutor("t", (), shared=False, repeats=True)
-    one, other = TallyExecutor("t", (), repeats=True), TallyExecutor("t", ())
+    alone = a_tally(shared=False, repeats=True)
+    one, other = a_tally(repeats=True), a_tally()
     for tally in (alone, one):
         TEXT.run(tally, "chunk s0: 1 7 a; 1 7 a; 2 8 b; 2 8 b", "chunk s0: 3 9 c")
     TEXT.run(other, "chunk s0: 2 8 b; 4 10 d")

@@ -34,7 +34,7 @@ from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, w
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.physical import EarlyAggregate
 from tidegate.state import StateTable, get_int, put_int, scan_until
 from tidegate.types import TICK, Barrier, Chunk, Message, Watermark
 
@@ -43,21 +43,18 @@ CLOSED: Final = "early:closed"
 
 
 class EarlyAggregateExecutor(Executor):
-    """Holds groups until the watermark of ``node.closing_key`` has passed them."""
+    """Holds groups until the watermark of the closing key has passed them."""
 
     def __init__(
-        self,
-        node: Aggregate,
-        derived: tuple[tuple[str, int], ...],
-        engine: Engine,
-        state: Callable[[str], StateTable],
+        self, node: EarlyAggregate, engine: Engine, state: Callable[[str], StateTable]
     ) -> None:
-        self.schema = node.schema
-        self._key = node.closing_key
-        self._derived = derived
+        aggregate = node.aggregate
+        self.schema = aggregate.schema
+        self._key = aggregate.closing_key
+        self._derived = node.derived
         self._engine = engine
-        self._changes = GroupChanges(node, engine, state("said"))
-        self._merge = merge_sql(replace(node, keys=(*node.keys, TICK)), "rows_")
+        self._changes = GroupChanges(aggregate, engine, state("said"))
+        self._merge = merge_sql(replace(aggregate, keys=(*aggregate.keys, TICK)), "rows_")
         self._waiting = GroupState(state("waiting"), TICK, self._merged)
         self._new: list[pa.Table] = []
         self._watermarks: dict[str, Watermark] = {}

@@ -24,7 +24,7 @@ from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState, with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import Int64s
-from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.physical import FinalAggregate
 from tidegate.state import StateTable, scan_until
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
@@ -36,22 +36,17 @@ CLOSE_ROWS_MAX = 262_144
 
 
 class FinalAggregateExecutor(Executor):
-    """Holds groups until the watermark of ``node.closing_key`` has passed them."""
+    """Holds groups until the watermark of the closing key has passed them."""
 
-    def __init__(
-        self,
-        node: Aggregate,
-        derived: tuple[tuple[str, int], ...],
-        engine: Engine,
-        state: StateTable,
-    ) -> None:
-        self.schema = node.schema
-        self._key = node.closing_key
-        self._derived = derived
+    def __init__(self, node: FinalAggregate, engine: Engine, state: StateTable) -> None:
+        aggregate = node.aggregate
+        self.schema = aggregate.schema
+        self._key = aggregate.closing_key
+        self._derived = node.derived
         self._engine = engine
         self._groups = GroupState(state, self._key, self._merged)
-        self._merge = merge_sql(node, "rows_")
-        self._final = final_sql(node, "rows_")
+        self._merge = merge_sql(aggregate, "rows_")
+        self._final = final_sql(aggregate, "rows_")
         self._held: list[_Held] = []
         self._watermark = Watermark(self._key, None)
 

@@ -21,25 +21,20 @@ from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.physical import UpdatingAggregate
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 
 class UpdatingAggregateExecutor(Executor):
-    """Holds groups until the watermark of ``node.closing_key``, if it has one, has passed them."""
+    """Holds groups until the watermark of the closing key, if it has one, has passed them."""
 
-    def __init__(
-        self,
-        node: Aggregate,
-        derived: tuple[tuple[str, int], ...],
-        engine: Engine,
-        state: StateTable,
-    ) -> None:
-        self.schema = node.schema
-        self._key = node.closing_key
-        self._derived = derived
-        self._changes = GroupChanges(node, engine, state)
+    def __init__(self, node: UpdatingAggregate, engine: Engine, state: StateTable) -> None:
+        aggregate = node.aggregate
+        self.schema = aggregate.schema
+        self._key = aggregate.closing_key
+        self._derived = node.derived
+        self._changes = GroupChanges(aggregate, engine, state)
         self._new: list[pa.Table] = []
         self._word: Watermark | None = None
 

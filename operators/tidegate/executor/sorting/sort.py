@@ -22,7 +22,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
 from tidegate.executor.sorting.order import sorted_slices
-from tidegate.plan.nodes import Sort
+from tidegate.plan.physical import SortRuns
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
@@ -30,24 +30,22 @@ CHUNK_ROWS_MAX = 65_536
 
 
 class SortExecutor(Executor):
-    """One of the parallel sorts. ``hidden`` are the hidden columns that its rows have."""
+    """One of the parallel sorts."""
 
-    def __init__(
-        self, node: Sort, hidden: tuple[str, ...], engine: Engine, state: StateTable
-    ) -> None:
-        self.schema = node.schema
-        self._node = node
-        self._columns = [*(column.name for column in node.schema), *hidden]
+    def __init__(self, node: SortRuns, engine: Engine, state: StateTable) -> None:
+        self.schema = node.sort.schema
+        self._sort = node.sort
+        self._columns = [*(column.name for column in self.schema), *node.hidden]
         self._engine = engine
-        self._queue = TimeQueue(state, node.column)
-        self._watermark = Watermark(node.column, None)
+        self._queue = TimeQueue(state, node.sort.column)
+        self._watermark = Watermark(node.sort.column, None)
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         self._queue.add(chunk.data.select(self._columns))
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        if watermark.column != self._node.column or watermark == self._watermark:
+        if watermark.column != self._sort.column or watermark == self._watermark:
             return
         self._watermark = watermark
         if watermark.value is not None and watermark.value > self._queue.cut:
@@ -64,5 +62,5 @@ class SortExecutor(Executor):
         for _, (tables,) in slices([self._queue], bound):
             if tables:
                 data = pa.concat_tables(tables)
-                for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
+                for piece in sorted_slices(self._engine, data, self._sort.order, CHUNK_ROWS_MAX):
                     yield Chunk(piece)

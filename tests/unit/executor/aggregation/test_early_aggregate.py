@@ -6,6 +6,7 @@ from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation.early_aggregate import EarlyAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.early import Early
+from tidegate.plan.physical import EarlyAggregate
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
 from tidegate.types import TICK, Column, Op
 
@@ -37,7 +38,8 @@ def an_aggregate(
     node = Aggregate(
         schema, below, keys, (COUNT,), "w", updates=True, early=Early(Column("t", "BIGINT"), 10)
     )
-    return EarlyAggregateExecutor(node, derived, ENGINE, states or States())
+    early = EarlyAggregate(schema, below, node, derived)
+    return EarlyAggregateExecutor(early, ENGINE, states or States())
 
 
 def said(executor: EarlyAggregateExecutor, *lines: str) -> list[str]:

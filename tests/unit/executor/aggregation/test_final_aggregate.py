@@ -6,6 +6,7 @@ from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import final_aggregate
 from tidegate.executor.aggregation.final_aggregate import FinalAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.physical import FinalAggregate
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Column
 
@@ -19,7 +20,8 @@ def an_aggregate(
     below = leaf("w BIGINT, k VARCHAR")
     node = Aggregate((*below.schema, COUNT.output), below, ("w", "k"), (COUNT,), "w")
     table = state if state is not None else MemoryStateTable()
-    return FinalAggregateExecutor(node, derived, ENGINE, table)
+    final = FinalAggregate(node.schema, below, node, derived)
+    return FinalAggregateExecutor(final, ENGINE, table)
 
 
 def test_groups_leave_once_the_watermark_has_passed_them() -> None:

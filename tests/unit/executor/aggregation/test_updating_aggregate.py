@@ -6,6 +6,7 @@ from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import group_changes
 from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.physical import UpdatingAggregate
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
 from tidegate.types import END, Column, Op
 
@@ -23,7 +24,8 @@ def an_aggregate(
     below = leaf("w BIGINT, k VARCHAR")
     schema = (*(below.column_of(key) for key in keys), COUNT.output)
     node = Aggregate(schema, below, keys, (COUNT,), closing, updates=True)
-    return UpdatingAggregateExecutor(node, derived, ENGINE, state or MemoryStateTable())
+    updating = UpdatingAggregate(schema, below, node, derived)
+    return UpdatingAggregateExecutor(updating, ENGINE, state or MemoryStateTable())
 
 
 def test_a_new_group_is_inserted_a_known_one_updated() -> None:
@@ -107,10 +109,11 @@ def test_an_update_takes_back_the_very_row_that_was_emitted() -> None:
     total = AggregateCall(Column("s", "DOUBLE"), "sum", "v")
     schema = (below.column_of("k"), total.output)
     node = Aggregate(schema, below, ("k",), (total,), "", updates=True)
+    updating = UpdatingAggregate(schema, below, node, ())
     state, last = MemoryStateTable(), ""
     text = Text("k VARCHAR, __p0_sum DOUBLE")
     for epoch in range(1, 50):
-        executor = UpdatingAggregateExecutor(node, (), ENGINE, state)
+        executor = UpdatingAggregateExecutor(updating, ENGINE, state)
         value = 10.0 ** (epoch % 12) / 3
         chunks = [f"chunk: a {each!r}" for each in (value, -value / 7)]
         found = text.run(executor, *chunks, f"barrier {epoch}")

@@ -11,6 +11,7 @@ from tidegate.executor.buffers import time_queue, time_runs
 from tidegate.executor.buffers.time_runs import BUCKETS_MAX
 from tidegate.executor.sorting.sort import SortExecutor
 from tidegate.plan.nodes import Sort
+from tidegate.plan.physical import SortRuns
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Barrier, Chunk, Watermark
 
@@ -21,7 +22,8 @@ def a_sort(state: MemoryStateTable | None = None) -> SortExecutor:
     below = leaf("t BIGINT, v VARCHAR")
     node = Sort(below.schema, below, "t", ("__split", "__offset"))
     table = state if state is not None else MemoryStateTable()
-    return SortExecutor(node, ("__split", "__offset"), ENGINE, table)
+    runs = SortRuns(below.schema, below, node, ("__split", "__offset"))
+    return SortExecutor(runs, ENGINE, table)
 
 
 def test_rows_below_the_watermark_leave_in_order() -> None:
