@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tidegate.connectors.registry import connector_of
@@ -14,7 +14,8 @@ from tidegate.epochs.about import About
 from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Expr, Table, WatermarkFilter, time_zone
+from tidegate.plan.names import canonical
+from tidegate.plan.nodes import Table, WatermarkFilter, time_zone
 from tidegate.version import __version__
 
 _SETTINGS: Final = {
@@ -98,20 +99,10 @@ def fingerprint(plan: Plan) -> str:
     job = plan.job
     further = [part for part in (job.ledger, job.functions) if part]
     written = [job.sinks, *further] if further else job.sinks
-    document = json.dumps(_canonical(written), sort_keys=True)
+    document = json.dumps(canonical(written, _compared), sort_keys=True)
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-def _canonical(value: Any) -> Any:
-    if isinstance(value, Expr):  # how it was written, or is explained, makes no other job
-        return {"": "Expr", "sql": value.sql, "type": value.type}
-    if isinstance(value, Table):
-        value = connector_of(value).same_table(value)
-    if is_dataclass(value):
-        content = {f.name: _canonical(getattr(value, f.name)) for f in fields(value)}
-        return {"": type(value).__name__, **content}
-    if isinstance(value, frozenset):
-        return sorted(value)
-    if isinstance(value, tuple | list):
-        return [_canonical(item) for item in value]
-    return value
+def _compared(value: Any) -> Any:
+    """Of a table what makes it another one."""
+    return connector_of(value).same_table(value) if isinstance(value, Table) else value

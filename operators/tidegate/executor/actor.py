@@ -73,11 +73,11 @@ class Actor:
         self._splits: dict[str, SplitLevel] = {}
         self._columns = {at: watermark_columns(fragment.nodes[at]) for at in _boundaries(fragment)}
         self._merges = {
-            at: Merge(columns, state(f"merge.{at}")) for at, columns in self._columns.items()
+            at: Merge(columns, state(fragment.names[at])) for at, columns in self._columns.items()
         }
         self._pipeline = Pipeline(
             {
-                at: build(node, self._context, f"op.{at}")
+                at: build(node, self._context, fragment.names[at])
                 for at, node in enumerate(fragment.nodes)
                 if at not in self._local and not isinstance(node, Input)
             },

@@ -7,15 +7,18 @@ scans of a table are one fragment, so a table is read once; equal subtrees are o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
+from tidegate.plan.names import state_name
 from tidegate.plan.nodes import Job, Node, PerSplit, Scan, Sink, Table, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
+from tidegate.plan.user_functions import UserFunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,16 @@ class Fragment:
     """One fragment. ``inputs[port]`` is the upstream fragment of each `Input` leaf.
 
     ``nodes`` are its distinct nodes, inputs first; ``below[i]`` are the numbers of node i's inputs.
-    ``instances`` is the number of its actors (vnodes, or 1 behind a gather; readers count anew in
-    each epoch). ``table`` is set for a source fragment.
+    ``names[i]`` is what its state is called, in the whole job (`names`). ``instances`` is how many
+    actors it has (vnodes, or 1 behind a gather; readers count anew in each epoch). ``table`` is set
+    for a source fragment.
     """
 
     id: int
     depth: int
     nodes: tuple[Node, ...]
     below: tuple[tuple[int, ...], ...]
+    names: tuple[str, ...]
     outputs: tuple[Output, ...]
     inputs: tuple[int, ...]
     instances: int
@@ -134,7 +139,7 @@ def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
                 seen.add(node)
                 roots.append((node.input, node, -1))
     regions = _group(roots)
-    return Plan(job, _number(regions, vnodes), vnodes)
+    return Plan(job, _number(regions, vnodes, job.functions), vnodes)
 
 
 def _placed(node: Node) -> Node:
@@ -190,7 +195,9 @@ def _group(roots: list[_Root]) -> list[list[_Root]]:
     return groups
 
 
-def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
+def _number(
+    groups: list[list[_Root]], vnodes: int, functions: tuple[UserFunction, ...]
+) -> tuple[Fragment, ...]:
     sender = {root[1]: group for group in groups for root in group if root[1] is not None}
     ports = [
         list(dict.fromkeys(x for r in group for x in leaves(r[0]) if isinstance(x, Exchange)))
@@ -206,11 +213,13 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
     order = sorted(range(len(groups)), key=lambda i: (depth(i), i))
     number = {index: n for n, index in enumerate(order)}
     fragments = []
+    taken = Counter[str]()
     for index in order:
+        whole: dict[Node, Node] = {}
         nodes: dict[Node, int] = {}
         outputs = []
         for node, exchange, sink in groups[index]:
-            body = _with_inputs(node, ports[index])
+            body = _with_inputs(node, ports[index], whole)
             for part in body.walk():
                 nodes.setdefault(part, len(nodes))
             if exchange is None:
@@ -219,6 +228,7 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
                 to, port = receiver[exchange]
                 outputs.append(Output(nodes[body], exchange, fragment=number[to], port=port))
         tables = {x.table for root in groups[index] for x in leaves(root[0]) if isinstance(x, Scan)}
+        names = tuple(_told_apart(state_name(whole[part], functions), taken) for part in nodes)
         gathered = [x.distribution is Distribution.GATHER for x in ports[index]]
         fragments.append(
             Fragment(
@@ -226,6 +236,7 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
                 depth(index),
                 tuple(nodes),
                 tuple(tuple(nodes[below] for below in node.inputs) for node in nodes),
+                names,
                 tuple(outputs),
                 tuple(number[position[id(sender[x])]] for x in ports[index]),
                 1 if gathered and all(gathered) else vnodes,
@@ -235,9 +246,18 @@ def _number(groups: list[list[_Root]], vnodes: int) -> tuple[Fragment, ...]:
     return tuple(fragments)
 
 
-def _with_inputs(node: Node, ports: list[Exchange]) -> Node:
-    """``node`` with the exchanges below it replaced by `Input` leaves."""
+def _told_apart(name: str, taken: Counter[str]) -> str:
+    taken[name] += 1
+    return name if taken[name] == 1 else f"{name}-{taken[name]}"
+
+
+def _with_inputs(node: Node, ports: list[Exchange], whole: dict[Node, Node]) -> Node:
+    """``node`` with the exchanges below it replaced by `Input` leaves; notes what was ``whole``."""
+    body: Node
     if isinstance(node, Exchange):
         columns = watermark_columns(node)
-        return Input(node.schema, ports.index(node), node.distribution, columns, node.hidden)
-    return node.on([_with_inputs(below, ports) for below in node.inputs])
+        body = Input(node.schema, ports.index(node), node.distribution, columns, node.hidden)
+    else:
+        body = node.on([_with_inputs(below, ports, whole) for below in node.inputs])
+    whole[body] = node
+    return body

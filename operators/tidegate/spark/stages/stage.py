@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import Row as SparkRow
@@ -18,6 +19,7 @@ from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment
+from tidegate.plan.places import named_by_place
 from tidegate.spark.exchange.outbox import Outbox
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
 from tidegate.spark.stages.state import Map, Size, Value, VnodeState
@@ -40,7 +42,7 @@ def run_route(
         else:
             yield spark_row
     with PHASES.phase("state"):
-        state = VnodeState(index, runs)
+        state = VnodeState(index, runs, partial(named_by_place, job.plan))
     reports: list[tuple[Outbox, ActorReport]] = []
     for (fragment, vnode), received in sorted(inbox.items()):
         received.sort(key=lambda row: (row.upstream, row.seq))
@@ -68,10 +70,7 @@ def _run_actor(
     engine.set_epoch_time(barrier.time_us)
     # The actor of a gathered fragment is one, whatever vnode its state is kept on.
     instance = vnode if fragment.instances > 1 else 0
-    prefix = f"{fragment.id}.{vnode}"
-    actor = Actor(
-        fragment, job.plan.vnodes, engine, lambda name: state.table(f"{prefix}.{name}"), instance
-    )
+    actor = Actor(fragment, job.plan.vnodes, engine, state.table, instance)
     outbox = Outbox(job.plan, fragment, instance, range(fragment.instances))
     for port, instances in peers.items():
         actor.open_upstreams(port, [str(instance) for instance in instances])
@@ -96,20 +95,23 @@ def _run_actor(
         fragment=fragment.id,
         depth=fragment.depth,
         watermarks=actor.merged_watermarks(),
-        state=_state_sizes(fragment, state.sizes(f"{prefix}.")),
+        state=_state_sizes(fragment, state.sizes("op.")),
         splits=tuple(actor.reports()),
     )
     reports.append((outbox, report))
 
 
 def _state_sizes(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, StateSize]:
-    """What the actor's operators keep, by the operator's name. A join has a table for each side."""
+    """What the actor's operators keep, by the operator's name. A join has a table for each side.
+
+    ``sizes`` are those of all fragments on the vnode, by their names behind ``op.``.
+    """
     found: dict[str, Size] = {}
     for name, size in sizes.items():
-        _, number, *_ = name.split(".")
-        operator = type(fragment.nodes[int(number)]).__name__
-        known = found.get(operator)
-        found[operator] = size if known is None else known.and_(size)
+        operator, number, *_ = name.split(".")
+        if f"op.{operator}.{number}" in fragment.names:
+            known = found.get(operator)
+            found[operator] = size if known is None else known.and_(size)
     return {
         name: StateSize(
             size.rows,

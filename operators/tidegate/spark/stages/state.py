@@ -5,17 +5,19 @@ operators of a vnode share one value, the *index*: their small values, and for e
 numbers of its runs. It is read once and written once in an epoch. Runs are entries of one map,
 under (operator, number); they are written when appended and read when a bucket closes.
 
-    index:  {"next": n, "tables": {name: TABLE}}
+    index:  {"names": 1, "next": n, "tables": {name: TABLE}}
     TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level, rows, bytes], …]}}
     runs:   n -> Arrow IPC stream
 
-The sizes are for the metrics. Runs of a release that did not keep them count as empty.
+The sizes are for the metrics. Runs of a release that did not keep them count as empty. An index
+without ``names`` is of release 0.1, whose tables have other names (`plan.places`).
 """
 
 from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -73,7 +75,7 @@ class Size:
 class VnodeState:
     """All state of one vnode in one stage: hands out `SparkStateTable`s, saved together."""
 
-    def __init__(self, index: Value, runs: Map) -> None:
+    def __init__(self, index: Value, runs: Map, of_0_1: Callable[[str], str]) -> None:
         self._index = index
         self.runs = runs
         stored = index.get()
@@ -81,7 +83,7 @@ class VnodeState:
         document = json.loads(self._loaded)
         self._next: int = document.get("next", 0)
         self._tables = {
-            name: SparkStateTable(self, content)
+            name if "names" in document else of_0_1(name): SparkStateTable(self, content)
             for name, content in document.get("tables", {}).items()
         }
 
@@ -99,7 +101,8 @@ class VnodeState:
     def save(self) -> None:
         """Writes the index if it changed: call once, behind the barrier."""
         contents = {name: table.content() for name, table in sorted(self._tables.items())}
-        document = {"next": self._next, "tables": {n: c for n, c in contents.items() if c}}
+        tables = {name: content for name, content in contents.items() if content}
+        document = {"names": 1, "next": self._next, "tables": tables}
         encoded = json.dumps(document, separators=(",", ":")).encode()
         if encoded != self._loaded:
             with PHASES.phase("state"):

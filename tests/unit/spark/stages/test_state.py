@@ -44,7 +44,7 @@ def held(table: StateTable, bucket: int) -> list[int]:
 
 
 def reopened(store: Store) -> VnodeState:
-    return VnodeState(store, store)
+    return VnodeState(store, store, lambda old: old.removeprefix("1.0."))
 
 
 def test_everything_comes_back_in_the_next_epoch() -> None:
@@ -138,3 +138,21 @@ def test_replace_is_that_of_the_port(below: int) -> None:
         table.replace(5, below, run(7, 8))
     assert spark.levels(5) == memory.levels(5)
     assert held(spark, 5) == held(memory, 5)
+
+
+def test_state_of_0_1_is_read_by_the_names_of_now() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("sort").put("watermark", b"7")
+    state.table("sort").append(5, run(1, 2))
+    state.save()
+    document = json.loads(store.get()[0])
+    old = {"next": document["next"], "tables": {"1.0.sort": document["tables"]["sort"]}}
+    store.update((json.dumps(old).encode(),))
+    for _ in range(2):  # an epoch that is run again finds the old ones again
+        state = reopened(store)
+        assert state.table("sort").get("watermark") == b"7"
+        assert held(state.table("sort"), 5) == [1, 2]
+    state.save()
+    assert json.loads(store.get()[0]) == document
+    assert held(reopened(store).table("sort"), 5) == [1, 2]

@@ -1,0 +1,106 @@
+"""Names of state (design §2): by what an operator is, never by where it stands in a plan.
+
+A name has a hash of the operator's canonical definition and of its inputs'. So a changed job finds
+what is unchanged, whatever other statements, sinks and tables it has beside it. What travels or is
+counted on the way (exchanges, tallies), how often a node stands in a job, and how an expression was
+written are no part of that; nor are columns that others read of a node which two queries share.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, Final
+
+from tidegate.plan.nodes import Expr, Node, Project, Scan, WatermarkFilter
+from tidegate.plan.physical import (
+    Exchange,
+    FinalAggregate,
+    MergeRuns,
+    OverRows,
+    PartialAggregate,
+    SessionRows,
+    SortRuns,
+    Tally,
+    WindowPartials,
+)
+from tidegate.plan.user_functions import UserFunction
+
+_INPUTS: Final = {"input", "left", "right", "branches"}
+_NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
+"""Fields of nodes that number them, that others ask for, or that follow from the rest; hidden
+columns are part of what keeps rows, and of nothing above it."""
+
+
+def state_name(node: Node, functions: Sequence[UserFunction]) -> str:
+    """What the state of ``node``, a whole physical tree, is called; equal ones are called alike.
+
+    Of an exchange, a scan or a watermark filter it is that of the merge behind it.
+    """
+    kind = f"op.{type(node).__name__}"
+    if isinstance(node, Exchange | Scan | WatermarkFilter):
+        kind = "merge"
+    meant = node if isinstance(node, Exchange) else _meant(node)
+    names = {column.name for column in meant.schema}
+    rows = [_digest(meant, names, functions), getattr(node, "hidden", ())]
+    return f"{kind}.{_hash(rows)}"
+
+
+def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
+    """``value`` as JSON has it; ``seen`` may put another in the place of any part."""
+    value = seen(value)
+    if isinstance(value, Expr):  # how it was written, or is explained, makes no other one
+        return {"": "Expr", "sql": value.sql, "type": value.type}
+    if is_dataclass(value):
+        content = {f.name: canonical(getattr(value, f.name), seen) for f in fields(value)}
+        return {"": type(value).__name__, **content}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple | list):
+        return [canonical(item, seen) for item in value]
+    return value
+
+
+def _digest(node: Node, wanted: Collection[str], functions: Sequence[UserFunction]) -> str:
+    """Of ``node``, as far as its columns are ``wanted``."""
+
+    def seen(value: Any) -> Any:
+        if isinstance(value, Expr):  # a function's name says nothing of what it does
+            used = tuple(each for each in functions if each.name in value.sql)
+            return (value.sql, value.type, used) if used else value
+        return value
+
+    own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in _NO_PART}
+    if isinstance(node, Project):
+        own["columns"] = tuple(pair for pair in node.columns if pair[0] in wanted)
+    read = zip(map(_meant, node.inputs), node.reads(set(wanted)), strict=True)
+    document = [
+        type(node).__name__,
+        canonical([column for column in node.schema if column.name in wanted], seen),
+        {name: canonical(value, seen) for name, value in own.items()},
+        [_digest(part, names & {c.name for c in part.schema}, functions) for part, names in read],
+    ]
+    return _hash(document)
+
+
+def _hash(document: Any) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _meant(node: Node) -> Node:
+    """What a physical node computes: the logical one."""
+    match node:
+        case Exchange() | Tally():
+            return _meant(node.input)
+        case FinalAggregate() | PartialAggregate() | WindowPartials():
+            return node.aggregate
+        case SessionRows():
+            return node.session
+        case SortRuns() | MergeRuns():
+            return node.sort
+        case OverRows():
+            return node.over
+    return node
