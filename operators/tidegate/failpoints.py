@@ -3,7 +3,7 @@
 ``TIDEGATE_FAILPOINTS="name:epoch,…"`` kills the process with SIGKILL when it passes the point
 called ``name`` in that epoch. Nothing is cleaned up, as in a crash. ``name:epoch:stop`` stops it
 instead, once, until a SIGCONT: what goes on then is a zombie. Without the variable a point costs a
-dictionary look-up.
+dictionary look-up. A simulated process dies of what `watched` raises.
 
     after-staging       rows are staged, the epoch's entry is not written
     after-entry         the entry is written, nothing is published
@@ -30,6 +30,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 _VARIABLE = "TIDEGATE_FAILPOINTS"
 SINK_NAMES = (
@@ -46,6 +48,8 @@ NAMES = ("after-staging", "after-entry", "after-publish", *RESCALE_NAMES, *SINK_
 def hit(name: str, epoch: int) -> None:
     """Ends or stops the process here if a test asked for it."""
     assert name in NAMES, name
+    for watcher in _watchers:
+        watcher(name, epoch)
     wanted = os.environ.get(_VARIABLE)
     if wanted:
         points, here = wanted.split(","), f"{name}:{epoch}"
@@ -55,3 +59,16 @@ def hit(name: str, epoch: int) -> None:
             points.remove(stop)
             os.environ[_VARIABLE] = ",".join(points)
             os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@contextmanager
+def watched(watcher: Callable[[str, int], None]) -> Iterator[None]:
+    """Inside, ``watcher`` is told of each point that is passed, and in which epoch."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
+_watchers: list[Callable[[str, int], None]] = []

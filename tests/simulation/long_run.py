@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 from unittest.mock import patch
 
 from simulation.check import engine
@@ -27,6 +27,7 @@ from tidegate.executor.joins import temporal_join
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.simulator.run import START_US
+from tidegate.simulator.states import States
 from tidegate.simulator.world import Choices, World
 
 EPOCH_ROWS: Final = 40
@@ -102,19 +103,18 @@ class Kept:
     places: tuple[int, ...]
 
 
-class _Watched(World):
-    """A world in which somebody looks at the state at every barrier."""
+class _Watched(States):
+    """Somebody looks at the state at the end of each epoch."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.rows: list[int] = []
-        self.places: list[int] = []
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept_rows: list[int] = []
+        self.kept_places: list[int] = []
 
-    def _commit(self, epoch: Any) -> None:
-        super()._commit(epoch)
-        tables = self.committed.states.values()
-        self.rows.append(sum(table.rows for table in tables))
-        self.places.append(sum(len(table.buckets()) + len(table._values) for table in tables))
+    def save(self, epoch: int) -> None:
+        super().save(epoch)
+        self.kept_rows.append(self.rows)
+        self.kept_places.append(self.places)
 
 
 def run(name: str, rows: int) -> Kept:
@@ -128,9 +128,10 @@ def run(name: str, rows: int) -> Kept:
         sink = f"CREATE SINK s AS {JOBS[name]} WITH (connector = 'blackhole');"
         plan = cut(compile_sql(tables + sink, "long.sql", {}), 3)
         choices = Choices(EPOCH_ROWS, 50, actors_live_on=False, crash_probability=0.0)
-        world = _Watched(plan, Random(1), choices, engine(), START_US)
+        world = World(plan, Random(1), choices, engine(), START_US)
+        world.local.states = states = _Watched()
         world.run()
-    return Kept(tuple(world.rows), tuple(world.places))
+    return Kept(tuple(states.kept_rows), tuple(states.kept_places))
 
 
 def _write(folder: Path, rng: Random, rows: int) -> None:

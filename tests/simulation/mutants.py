@@ -24,6 +24,8 @@ from simulation.aggregate_mutants import (
     updates_come_after_what_the_watermark_ends,
     updates_keep_what_was_first,
 )
+from tidegate.epochs.entry import Entry, FilterLog
+from tidegate.epochs.planner import Planner
 from tidegate.executor import base, union
 from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.columns import INT64_MIN
@@ -37,7 +39,7 @@ from tidegate.executor.patterns import match_rows
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.watermarks import adaptive, judge, judges, key_watermarks, watermark_filter
 from tidegate.plan.over import Reach
-from tidegate.simulator.world import World
+from tidegate.simulator.states import Place, States
 from tidegate.types import (
     END,
     Barrier,
@@ -78,27 +80,32 @@ def maximum_of_inputs() -> AbstractContextManager[Any]:
     return patch.object(merge, "merged_watermark", merged)
 
 
-def _losing(lost: Callable[[tuple[int, int, str]], bool]) -> AbstractContextManager[Any]:
-    honest = World._restore
+def _losing(lost: Callable[[Place], bool]) -> AbstractContextManager[Any]:
+    honest = States.restore
 
-    def restored(self: World) -> None:
-        honest(self)
-        self._states = {key: table for key, table in self._states.items() if not lost(key)}
+    def restored(self: States, epoch: int) -> None:
+        honest(self, epoch)
+        self._now = {place: table for place, table in self._now.items() if not lost(place)}
 
-    return patch.object(World, "_restore", restored)
+    return patch.object(States, "restore", restored)
 
 
 @contextmanager
 def filters_restored_empty() -> Iterator[None]:
     """A restart that loses the watermark filters: in the epoch log and in the state store."""
-    honest = World._restore
+    honest = Planner._entry
 
-    def restored(self: World) -> None:
-        honest(self)
-        self.committed.filters.clear()
+    def entry(self: Planner, epoch: int) -> Entry | None:
+        is_first, found = self._log is None, honest(self, epoch)
+        if is_first and found is not None:
+            self._log = replace(found, filters=FilterLog())
+        return self._log
 
     # In the state store a filter's table is called by the filter's id, all others by their place.
-    with patch.object(World, "_restore", restored), _losing(lambda key: key[2][:3] not in _PLACES):
+    with (
+        patch.object(Planner, "_entry", entry),
+        _losing(lambda place: place[2][:3] not in _PLACES),
+    ):
         yield
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -16,12 +17,14 @@ import pytest
 
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
+from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.offsets import Offset
 from tidegate.executor.watermarks.strategy import Clock
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
+from tidegate.simulator import local
 from tidegate.simulator.run import START_US, SimulatedRun, simulate
-from tidegate.simulator.world import Choices, World
-from tidegate.types import Barrier
+from tidegate.simulator.world import Choices
 
 SECOND_US: Final = 1_000_000
 _TABLE: Final = (
@@ -188,13 +191,15 @@ def test_a_time_that_is_not_recorded_shows(tmp_path: Path) -> None:
     """A mutant: an epoch that is run again reads the clock again."""
     plan = _single(tmp_path)
     wanted = simulate(plan, 1, engine(), _CALM)
-    honest = World._try_epoch
+    honest, again = local.kept_offset, count(1)
 
-    def tried(self: World, barrier: Barrier, ends: Any) -> bool:
-        now_us = barrier.time_us + self.committed.crashes * SECOND_US
-        return honest(self, replace(barrier, time_us=now_us), ends)
+    def planned(checkpoint: Checkpoint, epoch: int) -> Offset:
+        offset = honest(checkpoint, epoch)
+        if epoch > checkpoint.last_epoch():
+            offset.time_us += next(again) * SECOND_US
+        return offset
 
-    with patch.object(World, "_try_epoch", tried):
+    with patch.object(local, "kept_offset", planned):
         run = simulate(plan, 2, engine(), _ROUGH)
     assert any(_given(run.outputs[name]) != _given(wanted.outputs[name]) for name in QUERIES)
 

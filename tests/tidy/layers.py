@@ -40,7 +40,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "events": (),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
-    "store": (*_VALUES, "patience", "store"),
+    "store": (*_VALUES, "clock", "patience", "store"),
     "ports": _VALUES,
     "engine": (*_VALUES, "plan.user_functions", "engine"),
     # Side by side: neither knows the other.

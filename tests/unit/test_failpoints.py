@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tidegate.failpoints import NAMES, hit
+from tidegate.failpoints import NAMES, hit, watched
 
 PROGRAM = "from tidegate.failpoints import NAMES, hit; [hit(n, 3) for n in NAMES]; print('alive')"
 
@@ -37,3 +37,12 @@ def test_others_pass(failpoints: str) -> None:
 def test_a_name_that_does_not_exist_is_a_bug() -> None:
     with pytest.raises(AssertionError):
         hit("somewhere", 1)
+
+
+def test_a_simulated_process_dies_of_what_is_raised() -> None:
+    def dies(name: str, epoch: int) -> None:
+        raise RuntimeError(f"{name} {epoch}")
+
+    with watched(dies), pytest.raises(RuntimeError, match="after-entry 4"):
+        hit("after-entry", 4)
+    hit("after-entry", 4)

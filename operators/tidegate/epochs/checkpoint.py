@@ -42,10 +42,10 @@ _FOLDERS = ("epochs", "lease", "ledger", "staging")
 
 
 class Checkpoint:
-    """The directory at ``uri``. Raises OptionsError when that means no place."""
+    """The directory at ``place``. Raises OptionsError when that is a URI which means none."""
 
-    def __init__(self, uri: str) -> None:
-        self.store: Store = open_store(uri)
+    def __init__(self, place: str | Store) -> None:
+        self.store: Store = open_store(place) if isinstance(place, str) else place
 
     def create(self) -> None:
         """Makes the directory. Raises OptionsError when that can't be done."""
@@ -155,6 +155,14 @@ class Checkpoint:
     def write_spark_plan(self, epoch: int, lines: Iterable[bytes]) -> None:
         """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
         self.store.create(f"spark/offsets/{epoch - 1}", b"\n".join(lines))
+
+    def write_spark_commit(self, epoch: int) -> None:
+        """Commits ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
+        self.store.create(f"spark/commits/{epoch - 1}", b'v1\n{"nextBatchWatermarkMs":0}')
+
+    def forget_spark_plan(self, epoch: int) -> None:
+        """Removes what Spark has kept of an old epoch."""
+        self.store.delete(f"spark/{log}/{epoch - 1}" for log in ("offsets", "commits"))
 
     def stages(self) -> int:
         """How many stages of the job have state."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from tidegate.connectors.registry import connector_of
@@ -51,7 +52,7 @@ class Manifest:
             plan.vnodes,
             _pushed_down(plan),
             time_zone(plan.job),
-            hash_probe(Engine()),
+            _hash(),
             parallelism,
             sinks,
             plan.job.name,
@@ -82,6 +83,11 @@ class Manifest:
                 "this release spreads keys over vnodes in another way than the checkpoint's",
                 hint=f"run with tidegate {self.tidegate}, which made the checkpoint",
             )
+
+
+@cache
+def _hash() -> str:
+    return hash_probe(Engine())
 
 
 def _pushed_down(plan: Plan) -> bool:

@@ -10,11 +10,11 @@ at, and sinks that publish in tasks are taken over from an earlier driver (`Open
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
@@ -28,9 +28,20 @@ from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.outputs import targets
 from tidegate.epochs.parallelism import parallelism_of
+from tidegate.epochs.planner import PlannerOf, connector_planner
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.plan.fragments import Plan
+from tidegate.plan.nodes import Table
 from tidegate.ports import SinkCommitter
+
+CommitterOf: TypeAlias = Callable[[int, Table, str], SinkCommitter]
+"""Of a target and its table; where its writers stage what has no place of its own."""
+
+
+def connector_committer(target: int, table: Table, staging: str) -> SinkCommitter:
+    """The committer of a table's connector."""
+    del target
+    return connector_of(table).committer(table, staging)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,8 @@ class OpenJob:
     Inside, ``committer`` commits its epochs, ``last`` is the newest entry when it was opened, and
     ``is_finished`` says that nothing is left to do. ``parallelism`` is the checkpoint's. Opening
     raises LeaseHeldError when another driver holds it, OptionsError (or BindError, with a place)
-    when the job is another or does not fit, TrustError, SinkError.
+    when the job is another or does not fit, TrustError, SinkError. Sources and sinks are those of
+    the connectors, unless ``planner_of`` and ``committer_of`` give others.
     """
 
     committer: Committer
@@ -72,6 +84,8 @@ class OpenJob:
         clock: Clock,
         log: Log,
         patience_s: float = 0.0,
+        planner_of: PlannerOf = connector_planner,
+        committer_of: CommitterOf = connector_committer,
     ) -> None:
         self.plan = plan
         self.checkpoint = checkpoint
@@ -79,6 +93,8 @@ class OpenJob:
         self._clock = clock
         self._log = log
         self._patience_s = patience_s
+        self._planner_of = planner_of
+        self._committer_of = committer_of
         self._lease = Lease(checkpoint.store.below("lease"), clock)
         self._manifest: Manifest
 
@@ -105,7 +121,7 @@ class OpenJob:
     def _open(self) -> None:
         tables = targets(self.plan.job, self.checkpoint)
         committers = {
-            target: connector_of(table).committer(table, self.checkpoint.staging(target))
+            target: self._committer_of(target, table, self.checkpoint.staging(target))
             for target, table in tables.items()
         }
         fresh = not self.checkpoint.exists
@@ -143,13 +159,13 @@ class OpenJob:
         places = dict(self.plan.job.places)
         for table in self.plan.tables:
             try:
-                planner = connector_of(table).planner(table, self._options.available_now)
+                planner = self._planner_of(table, self._options.available_now)
                 planner.splits(begun=begun)
             except OptionsError as error:
                 place, detail = places.get(table.name), error.detail
                 raise BindError(error.message, place, detail=detail, hint=error.hint) from None
 
-    def begin(self, stop_mark: Path) -> WireJob:
+    def begin(self, stop_mark: Path | None = None) -> WireJob:
         """From here on no earlier driver's task publishes. What planner and workers are given."""
         fenced = self.committer.fence(self.parallelism)
         remembered = {t: {**k, **fenced.get(t, {})} for t, k in self._manifest.sinks.items()}
@@ -163,7 +179,7 @@ class OpenJob:
             tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
             self._options.bytes_max,
             self._options.duration_us,
-            str(stop_mark),
+            str(stop_mark or ""),
         )
 
     def say_finished(self) -> None:
@@ -173,7 +189,7 @@ class OpenJob:
         self._log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
         for table in self.plan.tables:
             try:
-                planner = connector_of(table).planner(table, True)
+                planner = self._planner_of(table, True)
                 unread = planner.unread(offset.positions(table.name))
             except OptionsError as error:  # the input may be gone: all of it was read
                 self._log(f"{table.name}: {error.message}")

@@ -8,9 +8,10 @@ planners of separate sources in separate processes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from tidegate.clock import AwakeClock, Clock, ManualClock
 from tidegate.connectors.registry import connector_of
@@ -23,8 +24,17 @@ from tidegate.epochs.offsets import Offset
 from tidegate.epochs.pace import Pace
 from tidegate.errors import TrustError
 from tidegate.executor.actor import NO_SPLIT
-from tidegate.ports import Position, SplitPlan
+from tidegate.plan.nodes import Table
+from tidegate.ports import Position, SourcePlanner, SplitPlan
 from tidegate.types import FilterState, Status
+
+PlannerOf: TypeAlias = Callable[[Table, bool], SourcePlanner]
+"""Of a source table; whether only what is available now is read."""
+
+
+def connector_planner(table: Table, available_now: bool) -> SourcePlanner:
+    """The planner of a table's connector."""
+    return connector_of(table).planner(table, available_now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +75,20 @@ class ReaderTask:
 
 
 class Planner:
-    """Plans epochs from offset to offset."""
+    """Plans epochs from offset to offset. ``checkpoint`` None: opened where the job says."""
 
-    def __init__(self, job: WireJob, clock: Clock) -> None:
+    def __init__(
+        self,
+        job: WireJob,
+        clock: Clock,
+        checkpoint: Checkpoint | None = None,
+        planner_of: PlannerOf = connector_planner,
+    ) -> None:
         self._job = job
         self._clock = clock
-        self._checkpoint = Checkpoint(job.checkpoint)
+        self._checkpoint = checkpoint or Checkpoint(job.checkpoint)
         tables = [(table, connector_of(table)) for table in job.plan.tables]
-        self._sources = {t.name: each.planner(t, job.available_now) for t, each in tables}
+        self._sources = {t.name: planner_of(t, job.available_now) for t in job.plan.tables}
         self._accounts = job.plan.accounts()
         self._bounded = {t.name: each.is_bounded(t) for t, each in tables}
         self._timeouts = {t.name: each.read_options(t).idle_timeout_us for t, each in tables}

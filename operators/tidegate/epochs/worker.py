@@ -41,8 +41,9 @@ class Worker:
     def of(cls, job: WireJob) -> Worker:
         """One that reads and writes what the job's tables say."""
         engine_of = partial(worker_engine, job)
-        return cls(job, engine_of, _reader, partial(staging_writer, job))
+        return cls(job, engine_of, connector_reader, partial(staging_writer, job))
 
 
-def _reader(table: Table, engine: Engine) -> SourceReader:
+def connector_reader(table: Table, engine: Engine) -> SourceReader:
+    """The reader of a table's connector."""
     return connector_of(table).reader(table, engine)

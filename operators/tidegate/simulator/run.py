@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.epochs.entry import By
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import time_zone
 from tidegate.simulator.world import Choices, World
@@ -24,7 +25,7 @@ class SimulatedRun:
 
     outputs: dict[str, list[dict[str, Any]]]
     ledger: list[dict[str, Any]]
-    counts: dict[str, dict[str, Counts]]
+    counts: By[str, Counts]
     choices: Choices
     epochs: int
     crashes: int
@@ -49,19 +50,15 @@ def simulate(
         engine or Engine(time_zone(plan.job), plan.job.functions),
         START_US,
     )
-    committed = world.run()
-    outputs = {
-        sink.table.name: _rows(tables)
-        for sink, tables in zip(plan.job.sinks, committed.outputs, strict=True)
-    }
+    results = world.run()
     return SimulatedRun(
-        outputs,
-        _rows(committed.ledger),
-        committed.counts,
+        {sink: _rows(tables) for sink, tables in results.outputs.items()},
+        _rows(results.ledger),
+        results.last.accounts.counts,
         choices or drawn,
-        committed.epoch,
-        committed.crashes,
-        sum(table.rows for table in committed.states.values()),
+        results.last.epoch,
+        world.crashes,
+        world.local.states.rows,
     )
 
 

@@ -1,33 +1,36 @@
-"""A deterministic world for a plan: the same actors as under Spark, and everything else by a seed.
+"""A deterministic world for a job: all that Spark and the machines decide, by a seed.
 
 The seed chooses how many reader tasks there are, how many rows an epoch and a chunk have, in which
 order messages of different senders arrive, whether actors live on or are made anew in each epoch,
-and when all of it crashes. What Spark guarantees holds here too and no more: messages of one sender
-to one receiver keep their order; an epoch that failed is run again with the same offsets and the
-same recorded time, from the state at its start; what it wrote before is gone.
+and where the driver dies: between two messages, or at one of the points of a commit. What Spark
+guarantees holds here too and no more: messages of one sender to one receiver keep their order; an
+epoch that was planned is run again with the same offsets and the same recorded time, from the state
+at its start.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
+from typing import Final, TypeVar
 
-import pyarrow as pa
-
-from tidegate.connectors.registry import connector_of
+from tidegate.clock import ManualClock
 from tidegate.engine.engine import Engine
+from tidegate.epochs.opening import EpochOptions
 from tidegate.errors import InvariantError
-from tidegate.executor.actor import NO_SPLIT, Actor, Emission
-from tidegate.executor.watermarks.saved import save
-from tidegate.plan.fragments import Fragment, Plan
-from tidegate.ports import SourceChunk
-from tidegate.simulator.splits import Split, cut, load
-from tidegate.state import MemoryStateTable, StateTable
-from tidegate.types import Barrier, Chunk, Counts, FilterState, Message, Rejected, Status
+from tidegate.failpoints import watched
+from tidegate.plan.fragments import Plan
+from tidegate.simulator.course import Course
+from tidegate.simulator.local import Local, Results
+from tidegate.simulator.sources import MemorySource, Split, load
+
+T = TypeVar("T")
 
 EPOCHS_MAX = 10_000
+_POINTS: Final = ("planned", "after-staging", "after-entry", "after-publish")
+"""Where a driver dies that does not die between two messages."""
+_STEPS_MAX: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,8 @@ class Choices:
     chunk_rows: int
     actors_live_on: bool
     crash_probability: float
-    idle_probability: float = 0.0
-    """Of a table with one split, in each epoch: with several, what is late depends on it (S6)."""
     time_step_us: int = 1_000_000
+    parallelism: int = 2
 
     @classmethod
     def draw(cls, rng: Random) -> Choices:
@@ -49,41 +51,88 @@ class Choices:
             chunk_rows=rng.choice([1, 2, 5, 50, 1 << 30]),
             actors_live_on=rng.random() < 0.5,
             crash_probability=rng.choice([0.0, 0.1, 0.5]),
-            idle_probability=rng.choice([0.0, 0.5]),
+            parallelism=rng.choice([1, 2, 3, 5]),
         )
 
 
-@dataclass(slots=True)
-class Committed:
-    """What has been committed: all that outlives a crash."""
-
-    epoch: int = 0
-    positions: dict[str, dict[str, int]] = field(default_factory=dict)  # table, split
-    filters: dict[str, dict[str, FilterState]] = field(default_factory=dict)  # filter id, split
-    states: dict[tuple[int, int, str], MemoryStateTable] = field(default_factory=dict)
-    outputs: list[list[pa.Table]] = field(default_factory=list)
-    ledger: list[pa.Table] = field(default_factory=list)
-    counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
-    crashes: int = 0
+class DiedError(Exception):
+    """The driver is no more, in the middle of what it did."""
 
 
-@dataclass(slots=True)
-class _Epoch:
-    """An epoch that runs: what it would commit."""
+class SeededCourse(Course):
+    """The course of a seed, over the lives of all drivers."""
 
-    barrier: Barrier
-    ends: dict[str, dict[str, int]]
-    outputs: list[list[pa.Table]]
-    ledger: list[pa.Table] = field(default_factory=list)
-    sources: list[tuple[str, Actor]] = field(default_factory=list)
-    channels: dict[tuple[int, int, int, str], deque[Message]] = field(default_factory=dict)
-    running: list[Iterator[list[Emission]]] = field(default_factory=list)
-    origins: dict[int, tuple[Fragment, int]] = field(default_factory=dict)
-    barriers: int = 0
+    def __init__(self, rng: Random, choices: Choices, clock: ManualClock) -> None:
+        self.actors_live_on = choices.actors_live_on
+        self._rng = rng
+        self._choices = choices
+        self._clock = clock
+        self._began_us = clock.time_us
+        self._steps_left: int | None = None
+        self._point = ""
+
+    def before_plan(self, epoch: int) -> None:
+        if epoch > EPOCHS_MAX:
+            raise InvariantError(f"the simulated job does not end in {EPOCHS_MAX} epochs")
+        planned_us = self._began_us + epoch * self._choices.time_step_us
+        self._clock.time_us = max(self._clock.time_us, planned_us)
+
+    def choose(self, ready: Sequence[T]) -> T:
+        return self._rng.choice(ready)
+
+    def step(self) -> None:
+        if self._steps_left is not None:
+            self._steps_left -= 1
+            if self._steps_left < 0:
+                self._die()
+
+    def at(self, point: str, epoch: int) -> None:
+        """The driver passes a point of a commit (see `tidegate.failpoints`)."""
+        del epoch
+        if point == self._point:
+            self._die()
+
+    def begin_epoch(self) -> None:
+        """Draws what becomes of the driver in it."""
+        self._steps_left, self._point = None, ""
+        if self._rng.random() < self._choices.crash_probability:
+            self._point = self._rng.choice(("", *_POINTS))
+            if not self._point:
+                self._steps_left = self._rng.randrange(1, _STEPS_MAX)
+            elif self._point == "planned":
+                self._steps_left = 0
+
+    def _die(self) -> None:
+        self._steps_left, self._point = None, ""
+        raise DiedError
 
 
-class _CrashError(Exception):
-    """The world went down in the middle of an epoch."""
+class SeededSource(MemorySource):
+    """A source whose rows come in epochs and chunks as the seed says."""
+
+    def __init__(self, splits: Mapping[str, Split], rng: Random, chunk_rows: int) -> None:
+        super().__init__(splits, chunk_rows)
+        self._rng = rng
+
+    def share(self, left: Mapping[str, int], rows_max: int) -> dict[str, int]:
+        return cut(self._rng, left, rows_max)
+
+    def turn(self, splits: Sequence[str]) -> str:
+        return self._rng.choice(splits)
+
+
+def cut(rng: Random, left: Mapping[str, int], rows_max: int) -> dict[str, int]:
+    """How many rows of each split an epoch takes, of the ``left`` ones; ``rows_max`` in all.
+
+    Always at least one while any is left, so that a job ends.
+    """
+    taken = dict.fromkeys(left, 0)
+    for _ in range(rows_max):
+        open_ = [split for split in sorted(left) if taken[split] < left[split]]
+        if not open_:
+            break
+        taken[rng.choice(open_)] += 1
+    return taken
 
 
 class World:
@@ -92,223 +141,36 @@ class World:
     def __init__(
         self, plan: Plan, rng: Random, choices: Choices, engine: Engine, time_us: int
     ) -> None:
-        self._plan = plan
-        self._rng = rng
-        self._choices = choices
-        self._engine = engine
-        self._time_us = time_us
-        self._bounded = {table.name: connector_of(table).is_bounded(table) for table in plan.tables}
-        self._splits: dict[str, dict[str, Split]] = {
-            table.name: load(table, engine) for table in plan.tables
+        clock = ManualClock(time_us)
+        self.course = SeededCourse(rng, choices, clock)
+        self.crashes = 0
+        sources = {
+            table.name: SeededSource(load(table, engine), rng, choices.chunk_rows)
+            for table in plan.tables
         }
-        self._idle: set[str] = set()  # tables whose split is called idle in this epoch
-        self._states: dict[tuple[int, int, str], MemoryStateTable] = {}
-        self._actors: dict[tuple[int, int], Actor] = {}
-        self.committed = Committed(outputs=[[] for _ in plan.job.sinks])
+        options = EpochOptions(
+            parallelism=choices.parallelism,
+            rows_max=choices.rows_max,
+            bytes_max=None,
+            duration_us=0,
+            available_now=True,
+            takeover=True,
+        )
+        self.local = Local(
+            plan,
+            sources,
+            options,
+            clock=clock,
+            engine=engine,
+            course=self.course,
+            checks=True,
+        )
 
-    def run(self) -> Committed:
-        """Runs epoch after epoch until nothing is left to read."""
-        for _ in range(EPOCHS_MAX):
-            ends = self._plan_epoch()
-            if ends is None:
-                return self.committed
-            self._time_us += self._choices.time_step_us
-            self._idle = {
-                table
-                for table, splits in self._splits.items()
-                if len(splits) == 1 and self._rng.random() < self._choices.idle_probability
-            }
-            barrier = Barrier(self.committed.epoch + 1, self._time_us)
-            while not self._try_epoch(barrier, ends):
-                self._restore()
-        raise InvariantError(f"the simulated job does not end in {EPOCHS_MAX} epochs")
-
-    def _plan_epoch(self) -> dict[str, dict[str, int]] | None:
-        """Where each split ends in the next epoch; None when all is read."""
-        ends: dict[str, dict[str, int]] = {}
-        for table, splits in self._splits.items():
-            start = self.committed.positions.get(table) or dict.fromkeys(splits, 0)
-            left = {split: splits[split].rows - start[split] for split in splits}
-            taken = cut(self._rng, left, self._choices.rows_max)
-            ends[table] = {split: start[split] + taken[split] for split in splits}
-        changed = self.committed.epoch == 0 or ends != self.committed.positions
-        return ends if changed else None
-
-    def _try_epoch(self, barrier: Barrier, ends: dict[str, dict[str, int]]) -> bool:
-        epoch = _Epoch(barrier, ends, [[] for _ in self._plan.job.sinks])
-        fuse = None
-        if self._rng.random() < self._choices.crash_probability:
-            fuse = self._rng.randrange(1, 200)
-        self._engine.set_epoch_time(barrier.time_us)
-        if not self._choices.actors_live_on:
-            self._actors.clear()
-        try:
-            self._open(epoch)
-            self._drain(epoch, fuse)
-        except _CrashError:
-            return False
-        self._commit(epoch)
-        return True
-
-    def _restore(self) -> None:
-        """After a crash: actors are gone, state is as it was at the last barrier."""
-        self.committed.crashes += 1
-        self._actors.clear()
-        self._states = {key: table.snapshot() for key, table in self.committed.states.items()}
-
-    # One epoch
-
-    def _open(self, epoch: _Epoch) -> None:
-        speakers: dict[int, list[str]] = {}
-        for fragment in self._plan.fragments:
-            if fragment.table is not None:
-                speakers[fragment.id] = self._open_source(epoch, fragment)
-                continue
-            speakers[fragment.id] = [str(vnode) for vnode in range(fragment.instances)]
-            for vnode in range(fragment.instances):
-                actor = self._actor(fragment, vnode)
-                for port, upstream in enumerate(fragment.inputs):
-                    actor.open_upstreams(port, speakers[upstream])
-                actor.begin_epoch(epoch.barrier.time_us)
-
-    def _open_source(self, epoch: _Epoch, fragment: Fragment) -> list[str]:
-        assert fragment.table is not None
-        splits = sorted(epoch.ends[fragment.table.name])
-        tasks = self._rng.randint(1, max(1, len(splits)))
-        shares = [splits[index::tasks] for index in range(tasks)]
-        for index, share in enumerate(shares):
-            number = len(epoch.running)
-            epoch.origins[number] = (fragment, index)
-            epoch.running.append(self._read(epoch, fragment, index, share))
-        return [str(index) for index in range(tasks)]
-
-    def _read(
-        self, epoch: _Epoch, fragment: Fragment, index: int, splits: list[str]
-    ) -> Iterator[list[Emission]]:
-        """A reader task, step by step, its splits interleaved."""
-        table = fragment.table
-        assert table is not None
-        log = self.committed
-        states: dict[str, MemoryStateTable] = {}
-        for filter_id, by_split in log.filters.items():
-            restored = states.setdefault(filter_id, MemoryStateTable())
-            for split, known in by_split.items():
-                save(restored, split, known)
-
-        def state(name: str) -> StateTable:
-            return states.setdefault(name, MemoryStateTable())
-
-        actor = Actor(fragment, self._plan.vnodes, self._engine, state, index, checks=True)
-        epoch.sources.append((table.name, actor))
-        actor.open_splits(splits, epoch.barrier.time_us)
-        readings = {split: self._chunks(epoch, table.name, split) for split in splits}
-        while readings:
-            split = self._rng.choice(sorted(readings))
-            chunk = next(readings[split], None)
-            if chunk is None:
-                del readings[split]
-            else:
-                yield list(actor.on_source(split, chunk))
-        statuses = {split: self._status(epoch, table.name, split) for split in splits}
-        if not statuses:
-            statuses = {NO_SPLIT: Status.FINISHED if self._bounded[table.name] else Status.IDLE}
-        yield list(actor.close_splits(statuses, epoch.barrier))
-
-    def _chunks(self, epoch: _Epoch, table: str, split: str) -> Iterator[SourceChunk]:
-        """A split's rows of this epoch, in chunks of the size that the seed chose."""
-        start = self.committed.positions.get(table, {}).get(split, 0)
-        end = epoch.ends[table][split]
-        return self._splits[table][split].between(start, end, self._choices.chunk_rows)
-
-    def _status(self, epoch: _Epoch, table: str, split: str) -> Status:
-        whole = self._splits[table][split]
-        if not whole.finished or epoch.ends[table][split] < whole.rows:
-            is_idle = table in self._idle and not self._bounded[table]
-            return Status.IDLE if is_idle else Status.ACTIVE
-        return Status.FINISHED if self._bounded[table] else Status.IDLE
-
-    def _drain(self, epoch: _Epoch, fuse: int | None) -> None:
-        """Moves messages until none is left; the seed says which goes next."""
-        live = dict(enumerate(epoch.running))
-        steps = 0
+    def run(self) -> Results:
+        """Runs one driver after the other, until one of them has read all there is."""
         while True:
-            steps += 1
-            if fuse is not None and steps > fuse:
-                raise _CrashError
-            ready: list[int | tuple[int, int, int, str]] = list(live)
-            ready += [key for key, queue in epoch.channels.items() if queue]
-            if not ready:
-                break
-            chosen = self._rng.choice(ready)
-            if isinstance(chosen, int):
-                fragment, index = epoch.origins[chosen]
-                emissions = next(live[chosen], None)
-                if emissions is None:
-                    del live[chosen]
-                    continue
-                self._send(epoch, fragment, index, emissions)
-            else:
-                to, vnode, port, upstream = chosen
-                fragment = self._plan.fragments[to]
-                message = epoch.channels[chosen].popleft()
-                actor = self._actor(fragment, vnode)
-                self._send(epoch, fragment, vnode, list(actor.on_message(port, upstream, message)))
-        if fuse is not None:
-            raise _CrashError  # between the last message and the commit
-
-    def _send(
-        self, epoch: _Epoch, fragment: Fragment, instance: int, emissions: list[Emission]
-    ) -> None:
-        for emission in emissions:
-            message = emission.message
-            if emission.output is None:
-                assert isinstance(message, Rejected)
-                epoch.ledger.append(message.data)
-                continue
-            output = fragment.outputs[emission.output]
-            if output.exchange is None:
-                if isinstance(message, Chunk):
-                    epoch.outputs[output.sink].append(message.data)
-                elif isinstance(message, Barrier):
-                    epoch.barriers += 1
-                continue
-            count = self._plan.fragments[output.fragment].instances
-            targets = range(count) if emission.vnode is None else [emission.vnode]
-            for vnode in targets:
-                key = (output.fragment, vnode, output.port, str(instance))
-                epoch.channels.setdefault(key, deque()).append(message)
-
-    def _actor(self, fragment: Fragment, vnode: int) -> Actor:
-        key = (fragment.id, vnode)
-        if key not in self._actors:
-
-            def state(name: str) -> StateTable:
-                return self._states.setdefault((*key, name), MemoryStateTable())
-
-            self._actors[key] = Actor(
-                fragment, self._plan.vnodes, self._engine, state, vnode, checks=True
-            )
-        return self._actors[key]
-
-    def _commit(self, epoch: _Epoch) -> None:
-        log = self.committed
-        log.epoch = epoch.barrier.epoch
-        if epoch.barriers == 0:
-            raise InvariantError(f"epoch {log.epoch} reached no sink")
-        log.positions = epoch.ends
-        actors = [actor for _, actor in epoch.sources] + list(self._actors.values())
-        for actor in actors:
-            for report in actor.reports():
-                counts = log.counts.setdefault(report.account, {})
-                counts.setdefault(report.split, Counts()).add(report.counts)
-                if actor.fragment.table is not None:
-                    for filter_id, state in report.filters.items():
-                        log.filters.setdefault(filter_id, {})[report.split] = state
-        for by_split_counts in log.counts.values():
-            for counts_ in by_split_counts.values():
-                passed = counts_.read - counts_.late - counts_.quarantined
-                counts_.filtered = passed - counts_.used
-        for sink, tables in enumerate(epoch.outputs):
-            log.outputs[sink] += tables
-        log.ledger += epoch.ledger
-        log.states = {key: table.snapshot() for key, table in self._states.items()}
+            try:
+                with watched(self.course.at):
+                    return self.local.run()
+            except DiedError:
+                self.crashes += 1

@@ -1,0 +1,110 @@
+"""Sinks in memory: rows are staged by writers, and there for everybody once they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import pyarrow as pa
+
+from tidegate.errors import TrustError
+from tidegate.plan.nodes import Table
+from tidegate.ports import SinkCommitter, SinkWriter, StagedFile, order_of
+
+
+class Outputs:
+    """What a job has written, by target (see `tidegate.epochs.targets`).
+
+    ``on_use`` is called before anything is staged or published, and may raise what a store raises.
+    """
+
+    def __init__(self, on_use: Callable[[], None] = lambda: None) -> None:
+        self.on_use = on_use
+        self.staged: dict[int, dict[str, _Staged]] = {}
+        self.published: dict[int, dict[tuple[int, int], pa.Table]] = {}
+        self._numbers = count()
+
+    def rows_of(self, target: int) -> list[pa.Table]:
+        """What is published, in the order of the epochs, and in each of the files' order."""
+        return [rows for _, rows in sorted(self.published.get(target, {}).items(), key=_by_place)]
+
+    def writer(self, target: int, epoch: int, writer: str, known: int = 0) -> SinkWriter:
+        """What stages rows of ``epoch`` (see `tidegate.epochs.worker.WriterOf`)."""
+        del known
+        path = f"{epoch}-{writer}-{next(self._numbers)}"
+        return _Writer(self, self.staged.setdefault(target, {}), epoch, writer, path)
+
+    def committer(self, target: int, table: Table, staging: str) -> SinkCommitter:
+        """What publishes them (see `tidegate.epochs.opening.CommitterOf`)."""
+        del table, staging
+        staged = self.staged.setdefault(target, {})
+        return _Committer(self, staged, self.published.setdefault(target, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    epoch: int
+    rows: pa.Table
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Implements `tidegate.ports.SinkWriter`."""
+
+    outputs: Outputs
+    staged: dict[str, _Staged]
+    epoch: int
+    writer: str
+    path: str
+    tables: list[pa.Table] = field(default_factory=list)
+
+    def write(self, data: pa.Table) -> None:
+        self.tables.append(data)
+
+    def close(self) -> list[StagedFile]:
+        rows = sum(table.num_rows for table in self.tables)
+        if not rows:
+            return []
+        self.outputs.on_use()
+        data = pa.concat_tables(self.tables, promote_options="permissive")
+        self.staged[self.path] = _Staged(self.epoch, data)
+        return [StagedFile(self.path, order_of(self.writer, 0), rows, data.nbytes)]
+
+    def abort(self) -> None:
+        self.tables.clear()
+        self.staged.pop(self.path, None)
+
+
+@dataclass(slots=True)
+class _Committer:
+    """Implements `tidegate.ports.SinkCommitter`."""
+
+    outputs: Outputs
+    staged: dict[str, _Staged]
+    published: dict[tuple[int, int], pa.Table]
+
+    def prepare(self, fresh: bool) -> dict[str, str]:
+        del fresh
+        return {}
+
+    def bind(self, remembered: Mapping[str, str]) -> None:
+        del remembered
+
+    def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
+        ordered = sorted(staged, key=lambda file: (file.order, file.path))
+        for index, file in enumerate(ordered):
+            self.outputs.on_use()
+            found = self.staged.pop(file.path, None)
+            if found is not None:
+                self.published[epoch, index] = found.rows
+            elif (epoch, index) not in self.published:
+                raise TrustError(f"a staged file is lost: '{file.path}'")
+
+    def discard_unknown(self, epoch: int) -> None:
+        for path in [path for path, file in self.staged.items() if file.epoch <= epoch]:
+            del self.staged[path]
+
+
+def _by_place(published: tuple[tuple[int, int], pa.Table]) -> tuple[int, int]:
+    return published[0]
