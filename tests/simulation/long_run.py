@@ -128,7 +128,7 @@ def run(name: str, rows: int) -> Kept:
         sink = f"CREATE SINK s AS {JOBS[name]} WITH (connector = 'blackhole');"
         plan = cut(compile_sql(tables + sink, "long.sql", {}), 3)
         choices = Choices(EPOCH_ROWS, 50, actors_live_on=False, crash_probability=0.0)
-        world = World(plan, Random(1), choices, engine(), START_US)
+        world = World(plan, Random(3), choices, engine(), START_US)
         world.local.states = states = _Watched()
         world.run()
     return Kept(tuple(states.kept_rows), tuple(states.kept_places))
