@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from tidegate.epochs.offsets import Offset
+
 T = TypeVar("T")
 
 
@@ -20,8 +22,8 @@ class Course:
     def before_plan(self, epoch: int) -> None:
         """``epoch`` is planned next, if there is anything to do in it."""
 
-    def begin_epoch(self) -> None:
-        """An epoch that is planned begins, maybe again."""
+    def begin_epoch(self, end: Offset) -> None:
+        """The epoch begins that was planned so, maybe again."""
 
     def more_comes(self) -> bool:
         """Whether something will come of which nothing is there yet; asked when all was read."""

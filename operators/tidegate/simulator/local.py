@@ -125,7 +125,7 @@ class Local:
                         continue
                     return last
                 _keep(job.checkpoint, end)
-            self._course.begin_epoch()
+            self._course.begin_epoch(end)
             written = job.committer.begin(end.epoch)
             done = exchange.run(planner.tasks(start, end))
             for number in range(wire.parallelism):

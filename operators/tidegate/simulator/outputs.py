@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 
 import pyarrow as pa
@@ -24,10 +25,18 @@ class Outputs:
         self.staged: dict[int, dict[str, _Staged]] = {}
         self.published: dict[int, dict[tuple[int, int], pa.Table]] = {}
         self._numbers = count()
+        self.unsynced: list[Callable[[], None]] = []
+        """What undoes the moves of files that are not synced."""
 
     def rows_of(self, target: int) -> list[pa.Table]:
         """What is published, in the order of the epochs, and in each of the files' order."""
         return [rows for _, rows in sorted(self.published.get(target, {}).items(), key=_by_place)]
+
+    def lose(self) -> None:
+        """The machine dies: what was being published is staged again."""
+        for undo in self.unsynced:
+            undo()
+        self.unsynced.clear()
 
     def writer(self, target: int, epoch: int, writer: str, known: int = 0) -> SinkWriter:
         """What stages rows of ``epoch`` (see `tidegate.epochs.worker.WriterOf`)."""
@@ -98,8 +107,14 @@ class _Committer:
             found = self.staged.pop(file.path, None)
             if found is not None:
                 self.published[epoch, index] = found.rows
+                self.outputs.unsynced.append(partial(self._back, file.path, found, epoch, index))
             elif (epoch, index) not in self.published:
                 raise TrustError(f"a staged file is lost: '{file.path}'")
+        self.outputs.unsynced.clear()
+
+    def _back(self, path: str, file: _Staged, epoch: int, index: int) -> None:
+        del self.published[epoch, index]
+        self.staged[path] = file
 
     def discard_unknown(self, epoch: int) -> None:
         for path in [path for path, file in self.staged.items() if file.epoch <= epoch]:

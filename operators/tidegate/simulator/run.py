@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.epochs.entry import By
+from tidegate.epochs.offsets import Offset
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import time_zone
 from tidegate.simulator.world import Choices, World
@@ -30,6 +31,7 @@ class SimulatedRun:
     epochs: int
     crashes: int
     state_rows: int
+    epochs_planned: list[Offset]
 
     @property
     def total(self) -> Counts:
@@ -38,11 +40,16 @@ class SimulatedRun:
 
 
 def simulate(
-    plan: Plan, seed: int, engine: Engine | None = None, choices: Choices | None = None
+    plan: Plan,
+    seed: int,
+    engine: Engine | None = None,
+    choices: Choices | None = None,
+    *,
+    live: bool = False,
 ) -> SimulatedRun:
-    """Runs ``plan`` in the world of ``seed``."""
+    """Runs ``plan`` in the world of ``seed``, which may be a ``live`` one."""
     rng = Random(seed)
-    drawn = Choices.draw(rng)
+    drawn = Choices.draw(rng, live=live)
     world = World(
         plan,
         rng,
@@ -59,6 +66,7 @@ def simulate(
         results.last.epoch,
         world.crashes,
         world.local.states.rows,
+        [offset for _, offset in sorted(world.course.planned.items())],
     )
 
 

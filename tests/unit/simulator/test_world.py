@@ -15,7 +15,7 @@ from tidegate.errors import InvariantError
 from tidegate.plan.fragments import Plan
 from tidegate.simulator import world as module
 from tidegate.simulator.local import Results
-from tidegate.simulator.world import Choices, World, cut
+from tidegate.simulator.world import Choices, World
 
 CALM = Choices(rows_max=2, chunk_rows=1, actors_live_on=True, crash_probability=0.0)
 
@@ -84,13 +84,3 @@ def test_a_job_that_does_not_end(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(module, "EPOCHS_MAX", 2)
     with pytest.raises(InvariantError, match="does not end in 2 epochs"):
         run(replace(CALM, rows_max=1), 1)
-
-
-def test_cut_shares_the_rows_out() -> None:
-    left = {"a": 5, "b": 1, "c": 0}
-    for seed in range(20):
-        taken = cut(Random(seed), left, 3)
-        assert sum(taken.values()) == 3
-        assert all(taken[split] <= left[split] for split in left)
-    assert cut(Random(1), left, 100) == left
-    assert cut(Random(1), {"a": 0}, 1) == {"a": 0}
