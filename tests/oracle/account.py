@@ -1,6 +1,6 @@
 """The watermark filter and the accounting of one table (S1, S2, S6, S7, S10, S11).
 
-Each split is judged alone, in its own order; the loop in `_Filter.judge` is the design's, word
+Each split is judged alone, in its own order; the loop in `Filter.judge` is the design's, word
 for word. A row has one reason, the first that applies of malformed, null_time, future,
 behind_merged, late.
 
@@ -96,6 +96,8 @@ class Judgement:
     ledger: list[LedgerRow] = field(default_factory=list)
     splits: dict[str, Counts] = field(default_factory=dict)
     watermarks: dict[str, dict[str, int | None]] = field(default_factory=dict)  # split, column
+    lived: bool = False
+    reached: int | None = None
 
     @property
     def counts(self) -> Counts:
@@ -106,7 +108,12 @@ class Judgement:
         return total
 
     def merged_watermark(self, column: str) -> int | None:
-        """The minimum over the splits; None while one of them has not spoken."""
+        """The minimum over the splits; None while one of them has not spoken.
+
+        Of splits that come and go: how far they were at most (see `oracle.living`).
+        """
+        if self.lived:
+            return self.reached
         known = [of_split[column] for of_split in self.watermarks.values()]
         if not known or None in known:
             return None
@@ -136,36 +143,66 @@ def judge(
     """
     judgement = Judgement()
     for split in sorted(splits):
-        filters = [_Filter(table.name, on) for on in watermarks]
+        reading = Reading(judgement, table, split, splits[split], watermarks, wheres)
         floors_left = sorted((floors or {}).get(split, ()))
         epochs_left = list((epochs or {}).get(split, ()))
         appended_us = (broker_us or {}).get(split, {})
-        counts = judgement.splits[split] = Counts()
-        for row in read_split(table, split, _as_files(splits[split])):
+        for row in reading.rows:
             while epochs_left and epochs_left[0].end <= row.offset:
-                _end_epoch(filters, epochs_left.pop(0))
+                _end_epoch(reading.filters, epochs_left.pop(0))
             epoch_us = epochs_left[0].time_us if epochs_left else now_us
             while floors_left and floors_left[0][0] <= row.offset:
-                filters[0].start_from(floors_left.pop(0)[1])
-            counts.read += 1
-            rejected = _judge_row(table.name, row, filters, appended_us.get(row.offset, epoch_us))
-            if rejected is not None:
-                judgement.ledger.append(rejected)
-                if rejected.reason in ("behind_merged", "late"):
-                    counts.late += 1
-                else:
-                    counts.quarantined += 1
-                continue
-            assert isinstance(row, Row)
-            judgement.rows.append(row)
-            if not wheres or any(where is None or where(row.values) is True for where in wheres):
-                counts.used += 1
-            else:
-                counts.filtered += 1
+                reading.filters[0].start_from(floors_left.pop(0)[1])
+            reading.judge(row, appended_us.get(row.offset, epoch_us))
         for epoch in epochs_left:
-            _end_epoch(filters, epoch)
-        judgement.watermarks[split] = {filter_.on.column: filter_.watermark for filter_ in filters}
+            _end_epoch(reading.filters, epoch)
+        reading.end()
     return judgement
+
+
+class Reading:
+    """One split on its way into a ``judgement``: its ``rows``, which are judged one by one."""
+
+    def __init__(
+        self,
+        judgement: Judgement,
+        table: Table,
+        split: str,
+        files: Files,
+        watermarks: Sequence[WatermarkOn],
+        wheres: Sequence[Where | None],
+    ) -> None:
+        self.filters = [Filter(table.name, on) for on in watermarks]
+        self.rows = read_split(table, split, _as_files(files))
+        self._judgement = judgement
+        self._table = table.name
+        self._split = split
+        self._wheres = wheres
+        self._counts = judgement.splits[split] = Counts()
+
+    def judge(self, row: Row | BadRow, known_us: int) -> None:
+        """``known_us``: the time against which the row may be in the future."""
+        counts = self._counts
+        counts.read += 1
+        rejected = _judge_row(self._table, row, self.filters, known_us)
+        if rejected is not None:
+            self._judgement.ledger.append(rejected)
+            if rejected.reason in ("behind_merged", "late"):
+                counts.late += 1
+            else:
+                counts.quarantined += 1
+            return
+        assert isinstance(row, Row)
+        self._judgement.rows.append(row)
+        passed = (where is None or where(row.values) is True for where in self._wheres)
+        if not self._wheres or any(passed):
+            counts.used += 1
+        else:
+            counts.filtered += 1
+
+    def end(self) -> None:
+        """Notes where the split's watermarks are now."""
+        self._judgement.watermarks[self._split] = {f.on.column: f.watermark for f in self.filters}
 
 
 def _as_files(files: Files) -> list[bytes]:
@@ -174,13 +211,13 @@ def _as_files(files: Files) -> list[bytes]:
     return [file for file in files if isinstance(file, bytes)]
 
 
-def _end_epoch(filters: Iterable[_Filter], epoch: Epoch) -> None:
+def _end_epoch(filters: Iterable[Filter], epoch: Epoch) -> None:
     for filter_ in filters:
         filter_.end_epoch(epoch.time_us)
 
 
 def _judge_row(
-    table: str, row: Row | BadRow, filters: Iterable[_Filter], known_us: int
+    table: str, row: Row | BadRow, filters: Iterable[Filter], known_us: int
 ) -> LedgerRow | None:
     """``known_us``: the time against which the row may be in the future."""
     if isinstance(row, BadRow):
@@ -192,7 +229,7 @@ def _judge_row(
     return None
 
 
-class _Filter:
+class Filter:
     """One watermark filter on one split."""
 
     def __init__(self, table: str, on: WatermarkOn) -> None:

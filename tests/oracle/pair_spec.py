@@ -10,6 +10,7 @@ from typing import Any
 from oracle.account import Counts, Judgement, LedgerRow, WatermarkOn, judge
 from oracle.decode import Column, Table, Values, ended_lines, value_at
 from oracle.jobs import DIRECTORY, NOW_US, Expected, write_splits
+from oracle.living import Epochs, judge_living
 from oracle.pairs import Marks, On, Pair, PairQuery, PairSelect
 from oracle.query import Output
 from oracle.vocabulary import PAYLOAD, TimeColumn
@@ -76,8 +77,11 @@ class PairSpec:
         file.write_text(self.sql(directory), encoding="utf-8")
         return file
 
-    def expected(self, *, now_us: int = NOW_US) -> Expected:
-        """Runs the oracle over the whole input."""
+    def expected(
+        self, *, now_us: int = NOW_US, epochs: Mapping[str, Epochs] | None = None
+    ) -> Expected:
+        """Runs the oracle over the whole input; ``epochs``: in which the splits of a table were
+        active or not."""
         ledger: list[LedgerRow] = []
         counts = Counts()
         splits: dict[str, Counts] = {}
@@ -96,7 +100,12 @@ class PairSpec:
             on = WatermarkOn(self.time.path, self._candidate, unit_us=self.time.unit_us)
             table = Table(name, PAYLOAD if is_static else self.columns.columns)
             marks_on = () if is_static else (on,)
-            judged[name] = judge(table, data, marks_on, now_us=now_us, wheres=wheres)
+            if epochs is None or is_static:
+                judged[name] = judge(table, data, marks_on, now_us=now_us, wheres=wheres)
+            else:
+                judged[name] = judge_living(
+                    table, data, on, epochs[name], now_us=now_us, wheres=wheres
+                )
             ledger += judged[name].ledger
             counts.add(judged[name].counts)
             splits |= judged[name].splits

@@ -24,8 +24,14 @@ from simulation.aggregate_mutants import (
     updates_come_after_what_the_watermark_ends,
     updates_keep_what_was_first,
 )
-from tidegate.epochs.entry import Entry, FilterLog
-from tidegate.epochs.planner import Planner
+from simulation.commit_mutants import (
+    entry_not_synced,
+    filters_restored_empty,
+    floor_forgotten,
+    losing,
+    newest_entry_taken,
+    publication_skipped,
+)
 from tidegate.executor import base, union
 from tidegate.executor.buffers import known_rows, time_queue
 from tidegate.executor.columns import INT64_MIN
@@ -39,7 +45,6 @@ from tidegate.executor.patterns import match_rows
 from tidegate.executor.split_level import SplitLevel
 from tidegate.executor.watermarks import adaptive, judge, judges, key_watermarks, watermark_filter
 from tidegate.plan.over import Reach
-from tidegate.simulator.states import Place, States
 from tidegate.types import (
     END,
     Barrier,
@@ -80,35 +85,6 @@ def maximum_of_inputs() -> AbstractContextManager[Any]:
     return patch.object(merge, "merged_watermark", merged)
 
 
-def _losing(lost: Callable[[Place], bool]) -> AbstractContextManager[Any]:
-    honest = States.restore
-
-    def restored(self: States, epoch: int) -> None:
-        honest(self, epoch)
-        self._now = {place: table for place, table in self._now.items() if not lost(place)}
-
-    return patch.object(States, "restore", restored)
-
-
-@contextmanager
-def filters_restored_empty() -> Iterator[None]:
-    """A restart that loses the watermark filters: in the epoch log and in the state store."""
-    honest = Planner._entry
-
-    def entry(self: Planner, epoch: int) -> Entry | None:
-        is_first, found = self._log is None, honest(self, epoch)
-        if is_first and found is not None:
-            self._log = replace(found, filters=FilterLog())
-        return self._log
-
-    # In the state store a filter's table is called by the filter's id, all others by their place.
-    with (
-        patch.object(Planner, "_entry", entry),
-        _losing(lambda place: place[2][:3] not in _PLACES),
-    ):
-        yield
-
-
 def disorder_restored_empty() -> AbstractContextManager[Any]:
     """A restart after which SOURCE_WATERMARK() has seen no record yet."""
     honest = adaptive.Disorder
@@ -129,17 +105,14 @@ def keys_restored_empty() -> AbstractContextManager[Any]:
     return patch.object(watermark_filter, "KeyWatermarks", built)
 
 
-_PLACES = ("mer", "op.", "spl")
-
-
 def operators_restored_empty() -> AbstractContextManager[Any]:
     """A restart that loses the state tables of aggregates and sorts."""
-    return _losing(lambda key: key[2].startswith("op."))
+    return losing(("op.",))
 
 
 def merges_restored_empty() -> AbstractContextManager[Any]:
     """A restart that loses the merged watermarks; see above."""
-    return _losing(lambda key: key[2].startswith("merge."))
+    return losing(("merge.",))
 
 
 def watermark_before_its_chunk() -> AbstractContextManager[Any]:
@@ -334,6 +307,10 @@ MUTANTS = (
     Mutant(late_at_the_watermark, 40),
     Mutant(maximum_of_inputs, 20),
     Mutant(filters_restored_empty, 30),
+    Mutant(floor_forgotten, 60),
+    Mutant(newest_entry_taken, 60),
+    Mutant(publication_skipped, 60),
+    Mutant(entry_not_synced, 60),
     Mutant(disorder_restored_empty, 150, first=60),
     Mutant(keys_restored_empty, 60),
     Mutant(operators_restored_empty, 30),

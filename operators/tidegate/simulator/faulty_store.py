@@ -56,7 +56,7 @@ class FaultyStore:
         return self._inner.where(name)
 
     def prepare(self) -> None:
-        self._request()
+        """There is nothing to make."""
 
     def read(self, name: str) -> bytes:
         self._request()

@@ -65,7 +65,7 @@ class Choices:
             actors_live_on=rng.random() < 0.5,
             crash_probability=rng.choice([0.0, 0.1, 0.5]),
             trouble_probability=rng.choice([0.0, 0.0, 0.002, 0.01]),
-            live=rng.random() < 0.7 and live,
+            live=rng.random() < 0.8 and live,
             parallelism=rng.choice([1, 2, 3, 5]),
         )
 
