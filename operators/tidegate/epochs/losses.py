@@ -1,4 +1,4 @@
-"""Ranges of rows that retention has removed before they were read, told as they are found out."""
+"""Ranges of rows that retention has removed before they were read, reported as they are found."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ class Losses(Listener):
     """Tells of every range of rows that retention has removed before they were read."""
 
     def __init__(self, last: Entry, log: Log) -> None:
-        self._told = _ranges(last)
+        self._reported = _ranges(last)
         self._log = log
 
     def on_epoch(self, entry: Entry) -> None:
-        for table, split, first, end in sorted(_ranges(entry) - self._told):
+        for table, split, first, end in sorted(_ranges(entry) - self._reported):
             self._log(f"lost: table '{table}', split '{split}', offsets {first} to {end - 1}")
-        self._told = _ranges(entry)
+        self._reported = _ranges(entry)
 
 
 def _ranges(entry: Entry) -> set[tuple[str, str, int, int]]:

@@ -1,7 +1,7 @@
 """From an epoch's entry and what the tasks of the next one report to that one's entry.
 
 A function of them alone, so an epoch that is run again from the same offsets has the same entry,
-but for times and what people are told.
+but for times and what people read.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def _split_log(before: SplitLog, sources: Sequence[SourceReport]) -> SplitLog:
 def _filter_log(
     before: FilterLog, plan: Plan, splits: Sequence[SplitReport], statuses: By[str, Status]
 ) -> FilterLog:
-    told = [
+    reported = [
         {name: {split.split: state}} for split in splits for name, state in split.filters.items()
     ]
-    after = FilterLog(overlaid([before.states, *told]), before.merged)
+    after = FilterLog(overlaid([before.states, *reported]), before.merged)
     tables, sure = plan.accounts(), dict[str, int]()
     for name, account in plan.filters().items():  # what a split that joins later starts from (S6)
         known = statuses.get(tables[account], {}).items()
@@ -84,8 +84,8 @@ def _filter_log(
 def _counts(
     before: By[str, Counts], plan: Plan, splits: Sequence[SplitReport], epoch: int
 ) -> By[str, Counts]:
-    told = [{split.account: {split.split: split.counts}} for split in splits]
-    every = summed([before, {account: {} for account in plan.accounts()}, *told])
+    reported = [{split.account: {split.split: split.counts}} for split in splits]
+    every = summed([before, {account: {} for account in plan.accounts()}, *reported])
     return {a: {s: _balanced(c, epoch) for s, c in found.items()} for a, found in every.items()}
 
 

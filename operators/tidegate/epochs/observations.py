@@ -24,7 +24,7 @@ def observed(before: WorkLog, reports: Sequence[TaskReport], events: Mapping[str
     happened on the driver."""
     actors = [report for report in reports if isinstance(report, ActorReport)]
     fragments = [report for report in reports if isinstance(report, FragmentReport)]
-    told = [report.events for report in reports if isinstance(report, WriterReport)]
+    reported = [report.events for report in reports if isinstance(report, WriterReport)]
     phases = summed({report.kind: report.phases} for report in reports)
     sent = [{report.fragment: report.sent} for report in fragments]
     return WorkLog(
@@ -33,7 +33,7 @@ def observed(before: WorkLog, reports: Sequence[TaskReport], events: Mapping[str
         joined(({report.kind: report.memory} for report in reports), max),
         _state(actors),
         summed([before.sent, *sent]),
-        summed([before.events, *told, events]),
+        summed([before.events, *reported, events]),
     )
 
 

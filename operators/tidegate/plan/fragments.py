@@ -228,7 +228,7 @@ def _number(
                 to, port = receiver[exchange]
                 outputs.append(Output(nodes[body], exchange, fragment=number[to], port=port))
         tables = {x.table for root in groups[index] for x in leaves(root[0]) if isinstance(x, Scan)}
-        names = tuple(_told_apart(state_name(whole[part], functions), taken) for part in nodes)
+        names = tuple(_distinct(state_name(whole[part], functions), taken) for part in nodes)
         gathered = [x.distribution is Distribution.GATHER for x in ports[index]]
         fragments.append(
             Fragment(
@@ -246,7 +246,7 @@ def _number(
     return tuple(fragments)
 
 
-def _told_apart(name: str, taken: Counter[str]) -> str:
+def _distinct(name: str, taken: Counter[str]) -> str:
     taken[name] += 1
     return name if taken[name] == 1 else f"{name}-{taken[name]}"
 

@@ -49,7 +49,7 @@ def scrape(url: str) -> dict[str, Any]:
     except (OSError, HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise OptionsError(
-            f"no job tells its metrics at {url}: {reason}",
+            f"no job serves its metrics at {url}: {reason}",
             hint="a job does so with --set tidegate.metrics.address=HOST:PORT; one that has ended"
             " is shown by its checkpoint",
         ) from error
@@ -63,11 +63,11 @@ def scrape(url: str) -> dict[str, Any]:
 
 def document(samples: Samples) -> dict[str, Any]:
     """The document, of samples by the names of their metrics."""
-    told = _Told(samples)
-    info = told.labels(metrics.INFO)
-    epoch = int(told.value(metrics.EPOCH) or 0)
-    time_s = told.value(metrics.EPOCH_TIME) or 0
-    filters = list(_filters(told))
+    scrape = _Scrape(samples)
+    info = scrape.labels(metrics.INFO)
+    epoch = int(scrape.value(metrics.EPOCH) or 0)
+    time_s = scrape.value(metrics.EPOCH_TIME) or 0
+    filters = list(_filters(scrape))
     return {
         "job": info.get("name"),
         "epoch": epoch,
@@ -75,21 +75,21 @@ def document(samples: Samples) -> dict[str, Any]:
         "filters": filters,
         "lost": {},
         "driver": "the job that answers",
-        **counts_document(AccountLog(_counts(told))),
-        "ledger": sorted(_ledger(told), key=lambda each: tuple(map(str, each.values()))),
-        "state": list(_state(told, _all_are_times(filters))),
+        **counts_document(AccountLog(_counts(scrape))),
+        "ledger": sorted(_ledger(scrape), key=lambda each: tuple(map(str, each.values()))),
+        "state": list(_state(scrape, _all_are_times(filters))),
         "sinks": {
             labels["sink"]: {
-                "commits": int(told.value(metrics.SINK_COMMITS, **labels) or 0),
+                "commits": int(scrape.value(metrics.SINK_COMMITS, **labels) or 0),
                 "rows": int(rows),
-                "bytes": int(told.value(metrics.SINK_BYTES, **labels) or 0),
+                "bytes": int(scrape.value(metrics.SINK_BYTES, **labels) or 0),
             }
-            for labels, rows in told.of(metrics.SINK_ROWS)
+            for labels, rows in scrape.of(metrics.SINK_ROWS)
         },
     }
 
 
-class _Told:
+class _Scrape:
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
 
@@ -116,15 +116,15 @@ def _samples(text: str) -> Samples:
     return found
 
 
-def _counts(told: _Told) -> By[str, Counts]:
+def _counts(scrape: _Scrape) -> By[str, Counts]:
     return summed(  # each row has one fate (S7)
         {labels["account"]: {labels["split"]: Counts(int(rows), **{labels["fate"]: int(rows)})}}
-        for labels, rows in told.of(metrics.ROWS)
+        for labels, rows in scrape.of(metrics.ROWS)
     )
 
 
-def _ledger(told: _Told) -> Iterator[dict[str, Any]]:
-    for labels, rows in told.of(metrics.REJECTED_ROWS):
+def _ledger(scrape: _Scrape) -> Iterator[dict[str, Any]]:
+    for labels, rows in scrape.of(metrics.REJECTED_ROWS):
         yield {
             "table": labels["account"],
             "operator": labels["operator"],
@@ -133,32 +133,34 @@ def _ledger(told: _Told) -> Iterator[dict[str, Any]]:
         }
 
 
-def _filters(told: _Told) -> Iterator[dict[str, Any]]:
+def _filters(scrape: _Scrape) -> Iterator[dict[str, Any]]:
     statuses: dict[str, dict[str, Status]] = {}
-    for labels, value in told.of(metrics.SPLIT_STATUS):
+    for labels, value in scrape.of(metrics.SPLIT_STATUS):
         if value:
             by_split = statuses.setdefault(labels["table"], {})
             by_split[labels["split"]] = Status[labels["status"].upper()]
     known = {
         (labels["account"], labels["column"])
         for metric in (metrics.SPLIT_WATERMARK, metrics.WATERMARK, metrics.HOLDS_BACK)
-        for labels, _ in told.of(metric)
+        for labels, _ in scrape.of(metric)
     }
     for account, column in sorted(known):
         table = account.partition("#")[0]
-        yield _filter(told, account, column, statuses.get(table, {}))
+        yield _filter(scrape, account, column, statuses.get(table, {}))
 
 
-def _filter(told: _Told, account: str, column: str, statuses: dict[str, Status]) -> dict[str, Any]:
+def _filter(
+    scrape: _Scrape, account: str, column: str, statuses: dict[str, Status]
+) -> dict[str, Any]:
     labels = {"account": account, "column": column}
     table = account.partition("#")[0]
     known = {
-        split: told.value(metrics.SPLIT_WATERMARK, **labels, split=split) for split in statuses
+        split: scrape.value(metrics.SPLIT_WATERMARK, **labels, split=split) for split in statuses
     }
     held_by, why = holder(
         statuses, {s: None if v is None else round(v * 1e6) for s, v in known.items()}
     )
-    merged = told.value(metrics.WATERMARK, **labels)
+    merged = scrape.value(metrics.WATERMARK, **labels)
     return {
         "id": f"{account}.{column}",
         "table": table,
@@ -166,7 +168,7 @@ def _filter(told: _Told, account: str, column: str, statuses: dict[str, Status])
         "strategy": None,
         "watermark": "infinity"
         if statuses and set(statuses.values()) == {Status.FINISHED}
-        else _shown(told, merged, metrics.WATERMARK_LAG, labels),
+        else _shown(scrape, merged, metrics.WATERMARK_LAG, labels),
         "held_by": held_by,
         "why": why,
         "splits": [
@@ -174,10 +176,10 @@ def _filter(told: _Told, account: str, column: str, statuses: dict[str, Status])
                 "split": split,
                 "offset": None,
                 "end": None,
-                "lag": _whole(told.value(metrics.SPLIT_LAG, table=table, split=split)),
+                "lag": _whole(scrape.value(metrics.SPLIT_LAG, table=table, split=split)),
                 "event_time": None,
                 "watermark": _shown(
-                    told, known[split], metrics.SPLIT_WATERMARK_LAG, {**labels, "split": split}
+                    scrape, known[split], metrics.SPLIT_WATERMARK_LAG, {**labels, "split": split}
                 ),
                 "status": status.name.lower(),
             }
@@ -187,14 +189,14 @@ def _filter(told: _Told, account: str, column: str, statuses: dict[str, Status])
 
 
 def _shown(
-    told: _Told, value: float | None, lag: Metric, labels: dict[str, str]
+    scrape: _Scrape, value: float | None, lag: Metric, labels: dict[str, str]
 ) -> str | float | None:
     """A watermark: as a time, if it and the job's lag make a moment near the last commit.
 
     Of a column that counts milliseconds they make one that is tens of thousands of years away.
     """
-    behind_s = told.value(lag, **labels)
-    committed_s = told.value(metrics.EPOCH_COMMITTED)
+    behind_s = scrape.value(lag, **labels)
+    committed_s = scrape.value(metrics.EPOCH_COMMITTED)
     if value is None or behind_s is None or committed_s is None:
         return value
     return _moment(value) if abs(value + behind_s - committed_s) < _NEAR_S else value
@@ -214,15 +216,15 @@ def _all_are_times(filters: list[dict[str, Any]]) -> bool:
     return bool(known) and all(isinstance(each, str) for each in known)
 
 
-def _state(told: _Told, timed: bool) -> Iterator[dict[str, Any]]:
+def _state(scrape: _Scrape, timed: bool) -> Iterator[dict[str, Any]]:
     """``timed``: what windows close by counts seconds, which the metric alone does not tell."""
-    for labels, rows in told.of(metrics.STATE_ROWS):
-        oldest = told.value(metrics.OLDEST_WINDOW, **labels)
+    for labels, rows in scrape.of(metrics.STATE_ROWS):
+        oldest = scrape.value(metrics.OLDEST_WINDOW, **labels)
         yield {
             "fragment": labels["fragment"],
             "operator": labels["operator"],
             "rows": int(rows),
-            "bytes": _whole(told.value(metrics.STATE_BYTES, **labels)),
-            "windows": _whole(told.value(metrics.OPEN_WINDOWS, **labels)),
+            "bytes": _whole(scrape.value(metrics.STATE_BYTES, **labels)),
+            "windows": _whole(scrape.value(metrics.OPEN_WINDOWS, **labels)),
             "oldest": _moment(oldest) if timed and oldest is not None else oldest,
         }

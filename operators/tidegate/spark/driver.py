@@ -85,7 +85,7 @@ class Driver:
         health, profile = Health(self.clock), Profile()
         metrics = JobMetrics(self.plan, profile, self.clock, job.last)
         file = MetricsFile(metrics, job.checkpoint.store, self.clock)
-        told = [health, profile, metrics, file, Losses(job.last, self.log), *self.listeners]
+        listeners = [health, profile, metrics, file, Losses(job.last, self.log), *self.listeners]
         address = self.options.metrics
         with exporting(address, metrics, health) as port:
             if address is not None:
@@ -97,12 +97,14 @@ class Driver:
                 tasks, master = job.parallelism, self.options.master
                 self.log(f"Spark {spark.version} is up: {master}, {tasks} parallel tasks")
                 if address is not None:
-                    told.append(ExecutorCount(spark, metrics.set_executors))
+                    listeners.append(ExecutorCount(spark, metrics.set_executors))
                 if self.given is None and is_kubernetes(master):
                     pod = os.environ["POD_NAMESPACE"], os.environ["POD_NAME"]
                     application = spark.sparkContext.applicationId
-                    told.append(reaper_in(*pod, application, self.clock, self.log))
-                query = Query(wire, job.committer, job.last, told, profile, self.stop, self.log)
+                    listeners.append(reaper_in(*pod, application, self.clock, self.log))
+                query = Query(
+                    wire, job.committer, job.last, listeners, profile, self.stop, self.log
+                )
                 last = query.run(spark, self.options.interval_s)
                 job.committer.tidy()
                 return last

@@ -271,11 +271,11 @@ def _await_mover(checkpoint: Checkpoint, clock: Clock, log: Log) -> None:
     except (ValueError, TypeError) as error:
         raise TrustError(f"{store.where(_MOVER)} cannot be read: {error}") from error
     until_s = clock.monotonic_s() + _MOVER_S
-    said = False
+    logged = False
     while mover.is_here and not mover.is_dead:
-        if not said:
+        if not logged:
             log(f"waiting for the Spark of a rescale that died: process {mover.pid}")
-            said = True
+            logged = True
         if clock.monotonic_s() >= until_s:
             raise LeaseHeldError(
                 f"the Spark of a rescale that died still runs: process {mover.pid}",
@@ -292,7 +292,7 @@ def _repartition(spark: SparkSession, location: str, partitions: int) -> None:
 
 def _watch(spark: SparkSession, moving: Future[None], stages: int, lease: Lease, log: Log) -> None:
     """Says how far Spark is until it is done. Raises LeaseHeldError if another takes the lease."""
-    tracker, first, told = spark.sparkContext.statusTracker(), None, ""
+    tracker, first, last = spark.sparkContext.statusTracker(), None, ""
     while not wait([moving], _TOLD_S).done:
         with suppress(StoreError):  # a store that is away just now is asked again
             lease.check()
@@ -303,9 +303,9 @@ def _watch(spark: SparkSession, moving: Future[None], stages: int, lease: Lease,
             done = sum(info.numCompletedTasks for info in infos if info)
             tasks = sum(info.numTasks for info in infos if info)
             line = f"stage {job - first + 1} of {stages}: {done} of {tasks} tasks"
-            if tasks and line != told:
+            if tasks and line != last:
                 log(line)
-                told = line
+                last = line
 
 
 def _explained(error: Exception, begun: Rescale) -> TidegateError:

@@ -79,7 +79,7 @@ class Query:
         return self.last
 
     def _watch(self, query: StreamingQuery) -> None:
-        told = False
+        stopping = False
         while not query.awaitTermination(_POLL_S):
             progress = query.lastProgress
             if progress is not None:
@@ -94,13 +94,13 @@ class Query:
             if self.stop.at_once:
                 self.log("stopping at once: the epoch in progress will be run again")
                 break
-            if self.stop.requested and not told:
-                told = True
+            if self.stop.requested and not stopping:
+                stopping = True
                 for listener in self.listeners:
                     listener.stopping()
                 self.log("stopping behind the epoch in progress (a second signal stops at once)")
                 Path(self.job.stop_mark).touch()
-            elif told and waiting:
+            elif stopping and waiting:
                 break  # whatever trigger comes now finds nothing planned
 
     def _start(self, spark: SparkSession, interval_s: float) -> StreamingQuery:
@@ -150,13 +150,13 @@ class ExecutorCount(Listener):
     """Asks Spark how many executors there are; it counts its driver, which runs tasks where there
     are no others."""
 
-    def __init__(self, spark: SparkSession, told: Callable[[int], None]) -> None:
+    def __init__(self, spark: SparkSession, set_count: Callable[[int], None]) -> None:
         self._context: Any = spark.sparkContext
-        self._told = told
+        self._set_count = set_count
 
     def on_tick(self, waiting: bool = False) -> None:
         del waiting
         known: int = self._context._jsc.sc().getExecutorMemoryStatus().size()
         master = self._context.master
         local = master == "local" or master.startswith("local[")
-        self._told(known if local else known - 1)
+        self._set_count(known if local else known - 1)

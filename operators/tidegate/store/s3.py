@@ -86,26 +86,26 @@ class S3Store:
             )
 
     def read(self, name: str) -> bytes:
-        with self._told("read", name):
+        with self._errors("read", name):
             return bytes(obstore.get(self._client, self._key(name)).bytes())
 
     def exists(self, name: str) -> bool:
         try:
-            with self._told("look for", name):
+            with self._errors("look for", name):
                 obstore.head(self._client, self._key(name))
         except FileNotFoundError:
             return False
         return True
 
     def names(self, folder: str) -> list[str]:
-        with self._told("list", folder):
+        with self._errors("list", folder):
             found = obstore.list_with_delimiter(self._client, self._key(folder) or None)
             names = [str(each["path"]).rpartition("/")[2] for each in found["objects"]]
         return sorted(name for name in names if not name.startswith("."))
 
     def create(self, name: str, data: bytes) -> None:
         try:
-            with self._told("write", name):
+            with self._errors("write", name):
                 obstore.put(self._client, self._key(name), data, mode="create")
         except AlreadyExistsError as error:
             # An answer that is lost makes the client ask again, and find what it has written.
@@ -113,7 +113,7 @@ class S3Store:
                 raise FileExistsError(self.where(name)) from error
 
     def write(self, name: str, data: bytes) -> None:
-        with self._told("write", name):
+        with self._errors("write", name):
             obstore.put(self._client, self._key(name), data)
 
     def touch(self, name: str, data: bytes) -> None:
@@ -123,7 +123,7 @@ class S3Store:
         """By the store's own clock, which need not be that of this machine."""
         del now_us
         self.write(_NOW, b"")
-        with self._told("look for", name):
+        with self._errors("look for", name):
             now, then = (
                 obstore.head(self._client, self._key(each))["last_modified"]
                 for each in (_NOW, name)
@@ -133,19 +133,19 @@ class S3Store:
     def delete(self, names: Iterable[str]) -> None:
         keys = [self._key(name) for name in names]
         if keys:
-            with self._told("remove files of", ""):
+            with self._errors("remove files of", ""):
                 obstore.delete(self._client, keys)
 
     def rename(self, source: str, target: str) -> None:
         """Moves a file, over what is there: a copy and a removal. Raises FileNotFoundError."""
-        with self._told("move to", target):
+        with self._errors("move to", target):
             obstore.rename(self._client, self._key(source), self._key(target))
 
     def _key(self, name: str) -> str:
         return "/".join(step for step in (self._prefix, name) if step)
 
     @contextmanager
-    def _told(self, action: str, name: str) -> Iterator[None]:
+    def _errors(self, action: str, name: str) -> Iterator[None]:
         try:
             yield
         except AlreadyExistsError:

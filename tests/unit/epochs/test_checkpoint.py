@@ -26,7 +26,7 @@ def test_what_cannot_be_made_is_said(tmp_path: Path) -> None:
 
 def test_the_description_is_written_once(checkpoint: Checkpoint) -> None:
     assert not checkpoint.exists
-    with pytest.raises(OptionsError, match="no checkpoint of Tidegate"):
+    with pytest.raises(OptionsError, match="not a checkpoint of Tidegate"):
         checkpoint.read_job()
     checkpoint.write_job(a_manifest("one"))
     assert checkpoint.exists

@@ -9,7 +9,7 @@ import pytest
 from kits.actor import TABLES, plan
 from kits.executor import schema
 from tidegate.frontend import compile as compile_sql
-from tidegate.plan.fragments import Plan, _told_apart, cut
+from tidegate.plan.fragments import Plan, _distinct, cut
 from tidegate.plan.names import canonical
 from tidegate.plan.nodes import Expr
 
@@ -109,7 +109,7 @@ def test_names_are_one_each() -> None:
 
 def test_equal_ones_are_numbered() -> None:
     taken = Counter[str]()
-    assert [_told_apart("a", taken) for _ in range(3)] == ["a", "a-2", "a-3"]
+    assert [_distinct("a", taken) for _ in range(3)] == ["a", "a-2", "a-3"]
 
 
 def test_canonical_is_json_of_what_counts() -> None:

@@ -100,5 +100,5 @@ def test_places(place: str, url: str | None) -> None:
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(OptionsError, match="no job tells its metrics at http://localhost:1/"):
+    with pytest.raises(OptionsError, match="no job serves its metrics at http://localhost:1/"):
         scrape("http://localhost:1/metrics")

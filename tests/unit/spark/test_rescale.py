@@ -133,7 +133,7 @@ def test_a_number_that_does_not_fit(world: World, parallelism: int) -> None:
 
 def test_no_checkpoint(tmp_path: Path) -> None:
     checkpoint = Checkpoint(str(tmp_path / "none"))
-    with pytest.raises(OptionsError, match="no checkpoint of Tidegate"):
+    with pytest.raises(OptionsError, match="not a checkpoint of Tidegate"):
         rescale(checkpoint, RunOptions(), ManualClock(0), lambda _: None)
     assert not (tmp_path / "none").exists()
     (tmp_path / "job.json").write_text("{}")

@@ -7,7 +7,7 @@
     it doesn't answer within `ANSWER_S` a try     RunError (1): it may be there the next time
 
 What is known of an id stays known; the client keeps its connection. User and password may be
-references (`connectors.secrets`); they are resolved when the client is made, and never told.
+references (`connectors.secrets`); they are resolved when the client is made, and never shown.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Registry:
         except (ValueError, OSError) as error:
             raise OptionsError(
                 f"the options of the schema registry {self.url} are wrong",
-                detail=self._told(error, secret, resolved),
+                detail=self._detail(error, secret, resolved),
                 hint="'avro-confluent.url' begins with http:// or https://, 'avro-confluent."
                 "basic-auth.user-info' is user:password, 'avro-confluent.ssl.ca.location' a file",
             ) from None
@@ -127,7 +127,7 @@ class Registry:
         return self._numbers[key]
 
     def _explained(self, what: str, error: Exception) -> TidegateError:
-        detail = self._told(error, *self._secrets)
+        detail = self._detail(error, *self._secrets)
         status = getattr(error, "http_status_code", 0)
         if status in _UNAUTHORIZED:
             return OptionsError(
@@ -154,7 +154,7 @@ class Registry:
             hint="check 'avro-confluent.url', and that the registry is running there",
         )
 
-    def _told(self, error: Exception, secret: str, url: str) -> str:
+    def _detail(self, error: Exception, secret: str, url: str) -> str:
         """The error's first line, without what is secret."""
         lines = str(error).splitlines()
         text = f"{type(error).__name__}: {lines[0] if lines else ''}".rstrip(": ")

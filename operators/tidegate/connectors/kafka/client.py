@@ -68,8 +68,8 @@ class Trouble:
 
     def reason(self, error: KafkaError | None = None) -> str:
         """The last word, else ``error``, without secrets."""
-        told = self.refused or self.last or error
-        return "" if told is None else self.masked(told.str())
+        known = self.refused or self.last or error
+        return "" if known is None else self.masked(known.str())
 
     def masked(self, text: str) -> str:
         """``text`` without secrets."""

@@ -234,21 +234,21 @@ class KafkaPlanner:
             return self._topics.at_time(partitions, options.startup_ms)
         if options.startup_mode == "group-offsets":
             begins = {**first, **self._of_group(partitions, "scan.startup.mode")}
-            told = f"group '{options.properties['group.id']}' stands"
+            what = f"group '{options.properties['group.id']}' stands"
         else:
             given = dict(options.startup_offsets)
             self._check_specific(given, "scan.startup.specific-offsets")
             begins = {p: given.get(p[1], offset) for p, offset in first.items()}
-            told = "'scan.startup.specific-offsets' begins"
+            what = "'scan.startup.specific-offsets' begins"
         for partition, begin in begins.items():
-            self._check_begin(partition, begin, told)
+            self._check_begin(partition, begin, what)
         return begins
 
-    def _check_begin(self, partition: Partition, begin: int, told: str) -> None:
+    def _check_begin(self, partition: Partition, begin: int, what: str) -> None:
         end = self._ends.get(partition, begin)
         if begin > end:
             raise OptionsError(
-                f"table '{self._table}': {told} at offset {begin} of partition {partition[1]} of"
+                f"table '{self._table}': {what} at offset {begin} of partition {partition[1]} of"
                 f" topic '{partition[0]}', which ends at {end}",
                 hint="has the topic been made anew since? Begin elsewhere: see 'scan.startup.mode'",
             )

@@ -108,7 +108,7 @@ class ForgottenRequests:
     CONFIG: Final[Mapping[str, str]] = {"metadata.recovery.strategy": "none"}
 
 
-class LastWords:
+class LastError:
     """When its time is up a client does not say so, but what it heard last, such as that another
     transaction is still being completed."""
 

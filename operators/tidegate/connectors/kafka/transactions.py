@@ -45,7 +45,7 @@ from tidegate.connectors.kafka.delivery import Failed, Sender, failing, failure,
 from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
-from tidegate.connectors.kafka.quirks import EndlessOffsets, ForgottenRequests, LastWords, LockedOut
+from tidegate.connectors.kafka.quirks import EndlessOffsets, ForgottenRequests, LastError, LockedOut
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.failpoints import hit
 from tidegate.patience import Waiting, patiently
@@ -199,7 +199,7 @@ class Transactions:
         }
         sender = Sender.of(options, self._usual, extra)
         with failing(sender.trouble):
-            with LastWords.timed_out(self._clock, self._try_s, is_permanent):
+            with LastError.timed_out(self._clock, self._try_s, is_permanent):
                 sender.connect(options.topic, self._try_s)
                 # One that is given up here must end: if it heard at last, it would fence the next.
                 sender.producer.init_transactions(self._try_s)
@@ -239,7 +239,7 @@ class Transactions:
 
         kept = self._patience.coordinator
         patience = replace(kept, in_all_s=self._try_s, passing=(KafkaException,))
-        with LastWords.timed_out(self._clock, self._try_s, is_permanent):
+        with LastError.timed_out(self._clock, self._try_s, is_permanent):
             return patiently(ask, patience, self._clock)
 
     def _commit(self, kept: _Kept, epoch: int, send: Send | None = None) -> None:

@@ -126,7 +126,7 @@ class _Events:
         return self.of.start_us + (self.rounds * ROUND + place) * self.of.step_us
 
     @property
-    def told(self) -> Numbers:
+    def time_us(self) -> Numbers:
         """The times as the events tell them, out of order and late."""
         of = self.of
         return self.times - behind_us(of.seed, 0, self.places, of.disorder_us, of.late_share)
@@ -157,7 +157,7 @@ def _id(events: _Events) -> Numbers:
 
 
 def _time(events: _Events) -> Numbers:
-    return events.told
+    return events.time_us
 
 
 def _any(name: str) -> Callable[[_Events], Numbers]:
@@ -178,7 +178,7 @@ def _auction(events: _Events) -> Numbers:
 
 
 def _expires(events: _Events) -> Numbers:
-    return events.told + (1 + events.below("length", AUCTION_EVENTS_MAX)) * events.of.step_us
+    return events.time_us + (1 + events.below("length", AUCTION_EVENTS_MAX)) * events.of.step_us
 
 
 def _reserve(events: _Events) -> Numbers:

@@ -147,7 +147,7 @@ class Server:
 
     def _tried(self, action: Callable[[Session], _T], in_all_s: float) -> _T:
         waiting = Waiting(replace(self.patience.away, in_all_s=in_all_s), self.clock)
-        told = False
+        warned = False
         while True:
             try:
                 with self.session() as session:
@@ -155,21 +155,21 @@ class Server:
             except Failed as failed:
                 error, passing = failed.error, failed.passing
             except Exception:  # of ours: the server has answered
-                self._tell_over(told, waiting)
+                self._log_return(warned, waiting)
                 raise
             else:
-                self._tell_over(told, waiting)
+                self._log_return(warned, waiting)
                 return done
             if not passing or not waiting.again():
                 raise error  # here, where no cause goes with it
-            if not told:
+            if not warned:
                 words = "%s; waiting for it, at most %.0f s: %s"
                 _LOG.warning(words, error.message, in_all_s, error.detail)
             EVENTS.happened(SINK_RETRY)
-            told = True
+            warned = True
 
-    def _tell_over(self, told: bool, waiting: Waiting) -> None:
-        if told:
+    def _log_return(self, warned: bool, waiting: Waiting) -> None:
+        if warned:
             words = "table '%s': the server at %s is there again, after %.1f s"
             passed_s = self.clock.monotonic_s() - waiting.begun_s
             _LOG.warning(words, self.table, self.options.place, passed_s)
@@ -177,7 +177,7 @@ class Server:
     def _failed(self, error: psycopg.Error, session: Session | None) -> Failed:
         silent_s = session.limit_s if session is not None and session.was_cut else None
         fault = fault_of(error, has_session=session is not None, silent_s=silent_s)
-        fault = replace(fault, told=self.masked(fault.told))
+        fault = replace(fault, text=self.masked(fault.text))
         return Failed(explained(fault, self.table, self.options), fault.passing)
 
     def _parameters(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Server:
         return text
 
 
-class Failed(Exception):  # noqa: N818 -- not for users, who are told its ``error``
+class Failed(Exception):  # noqa: N818 -- not for users, who see its ``error``
     """What went wrong in a session; ``passing``: another attempt may go well."""
 
     def __init__(self, error: TidegateError, passing: bool) -> None:

@@ -1,4 +1,4 @@
-"""What an error of a server means: said here alone, for what is told and for what is tried again.
+"""What an error of a server means: said here alone, for what is shown and for what is tried again.
 
     LOGIN, DATABASE, TLS, RIGHTS, SCHEMA   OptionsError (2): the file is wrong
     AWAY, NO_SESSION, LOST, SLOW           RunError (1): it may go well the next time
@@ -8,7 +8,7 @@ An error has an SQLSTATE when a session is there. Where none could be made, psyc
 libpq and of the server only. Those of the server are in its own language: in another one than
 English they are `NO_SESSION`, which is tried again, since it may be starting.
 
-What is told of an error has no value of a row in it: rows may be private, and come from anybody.
+What is shown of an error has no value of a row in it: rows may be private, and come from anybody.
 The server's log has the rest.
 """
 
@@ -43,11 +43,11 @@ class Kind(Enum):
 @dataclass(frozen=True, slots=True)
 class Fault:
     """An error, understood. ``passing``: another attempt may go well, nobody has refused us or the
-    rows. ``told``: what may be shown of it. ``state``: its SQLSTATE, or empty."""
+    rows. ``text``: what may be shown of it. ``state``: its SQLSTATE, or empty."""
 
     kind: Kind
     passing: bool
-    told: str
+    text: str
     state: str = ""
 
 
@@ -106,7 +106,7 @@ def fault_of(error: psycopg.Error, *, has_session: bool, silent_s: float | None 
     if state:
         other = Kind.LOST if state.startswith(_LOST) else Kind.ROWS
         kind = Kind.LOGIN if state.startswith(_LOGIN_CLASS) else _STATES.get(state, other)
-        return Fault(kind, _is_passing(error), _told(error), state)
+        return Fault(kind, _is_passing(error), _text(error), state)
     if has_session:
         return Fault(Kind.LOST, _is_passing(error), _flat(error))
     words = _LINE_LOST.sub("", _NAMES.sub('""', str(error)))
@@ -125,7 +125,7 @@ def _flat(error: psycopg.Error) -> str:
     return " ".join(str(error).split())
 
 
-def _told(error: psycopg.Error) -> str:
+def _text(error: psycopg.Error) -> str:
     """What the server said, without what it quotes of rows, nor lines of context."""
     diagnosis, state = error.diag, error.sqlstate or ""
     by_function = _FUNCTIONS.match(diagnosis.source_file or "") is not None
@@ -191,8 +191,8 @@ _OPTIONS_ERRORS: Final = {
 
 
 def explained(fault: Fault, table: str, options: PostgresOptions) -> TidegateError:
-    """``fault`` as what a person is told who has written ``options`` of ``table``."""
-    place, (schema, name), detail = options.place, options.target, fault.told
+    """``fault`` as what is shown to who has written ``options`` of ``table``."""
+    place, (schema, name), detail = options.place, options.target, fault.text
     what = f"table '{table}': "
     if fault.kind is Kind.ROWS:
         return SinkError(

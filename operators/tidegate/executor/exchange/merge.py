@@ -106,10 +106,10 @@ class Merge:
 
     def _advance(self, column: str) -> Watermark:
         """Moves the merged watermark of ``column`` as far as the inputs allow."""
-        # An input that has not spoken is active, and may still send any row.
-        unheard = Watermark(column, None)
-        spoken = [words.get(column, unheard) for words in self._inputs.values()]
-        value, status = merged_watermark([(word.value, word.status) for word in spoken])
+        # An input without a watermark is active, and may still send any row.
+        unknown = Watermark(column, None)
+        each = [known.get(column, unknown) for known in self._inputs.values()]
+        value, status = merged_watermark([(mark.value, mark.status) for mark in each])
         last = self._merged.get(column)
         if value is not None and (last is None or value > last):
             self._merged[column] = value

@@ -64,7 +64,7 @@ def exporting(address: Address | None, metrics: JobMetrics, health: Health) -> I
 
 
 def _app(registry: CollectorRegistry, health: Health) -> Callable[..., Iterable[bytes]]:
-    told = make_wsgi_app(registry)
+    serve = make_wsgi_app(registry)
     probes = {"/healthz": health.alive, "/readyz": health.ready}
 
     def app(environ: dict[str, Any], start: Start) -> Iterable[bytes]:
@@ -72,7 +72,7 @@ def _app(registry: CollectorRegistry, health: Health) -> Callable[..., Iterable[
         if environ.get("REQUEST_METHOD") not in ("GET", "HEAD"):
             return _plain(start, HTTPStatus.METHOD_NOT_ALLOWED, "only GET")
         if path == "/metrics":
-            answer: Iterable[bytes] = told(environ, start)
+            answer: Iterable[bytes] = serve(environ, start)
             return answer
         if path in probes:
             verdict: Verdict = probes[path]()

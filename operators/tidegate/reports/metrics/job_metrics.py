@@ -128,12 +128,17 @@ class JobMetrics(Listener):
             for operator, reasons in operators.items()
             for reason, counted in reasons.items()
         ]
-        yield _family(metrics.REJECTED_ROWS, [(labels, told.rows) for labels, told in rejected])
+        yield _family(
+            metrics.REJECTED_ROWS, [(labels, rejection.rows) for labels, rejection in rejected]
+        )
         late: dict[tuple[str, ...], Rejection] = {}
-        for (account, operator, _), told in rejected:
-            if any(told.buckets):
-                late[account, operator] = late.get((account, operator), Rejection()) + told
-        found = [(labels, list(told.buckets), told.seconds) for labels, told in late.items()]
+        for (account, operator, _), rejection in rejected:
+            if any(rejection.buckets):
+                late[account, operator] = late.get((account, operator), Rejection()) + rejection
+        found = [
+            (labels, list(rejection.buckets), rejection.seconds)
+            for labels, rejection in late.items()
+        ]
         yield _histogram(metrics.LATENESS, found)
 
     def _watermarks(self, entry: Entry) -> Iterator[Family]:
@@ -194,16 +199,16 @@ class JobMetrics(Listener):
         yield _family(metrics.LOST_ROWS, _by_split(lost))
 
     def _state(self, entry: Entry) -> Iterator[Family]:
-        told = [
+        kept_by = [
             ((str(fragment), operator), kept)
             for fragment, operators in entry.work.state.items()
             for operator, kept in operators.items()
         ]
-        yield _family(metrics.STATE_ROWS, [(labels, kept.rows) for labels, kept in told])
-        yield _family(metrics.STATE_BYTES, [(labels, kept.bytes) for labels, kept in told])
-        yield _family(metrics.STATE_RUNS, [(labels, kept.runs) for labels, kept in told])
+        yield _family(metrics.STATE_ROWS, [(labels, kept.rows) for labels, kept in kept_by])
+        yield _family(metrics.STATE_BYTES, [(labels, kept.bytes) for labels, kept in kept_by])
+        yield _family(metrics.STATE_RUNS, [(labels, kept.runs) for labels, kept in kept_by])
         windows, oldest = list[Sample](), list[Sample]()
-        for labels, kept in told:
+        for labels, kept in kept_by:
             if unit := self._closing_unit(*labels):
                 windows.append((labels, kept.buckets))
                 if kept.oldest < END - 1:  # else of groups without a time
@@ -224,10 +229,10 @@ class JobMetrics(Listener):
     def _sinks(self, entry: Entry) -> Iterator[Family]:
         # Several queries may write into one table.
         sunk = entry.sinks.sunk.items()
-        told = summed({self._sink_tables[target].name: each} for target, each in sunk)
+        by_sink = summed({self._sink_tables[target].name: each} for target, each in sunk)
         kinds = (metrics.SINK_COMMITS, metrics.SINK_ROWS, metrics.SINK_BYTES)
         for place, metric in enumerate(kinds):
-            yield _family(metric, [((name,), sunk[place]) for name, sunk in told.items()])
+            yield _family(metric, [((name,), sunk[place]) for name, sunk in by_sink.items()])
         yield _family(metrics.SINK_RETRIES, [((), entry.work.events.get(SINK_RETRY, 0))])
 
 

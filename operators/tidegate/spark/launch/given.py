@@ -61,7 +61,7 @@ class Given:
         """Raises OptionsError for a Spark that no job can run on."""
         if not isinstance(self._spark, SparkSession):
             raise OptionsError(
-                f"a {type(self._spark).__module__}.{type(self._spark).__name__} is no SparkSession"
+                f"a {type(self._spark).__module__}.{type(self._spark).__name__} is not a SparkSession"
                 " that Tidegate can use",
                 hint="give it one of pyspark.sql, with its JVM here: not one of Spark Connect",
             )

@@ -19,7 +19,11 @@ KEYED: dict[str, Any] = {"key_format": "json", "key_fields": "a"}
 @pytest.mark.parametrize(
     ("source", "option", "message"),
     [
-        (table(A, **KEYED | {"key_fields": "a;c"}), "key.fields", "names 'c', which is no column"),
+        (
+            table(A, **KEYED | {"key_fields": "a;c"}),
+            "key.fields",
+            "names 'c', which is not a column",
+        ),
         (table(A, metadata=(("a", "offset"),), **KEYED), "key.fields", "names 'a', which is no"),
         (table(A, B, format="raw"), "format", r"for one column, not for 2 \(a, b\)"),
         (table(("d", "DATE"), format="raw"), "format", "'d' is DATE, which format 'raw' cannot"),
@@ -44,7 +48,7 @@ def test_sources(source: Table, option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("sink", "option", "message"),
     [
-        (table(A, role="sink", key_fields="c"), "key.fields", "names 'c', which is no column"),
+        (table(A, role="sink", key_fields="c"), "key.fields", "names 'c', which is not a column"),
         (
             table(A, B, role="sink", metadata=(("b", "key"),), key_fields="a"),
             "key.fields",

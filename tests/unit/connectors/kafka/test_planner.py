@@ -192,7 +192,7 @@ def test_positions_that_are_not_ours() -> None:
     planned.planner.splits()
     with pytest.raises(TrustError, match="unreadable position"):
         planned.planner.plan({"t-0": "5"}, None)
-    with pytest.raises(TrustError, match="no partition of a topic"):
+    with pytest.raises(TrustError, match="not a partition of a topic"):
         planned.planner.check_gone("directory", [5, "id", -1, 0])
     with pytest.raises(TrustError, match="does not read topic 'other' any more"):
         planned.planner.check_gone("other-0", [5, "id", -1, 0])

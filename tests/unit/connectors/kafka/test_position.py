@@ -58,5 +58,5 @@ def test_names_of_splits(topic: str, partition: int) -> None:
 
 @pytest.mark.parametrize("name", ["orders", "orders-", "orders-x", "-1", "a--x", "dir/file-²", ""])
 def test_a_name_that_is_no_partition(name: str) -> None:
-    with pytest.raises(TrustError, match="no partition of a topic"):
+    with pytest.raises(TrustError, match="not a partition of a topic"):
         topic_partition(name)

@@ -21,7 +21,7 @@ from tidegate.connectors.kafka.quirks import (
     EndlessOffsets,
     FatalCallback,
     ForgottenRequests,
-    LastWords,
+    LastError,
     LockedOut,
     MissedLeader,
     NeedlessGroup,
@@ -164,7 +164,7 @@ def test_what_is_said_when_time_is_up_is_a_silence(said: int, after_s: float, he
         return error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
 
     def said_late() -> None:
-        with LastWords.timed_out(clock, 5.0, lasts):
+        with LastError.timed_out(clock, 5.0, lasts):
             clock.sleep(after_s)
             raising(said, "its words")()
 

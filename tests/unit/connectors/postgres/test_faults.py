@@ -35,7 +35,7 @@ _AT = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: 
 def test_without_a_session_words_tell(words: str, kind: Kind) -> None:
     fault = fault_of(psycopg.OperationalError(words), has_session=False)
     assert (fault.kind, fault.passing) == (kind, kind in (Kind.AWAY, Kind.NO_SESSION))
-    assert fault.told == " ".join(words.split())
+    assert fault.text == " ".join(words.split())
 
 
 @pytest.mark.parametrize("has_session", [False, True])
@@ -71,7 +71,7 @@ def test_a_session_that_was_lost() -> None:
     fault = fault_of(lost, has_session=True)
     assert (fault.kind, fault.passing) == (Kind.LOST, True)
     fault = fault_of(lost, has_session=True, silent_s=12.0)
-    assert (fault.kind, fault.passing, fault.told) == (Kind.LOST, True, "it was silent for 12 s")
+    assert (fault.kind, fault.passing, fault.text) == (Kind.LOST, True, "it was silent for 12 s")
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -79,7 +79,7 @@ def test_every_kind_is_explained(kind: Kind) -> None:
     pairs = (("database", "shop"), ("host", "db"), ("table", "s.t"))
     options = parsed(PostgresOptions, pairs)
     fault = fault_of(psycopg.OperationalError("words"), has_session=False)
-    error = explained(type(fault)(kind, False, fault.told), "orders", options)
+    error = explained(type(fault)(kind, False, fault.text), "orders", options)
     assert "table 'orders'" in error.message
     assert "words" in error.detail
     assert error.hint

@@ -104,7 +104,7 @@ def test_a_plain_spark_is_good_enough() -> None:
 
 def test_what_is_no_session() -> None:
     other: Any = object()
-    assert "Spark Connect" in refused("builtins.object is no SparkSession", Given(other)).hint
+    assert "Spark Connect" in refused("builtins.object is not a SparkSession", Given(other)).hint
     stopped = given()
     stopped._spark.sparkContext._jsc = None
     refused("has been stopped", stopped)
