@@ -37,12 +37,11 @@ class TidegateError(Exception):
 
     def render(self) -> str:
         """The whole error as text: message, then detail, then hint, each on its own line."""
-        lines = [self.message]
-        if self.detail:
-            lines.append(self.detail)
-        if self.hint:
-            lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join([self.message, *self._further()])
+
+    def _further(self) -> list[str]:
+        hint = f"hint: {self.hint}" if self.hint else ""
+        return [line for line in (self.detail, hint) if line]
 
     def __str__(self) -> str:
         return self.render()
@@ -63,7 +62,10 @@ class Position:
 
 
 class SqlError(TidegateError):
-    """A statement is wrong. Rendered as ``FILE:LINE:COLUMN: message`` with a caret."""
+    """A statement is wrong. Rendered as ``FILE:LINE:COLUMN: message`` with a caret.
+
+    ``others`` are further errors of the same file, in the order of their places.
+    """
 
     exit_code = 2
 
@@ -72,8 +74,16 @@ class SqlError(TidegateError):
     ) -> None:
         super().__init__(message, detail=detail, hint=hint)
         self.position = position
+        self.others: tuple[SqlError, ...] = ()
 
     def render(self) -> str:
+        """This one; or it and the others, and behind them how many they are."""
+        if not self.others:
+            return self._text()
+        every = [self, *self.others]
+        return "\n\n".join([*(error._text() for error in every), f"{len(every)} errors"])
+
+    def _text(self) -> str:
         if self.position is None:
             return super().render()
         lines = [f"{self.position}: {self.message}"]
@@ -81,11 +91,7 @@ class SqlError(TidegateError):
             source = self.position.source_line.replace("\t", " ")
             width = max(1, min(self.position.width, len(source) - self.position.column + 1))
             lines += [f"  {source}", "  " + " " * (self.position.column - 1) + "^" * width]
-        if self.detail:
-            lines.append(self.detail)
-        if self.hint:
-            lines.append(f"hint: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._further()])
 
 
 class SqlSyntaxError(SqlError):

@@ -63,7 +63,14 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     # Text to data, before any name is looked up.
     "frontend.source": _VALUES,
     "frontend.ast": (*_VALUES, "plan", "frontend.source", "frontend.ast"),
-    "frontend.syntax": (*_VALUES, "plan", "frontend.source", "frontend.ast", "frontend.syntax"),
+    "frontend.syntax": (
+        *_VALUES,
+        "plan",
+        "frontend.source",
+        "frontend.ast",
+        "frontend.failures",
+        "frontend.syntax",
+    ),
     "reports": (
         *_GROUND,
         "plan",

@@ -92,6 +92,16 @@ def test_an_unknown_column_is_pointed_at(command: str, job: Path) -> None:
     told(call(command, job), 2, f"{job}:{line}:{column}: unknown column 'idd'", "^^^", "hint:")
 
 
+@pytest.mark.parametrize("command", ["check", "explain", "run"])
+def test_all_errors_of_a_file_are_told(command: str, job: Path) -> None:
+    job.write_text(
+        f"{job.read_text()};\nCREATE VIEW v AS SELECT x FROM nowhere;\nSELECT a FROM v; SELEC"
+    )
+    result = call(command, job)
+    told(result, 2, "unknown table 'nowhere'", "found 'SELEC'", "2 errors")
+    assert result.stderr.count("hint:") == 2
+
+
 @pytest.mark.parametrize("command", ["check", "run", "explain"])
 def test_a_file_that_only_describes(command: str, tmp_path: Path) -> None:
     file = tmp_path / "describe.sql"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Final
 
-from tidegate.errors import Position
+from tidegate.errors import Position, SqlError
 from tidegate.frontend.ast.queries import Option
 from tidegate.frontend.ast.statements import (
     ROWTIME,
@@ -24,13 +24,15 @@ from tidegate.frontend.ast.statements import (
     Select,
     Show,
     Statement,
+    Unread,
 )
-from tidegate.frontend.ast.uses import Uses
+from tidegate.frontend.ast.uses import Uses, subject
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import without_idle_clocks
 from tidegate.frontend.expressions.current_watermark import share_watermarks_before
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.failures import Failures
 from tidegate.frontend.queries.planner import check_view
 from tidegate.frontend.queries.sinks import (
     check_paths,
@@ -93,6 +95,7 @@ class Compilation:
     checker: TypeChecker
     params: Params
     catalog: Catalog
+    failures: Failures
     hints: Mapping[str, tuple[Option, ...]] = field(default_factory=dict)
     names_rowtime: bool = False
     answers: list[Answer] = field(default_factory=list)
@@ -105,8 +108,29 @@ class Compilation:
         self.hints = without_params(dict(Uses.of(every).hints), self.params)
         self.names_rowtime = any(ROWTIME in part.span.text.lower() for part in every)
 
+    def attempt(self, statement: Statement) -> None:
+        """Takes a statement, unless it uses what has failed; one that fails changes nothing."""
+        if isinstance(statement, Unread) or self.failures.concern(statement):
+            self.failures.names |= self._changed(statement)
+            return
+        before = self.catalog
+        try:
+            self.take(statement)
+        except SqlError as error:
+            self.catalog = before
+            self.failures.add(error, self._changed(statement))
+
+    def _changed(self, statement: Statement) -> set[str]:
+        """What a statement declares or changes, and what uses that; in lower case."""
+        if isinstance(statement, Unread):
+            return set(statement.names)
+        name = "" if isinstance(statement, Describe) else subject(statement).lower()
+        named = [each for each in self.catalog.entries if each.name.lower() == name]
+        users = (user for entry in named for user in self.catalog.users(entry))
+        return {name, *(user.name.lower() for user in users)} - {""}
+
     def take(self, statement: Statement) -> None:
-        """One statement."""
+        """One statement. Raises SqlError."""
         match statement:
             case Drop():
                 self._drop(statement)
@@ -129,17 +153,21 @@ class Compilation:
                     self.take(insert)
 
     def file(self) -> File:
-        """What all statements are together."""
+        """What all statements are together. Raises SqlError for what has failed."""
         chosen, places, sinks = self.chosen, self._places(), self.catalog.sinks
         planned = [each.sink for each in sinks]
         for pass_ in _PASSES:
             planned = pass_(planned)
-        check_aligned(planned, places)
+        with self.failures.noted():
+            check_aligned(planned, places)
         ledger = None
-        if chosen.get(SETTING):
-            options = self.catalog.options
-            ledger = ledger_copy(self._context(), chosen[SETTING], self.source.file, options)
-        check_paths(sinks, ledger.table if ledger else None)
+        with self.failures.noted():
+            if chosen.get(SETTING, "").lower() not in {"", *self.failures.names}:
+                options = self.catalog.options
+                ledger = ledger_copy(self._context(), chosen[SETTING], self.source.file, options)
+        with self.failures.noted():
+            check_paths(sinks, ledger.table if ledger else None)
+        self.failures.check(self.source.file)
         job = Job(
             chosen.get("pipeline.name") or PurePath(self.source.file).stem or "job",
             tuple(planned),
@@ -287,7 +315,7 @@ class Compilation:
 
     def _alone(self, catalog: Catalog, parts: Sequence[Statement]) -> Job:
         """The job of ``parts`` on what ``catalog`` has: as if it were a file of its own."""
-        inner = replace(self, catalog=catalog, answers=[], plans=[])
+        inner = replace(self, catalog=catalog, failures=Failures(), answers=[], plans=[])
         inner.look_at(parts)
         for part in parts:
             inner.take(part)

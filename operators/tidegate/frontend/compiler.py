@@ -7,27 +7,23 @@ from dataclasses import replace
 
 from tidegate.errors import BindError, OptionsError, SqlSyntaxError
 from tidegate.frontend import settings
-from tidegate.frontend.ast.statements import (
-    CreateTable,
-    Drop,
-    SetOption,
-)
+from tidegate.frontend.ast.statements import CreateTable, Drop, ExecutePlan, SetOption
 from tidegate.frontend.compilation import Compilation, File
 from tidegate.frontend.expressions.typecheck import TypeChecker
+from tidegate.frontend.failures import Failures
 from tidegate.frontend.source import Source
-from tidegate.frontend.statements.compiled_plans import (
-    Params,
-    executed,
-)
+from tidegate.frontend.statements.compiled_plans import Params, executed
 from tidegate.frontend.statements.compiled_plans import read as read_plan
 from tidegate.frontend.statements.ledger import declared, sink_of
-from tidegate.frontend.syntax.files import parse_file
+from tidegate.frontend.syntax.files import parse_file, read_file
 from tidegate.frontend.tables.catalog import Catalog, Entry
 from tidegate.plan.nodes import Job, Table
 
 
 def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) -> Job:
     """The job of a SQL file. Raises SqlError with its place, or OptionsError for an override.
+
+    The SqlError is the first of the file, and has the others; what follows from one is not told.
 
     ``overrides`` are settings that win over SET in the file (the command line's ``--set``).
     """
@@ -105,22 +101,29 @@ def _compile(
     source: Source, catalog: Catalog, overrides: Mapping[str, str], params: Params
 ) -> tuple[File, Catalog]:
     """What a file says, and all that is known at its end."""
-    statements = parse_file(source)
+    failures = Failures()
+    statements = read_file(source, failures)
     options = (*catalog.options, *(part for part in statements if isinstance(part, SetOption)))
-    plan = executed(statements)
+    chosen = settings.collect(options, overrides, failures)
+    plan = None
+    with failures.noted():
+        plan = executed(statements)
+    if plan is not None or any(isinstance(part, ExecutePlan) for part in statements):
+        failures.check(source.file)
     if plan is not None:
         text, params = read_plan(plan.span.place, plan.value)
-        overrides = {**settings.collect(options, {}), **overrides}
-        return _compile(Source(plan.value, text), Catalog(), overrides, params)[0], catalog
-    chosen = settings.collect(options, overrides)
-    checker = _checker(options, chosen)
+        return _compile(Source(plan.value, text), Catalog(), chosen, params)[0], catalog
+    checker: TypeChecker | None = None
+    with failures.noted():
+        checker = _checker(options, chosen)
+    checker = checker or TypeChecker()
     for function in catalog.functions:
         checker.declare(function)
     catalog = replace(catalog, options=options)
-    compilation = Compilation(source, chosen, checker, params, catalog)
+    compilation = Compilation(source, chosen, checker, params, catalog, failures)
     compilation.look_at(statements)
     for statement in statements:
-        compilation.take(statement)
+        compilation.attempt(statement)
     return compilation.file(), compilation.catalog
 
 

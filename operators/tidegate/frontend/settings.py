@@ -7,7 +7,9 @@ from typing import Final
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, OptionsError, did_you_mean
+from tidegate.frontend.ast.queries import Option
 from tidegate.frontend.ast.statements import SetOption
+from tidegate.frontend.failures import Failures
 from tidegate.settings import KNOWN, resolve
 
 TIME_ZONE: Final = "table.local-time-zone"
@@ -58,18 +60,14 @@ def checked(key: str, value: str) -> tuple[str, str]:
         raise ValueError(f"setting '{key}' = '{value}' is wrong: {error}", "") from None
 
 
-def collect(statements: Iterable[SetOption], overrides: Mapping[str, str]) -> dict[str, str]:
+def collect(
+    statements: Iterable[SetOption], overrides: Mapping[str, str], failures: Failures
+) -> dict[str, str]:
     """All settings; a later SET wins over an earlier one, an override over both."""
     settings: dict[str, str] = {}
     for statement in statements:
-        option = statement.option
-        try:
-            name, value = checked(option.key.value, option.value.value)
-        except ValueError as error:
-            message, hint = error.args
-            span = option.key.span if message.startswith("unknown") else option.value.span
-            raise BindError(message, span.place, hint=hint) from None
-        settings[name] = value
+        with failures.noted():
+            settings |= [_said(statement.option)]
     for key, given in overrides.items():
         try:
             name, value = checked(key, given)
@@ -78,3 +76,13 @@ def collect(statements: Iterable[SetOption], overrides: Mapping[str, str]) -> di
             raise OptionsError(f"--set: {message}", hint=hint) from None
         settings[name] = value
     return settings
+
+
+def _said(option: Option) -> tuple[str, str]:
+    """A setting of SET. Raises BindError."""
+    try:
+        return checked(option.key.value, option.value.value)
+    except ValueError as error:
+        message, hint = error.args
+        span = option.key.span if message.startswith("unknown") else option.value.span
+        raise BindError(message, span.place, hint=hint) from None

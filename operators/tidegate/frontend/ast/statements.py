@@ -223,6 +223,14 @@ class Select:
     span: Span = field(kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement that cannot be read: ``names`` it may declare or change, in lower case."""
+
+    names: frozenset[str]
+    span: Span
+
+
 Statement: TypeAlias = (
     CreateTable
     | AlterTable
@@ -238,4 +246,5 @@ Statement: TypeAlias = (
     | ExecutePlan
     | SetOption
     | Select
+    | Unread
 )

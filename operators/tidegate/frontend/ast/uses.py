@@ -9,7 +9,18 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from tidegate.frontend.ast.queries import Name, Option, Options, Query, TableRef, Text
-from tidegate.frontend.ast.statements import CreateSink, CreateTable, Insert, Like, Statement
+from tidegate.frontend.ast.statements import (
+    AlterTable,
+    CreateFunction,
+    CreateSink,
+    CreateTable,
+    CreateView,
+    Describe,
+    Drop,
+    Insert,
+    Like,
+    Statement,
+)
 from tidegate.frontend.source import Span
 
 _Used: TypeAlias = TableRef | Name | str
@@ -77,3 +88,15 @@ def _parts(value: object) -> Iterable[object]:
         return ()
     skipped = "ctes" if isinstance(value, Query) else ""
     return (getattr(value, part.name) for part in fields(value) if part.name != skipped)
+
+
+def subject(statement: Statement) -> str:
+    """The name that a statement declares, changes or asks about; empty where it has none."""
+    match statement:
+        case CreateTable(name=name) | CreateView(name=name) | CreateFunction(name=name):
+            return name.text
+        case AlterTable(name=name) | Drop(name=name) | Describe(name=name):
+            return name.text
+        case CreateSink(name=Name() as name):
+            return name.text
+    return ""

@@ -26,6 +26,7 @@ from tidegate.frontend.ast.statements import (
     ExecutePlan,
     SetOption,
     Statement,
+    Unread,
 )
 from tidegate.frontend.expressions.clocks import is_own
 from tidegate.frontend.source import Span
@@ -158,7 +159,7 @@ def executed(statements: Sequence[Statement]) -> Text | None:
     if not found:
         return None
     plan = found[0]
-    others = [p for p in statements if p is not plan and not isinstance(p, SetOption)]
+    others = [p for p in statements if p is not plan and not isinstance(p, SetOption | Unread)]
     if others:
         raise BindError(
             "EXECUTE PLAN stands alone in its file: all statements of a file are one job",

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.ast.queries import Name, Options, Scalar, Text
 from tidegate.frontend.ast.statements import ColumnDef, CreateTable, Metadata, WatermarkDef
 from tidegate.frontend.source import Span
@@ -124,10 +124,9 @@ def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> Col
         elif cursor.at("METADATA") and column.computed is None:
             column = replace(column, metadata=_metadata(cursor, column.name))
         elif cursor.at("DEFAULT"):
-            raise UnsupportedError(
+            raise cursor.unsupported(
                 "DEFAULT columns are not supported",
-                cursor.span.place,
-                hint=f"declare a computed column: {column.name.text} AS expression",
+                f"declare a computed column: {column.name.text} AS expression",
             )
         else:
             return column
@@ -167,5 +166,4 @@ def _constraint(cursor: Cursor) -> tuple[Name, ...]:
 def _refuse_later(cursor: Cursor) -> None:
     word = cursor.word()
     if word in _LATER:
-        message, instead = _LATER[word]
-        raise UnsupportedError(message, cursor.span.place, hint=instead)
+        raise cursor.unsupported(*_LATER[word])

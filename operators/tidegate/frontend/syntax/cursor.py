@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from tidegate.errors import SqlSyntaxError
+from tidegate.errors import SqlSyntaxError, UnsupportedError
 from tidegate.frontend.ast.queries import Name, Text
 from tidegate.frontend.source import Source, Span
 
@@ -143,3 +143,7 @@ class Cursor:
 
     def expected(self, what: str, hint: str = "") -> SqlSyntaxError:
         return SqlSyntaxError(f"expected {what}, found {self.found()}", self.span.place, hint=hint)
+
+    def unsupported(self, message: str, hint: str) -> UnsupportedError:
+        """The error of what stands here and is understood."""
+        return UnsupportedError(message, self.span.place, hint=hint)

@@ -42,11 +42,7 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
         span = cursor.previous_span
         kind = [Option(Text("type", span), Text("upsert", span))]
     elif cursor.at_any(*_LATER_FORMATS):
-        raise UnsupportedError(
-            f"FORMAT {cursor.word()} is not supported",
-            cursor.span.place,
-            hint="write FORMAT PLAIN",
-        )
+        raise cursor.unsupported(f"FORMAT {cursor.word()} is not supported", "write FORMAT PLAIN")
     else:
         cursor.expect("PLAIN", why="after FORMAT")
     cursor.expect("ENCODE", why=f"and {_CHOICE}")
@@ -60,10 +56,9 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
         read = _option(word, option)
         result += [read] if read is not None else []
     if cursor.at("KEY", "ENCODE"):
-        raise UnsupportedError(
+        raise cursor.unsupported(
             "KEY ENCODE is not supported",
-            cursor.span.place,
-            hint="write 'key.format' = 'json' (or 'raw') and 'key.fields' in WITH",
+            "write 'key.format' = 'json' (or 'raw') and 'key.fields' in WITH",
         )
     return encode, tuple(result)
 

@@ -46,10 +46,9 @@ def _include(cursor: Cursor, start: Span) -> ColumnDef:
         raise cursor.expected("key, timestamp, partition, offset or header after INCLUDE")
     cursor.take()
     if cursor.kind() is TokenType.STRING:
-        raise UnsupportedError(
+        raise cursor.unsupported(
             "INCLUDE of a single header is not supported",
-            cursor.span.place,
-            hint="write INCLUDE header AS h, and h['name'] in queries",
+            "write INCLUDE header AS h, and h['name'] in queries",
         )
     name = Name(f"{_DEFAULT_NAME}{word.lower()}", False, span)
     if cursor.accept("AS"):

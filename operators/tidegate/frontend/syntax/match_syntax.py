@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.ast.queries import (
     Define,
     MatchRef,
@@ -59,7 +59,7 @@ def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
     pattern_span = opening.to(cursor.previous_span)
     within = parse_scalar(cursor, "an INTERVAL") if cursor.accept("WITHIN") else None
     if cursor.at("SUBSET"):
-        raise _later(cursor, "SUBSET is not supported", "name each variable")
+        raise cursor.unsupported("SUBSET is not supported", "name each variable")
     cursor.expect("DEFINE", why="and what the variables are")
     defines = _listed(cursor, lambda: _define(cursor))
     cursor.expect(")", why="at the end of MATCH_RECOGNIZE (…)")
@@ -86,8 +86,8 @@ def _measure(cursor: Cursor) -> Measure:
     if cursor.at_any("FINAL", "RUNNING") and cursor.word(1) not in (".", "(", "AS"):
         is_final = cursor.accept("FINAL")
         if not is_final:
-            raise _later(
-                cursor, "RUNNING is not supported", "a match is one row, all of it is known then"
+            raise cursor.unsupported(
+                "RUNNING is not supported", "a match is one row, all of it is known then"
             )
     value = parse_scalar(cursor, "a measure")
     cursor.expect("AS", why="and the name of the measure")
@@ -102,8 +102,7 @@ def _define(cursor: Cursor) -> Define:
 
 def _take_rows(cursor: Cursor) -> None:
     if cursor.at("ALL", "ROWS"):
-        raise _later(
-            cursor,
+        raise cursor.unsupported(
             "ALL ROWS PER MATCH is not supported",
             "write ONE ROW PER MATCH, and what you need as MEASURES",
         )
@@ -147,7 +146,7 @@ def _repeated(cursor: Cursor, names: dict[str, Name]) -> Pattern:
     """A variable, or a pattern in parentheses, and how often."""
     word = cursor.word()
     if word in _LATER and cursor.word(1) == _BEHIND.get(word, cursor.word(1)):
-        raise _later(cursor, *_LATER[word])
+        raise cursor.unsupported(*_LATER[word])
     if cursor.accept("("):
         part = _alternation(cursor, names)
         cursor.expect(")", why="in the pattern")
@@ -198,7 +197,3 @@ def _count(cursor: Cursor) -> int | None:
     if not token.text.isdigit() or len(token.text) > _DIGITS_MAX:
         raise SqlSyntaxError(f"'{token.text}' is not a number of rows", cursor.previous_span.place)
     return int(token.text)
-
-
-def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
-    return UnsupportedError(message, cursor.span.place, hint=instead)

@@ -49,8 +49,8 @@ def parse_query(cursor: Cursor) -> Query:
         query = parse_query(cursor)
         cursor.expect(")", why="after the query")
         if cursor.at("UNION"):
-            raise _later(
-                cursor, "UNION ALL behind parentheses is not supported", "leave the first ones out"
+            raise cursor.unsupported(
+                "UNION ALL behind parentheses is not supported", "leave the first ones out"
             )
         if ctes:
             raise UnsupportedError(
@@ -103,8 +103,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
     distinct = cursor.accept("DISTINCT")
     if distinct and cursor.at("ON"):
-        raise _later(
-            cursor,
+        raise cursor.unsupported(
             "DISTINCT ON is not supported",
             "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1",
         )
@@ -224,7 +223,7 @@ def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
 def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
     cursor.expect("WITH")
     if cursor.at("RECURSIVE"):
-        raise _later(cursor, "WITH RECURSIVE is not supported", "write a WITH query that ends")
+        raise cursor.unsupported("WITH RECURSIVE is not supported", "write a WITH query that ends")
     ctes = []
     while True:
         name = cursor.name("the name of a WITH query")
@@ -261,8 +260,4 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
 def _refuse_later_clauses(cursor: Cursor) -> None:
     word = cursor.word()
     if word in _LATER_CLAUSES:
-        raise _later(cursor, *_LATER_CLAUSES[word])
-
-
-def _later(cursor: Cursor, message: str, instead: str) -> UnsupportedError:
-    return UnsupportedError(message, cursor.span.place, hint=instead)
+        raise cursor.unsupported(*_LATER_CLAUSES[word])

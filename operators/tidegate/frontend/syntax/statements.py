@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.errors import SqlSyntaxError, did_you_mean
 from tidegate.frontend.ast.queries import (
     Emit,
     Item,
@@ -108,8 +108,7 @@ def _dispatch(cursor: Cursor) -> Statement:
         return Select(query, span=query.span)
     word = cursor.word()
     if word in _LATER:
-        message, instead = _LATER[word]
-        raise UnsupportedError(message, start.place, hint=instead)
+        raise cursor.unsupported(*_LATER[word])
     raise cursor.expected(
         "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
         hint=did_you_mean(word, _STARTS) if word else "",
@@ -213,20 +212,15 @@ def _with_emit(query: Query, emit: Emit | None) -> Query:
 
 def _insert(cursor: Cursor, start: Span) -> Insert:
     if cursor.at("OVERWRITE"):
-        raise UnsupportedError(
-            "INSERT OVERWRITE is not supported",
-            cursor.span.place,
-            hint="write INSERT INTO",
-        )
+        raise cursor.unsupported("INSERT OVERWRITE is not supported", "write INSERT INTO")
     cursor.expect("INTO", why="after INSERT")
     table = cursor.table_name("the table to insert into")
     hints = take_hints(cursor)
     columns = cursor.columns() if cursor.at("(") and not at_query(cursor) else ()
     if cursor.at("VALUES"):
-        raise UnsupportedError(
+        raise cursor.unsupported(
             "INSERT INTO … VALUES is not supported",
-            cursor.span.place,
-            hint="put the rows into a file and read it with the filesystem connector",
+            "put the rows into a file and read it with the filesystem connector",
         )
     if not at_query(cursor):
         raise cursor.expected("SELECT or WITH: the rows to insert")
@@ -312,10 +306,8 @@ def _drop(cursor: Cursor, start: Span) -> Drop:
     name = cursor.table_name(f"the name of the {word.lower()}")
     span = start.to(cursor.previous_span)
     if cursor.at("CASCADE"):
-        raise UnsupportedError(
-            "DROP … CASCADE is not supported",
-            cursor.span.place,
-            hint="drop what uses it first, each by its name",
+        raise cursor.unsupported(
+            "DROP … CASCADE is not supported", "drop what uses it first, each by its name"
         )
     cursor.accept("RESTRICT")
     return Drop(_DROPPED[word], name, if_exists, span)

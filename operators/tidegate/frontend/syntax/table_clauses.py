@@ -6,7 +6,7 @@ from typing import Final, get_args
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError, did_you_mean
+from tidegate.errors import SqlSyntaxError, did_you_mean
 from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import Buckets, Feature, Like, Merging
 from tidegate.frontend.syntax.cursor import Cursor
@@ -25,10 +25,9 @@ def take_buckets(cursor: Cursor) -> Buckets | None:
     keys, count = tuple[Name, ...](), 0
     if cursor.accept("BY"):
         if cursor.at("RANGE"):
-            raise UnsupportedError(
+            raise cursor.unsupported(
                 "DISTRIBUTED BY RANGE is not supported",
-                cursor.span.place,
-                hint="write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
+                "write DISTRIBUTED BY HASH(column) INTO n BUCKETS",
             )
         cursor.accept("HASH")
         keys = cursor.columns("with the columns that choose the bucket")

@@ -52,10 +52,8 @@ def take_per(cursor: Cursor) -> Per | None:
 def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
     """What follows ALTER."""
     if not cursor.at("TABLE"):
-        raise UnsupportedError(
-            "only tables can be altered",
-            cursor.span.place,
-            hint="write ALTER TABLE t MODIFY WATERMARK FOR c AS e",
+        raise cursor.unsupported(
+            "only tables can be altered", "write ALTER TABLE t MODIFY WATERMARK FOR c AS e"
         )
     cursor.expect("TABLE")
     cursor.accept("IF", "EXISTS")

@@ -25,7 +25,7 @@ from tidegate.frontend.ast.statements import (
     SetOption,
     Statement,
 )
-from tidegate.frontend.ast.uses import Uses
+from tidegate.frontend.ast.uses import Uses, subject
 from tidegate.frontend.expressions.scope import matches, refuse_hidden, unknown
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.alter import altered
@@ -85,12 +85,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The name that it declares; empty where it has none."""
-        match self.written[0]:
-            case CreateTable(name=Name() as name) | CreateView(name=Name() as name):
-                return name.text
-            case CreateSink(name=Name() as name) | CreateFunction(name=Name() as name):
-                return name.text
-        return ""
+        return subject(self.written[0])
 
     def altered(self, statement: AlterTable, means: CreateTable) -> Entry:
         """The entry behind an ALTER TABLE."""
