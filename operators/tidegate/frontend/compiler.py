@@ -27,11 +27,10 @@ def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) ->
 
     ``overrides`` are settings that win over SET in the file (the command line's ``--set``).
     """
-    source = _source(text, file)
-    compiled, _ = _guarded(source, Catalog(), overrides)
-    if not compiled.job.sinks:
-        raise _nothing_to_run(source)
-    return compiled.job
+    job = compile_file(text, file, overrides).job
+    if not job.sinks:
+        raise _nothing_to_run(_source(text, file))
+    return job
 
 
 def compile_file(text: str, file: str, overrides: Mapping[str, str] | None = None) -> File:

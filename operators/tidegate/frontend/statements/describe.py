@@ -49,13 +49,7 @@ def describe_view(name: str, relation: Relation) -> Listing:
     """The columns of a view and which of them have a watermark."""
     derived = derive(relation.node)
     rows = tuple(
-        (
-            field.name,
-            shown_type(field.type) + _kind(derived[field.column]),
-            "NULL",
-            "",
-            "",
-        )
+        (field.name, shown_type(field.type) + _kind(derived[field.column]), "NULL", "", "")
         for field in relation.visible
     )
     return _description(name, rows)

@@ -19,10 +19,7 @@ SETTING: Final = "tidegate.ledger.table"
 
 
 def ledger_copy(
-    context: Context,
-    name: str,
-    file: str,
-    statements: Sequence[SetOption],
+    context: Context, name: str, file: str, statements: Sequence[SetOption]
 ) -> LedgerCopy:
     """The table called ``name`` as a copy of the ledger. Raises BindError or OptionsError."""
     place = _place(statements)

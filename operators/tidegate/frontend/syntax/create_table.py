@@ -14,8 +14,7 @@ from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.datatypes import parse_type
 from tidegate.frontend.syntax.dialect import parse_scalar
-from tidegate.frontend.syntax.encode import merged, take_encode
-from tidegate.frontend.syntax.hints import parse_options
+from tidegate.frontend.syntax.encode import take_options
 from tidegate.frontend.syntax.include import take_includes
 from tidegate.frontend.syntax.legacy import without_legacy
 from tidegate.frontend.syntax.queries import parse_query
@@ -48,7 +47,7 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
         cursor.text("the comment")
     buckets = take_buckets(cursor)
     _refuse_later(cursor)
-    options = _options(cursor, start.to(name.span))
+    options = take_options(cursor) or Options((), start.to(name.span))
     _refuse_later(cursor)
     options, declared = without_legacy(options)
     watermarks += declared
@@ -56,9 +55,7 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     query = parse_query(cursor) if like is None and cursor.accept("AS") else None
     if not (columns or like or query):
         raise SqlSyntaxError(
-            f"table '{name.text}' has no columns",
-            head.place,
-            hint="declare them: name TYPE, …",
+            f"table '{name.text}' has no columns", head.place, hint="declare them: name TYPE, …"
         )
     return CreateTable(
         name, tuple(columns), tuple(watermarks), options, if_not_exists,
@@ -80,15 +77,6 @@ def _elements(
         if not cursor.accept(","):
             break
     cursor.expect(")", why="or ',' after a column")
-
-
-def _options(cursor: Cursor, head: Span) -> Options:
-    start = cursor.span
-    items = parse_options(cursor) if cursor.accept("WITH") else ()
-    encode, encoded = take_encode(cursor)
-    if cursor.span == start:
-        return Options((), head, None)
-    return Options(merged(items, encoded), start.to(cursor.previous_span), encode)
 
 
 def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:

@@ -44,10 +44,7 @@ _SIZED: Final = {
     "CHAR": "VARCHAR",
     "CHARACTER": "VARCHAR",
     "TIME": "TIME",
-} | {
-    "BINARY": "BLOB",
-    "VARBINARY": "BLOB",
-}
+} | {"BINARY": "BLOB", "VARBINARY": "BLOB"}
 _TIMESTAMPS: Final = {
     "TIMESTAMP": "TIMESTAMP",
     "TIMESTAMP_LTZ": "TIMESTAMP WITH TIME ZONE",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
-from tidegate.frontend.ast.queries import Option, Text
+from tidegate.frontend.ast.queries import Option, Options, Text
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.hints import parse_options
 
@@ -29,7 +29,17 @@ _REGISTRY_USER: Final = ("schema.registry.username", "schema.registry.password")
 _CHOICE: Final = "JSON, CSV, AVRO, BYTES or PARQUET"
 
 
-def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, tuple[Option, ...]]:
+def take_options(cursor: Cursor, *, of_sink: bool = False) -> Options | None:
+    """WITH (…) and FORMAT … ENCODE …, where one of them stands."""
+    start = cursor.span
+    items = parse_options(cursor) if cursor.accept("WITH") else ()
+    encode, encoded = _take_encode(cursor, of_sink)
+    if cursor.span == start:
+        return None
+    return Options(_merged(items, encoded), start.to(cursor.previous_span), encode)
+
+
+def _take_encode(cursor: Cursor, of_sink: bool) -> tuple[Text | None, tuple[Option, ...]]:
     """The encoding as a format, and its options as those of WITH; None where there is none.
 
     A sink may have FORMAT UPSERT: its option ``type``.
@@ -63,7 +73,7 @@ def take_encode(cursor: Cursor, *, of_sink: bool = False) -> tuple[Text | None, 
     return encode, tuple(result)
 
 
-def merged(options: tuple[Option, ...], encoded: tuple[Option, ...]) -> tuple[Option, ...]:
+def _merged(options: tuple[Option, ...], encoded: tuple[Option, ...]) -> tuple[Option, ...]:
     """The options of WITH and those of ENCODE. Raises SqlSyntaxError for one that is in both."""
     given = {option.key.value.lower() for option in options}
     for option in encoded:

@@ -8,14 +8,7 @@ from typing import Final, TypeVar
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.ast.queries import (
-    Define,
-    MatchRef,
-    Measure,
-    Name,
-    Relation,
-    Scalar,
-)
+from tidegate.frontend.ast.queries import Define, MatchRef, Measure, Name, Relation, Scalar
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar

@@ -9,15 +9,7 @@ from typing import Final, Literal
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, did_you_mean
-from tidegate.frontend.ast.queries import (
-    Emit,
-    Item,
-    Option,
-    Options,
-    Query,
-    TableRef,
-    Text,
-)
+from tidegate.frontend.ast.queries import Item, Option, Query, TableRef, Text
 from tidegate.frontend.ast.statements import (
     CreateFunction,
     CreateSink,
@@ -38,8 +30,8 @@ from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.create_function import parse_create_function
 from tidegate.frontend.syntax.create_table import parse_create_table
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.encode import merged, take_encode
-from tidegate.frontend.syntax.hints import parse_key, parse_options, parse_value, take_hints
+from tidegate.frontend.syntax.encode import take_options
+from tidegate.frontend.syntax.hints import parse_key, parse_value, take_hints
 from tidegate.frontend.syntax.queries import at_query, parse_query, take_emit
 from tidegate.frontend.syntax.watermark import parse_alter
 
@@ -168,15 +160,15 @@ def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
     if cursor.accept("INTO"):
         into = cursor.table_name("the table that the sink writes into")
     emit = take_emit(cursor)
-    options = _sink_options(cursor)
+    options = take_options(cursor, of_sink=True)
     if cursor.accept("FROM"):
         query = _all_of(cursor)
     else:
         cursor.expect("AS", why="and a query, or FROM and a table")
         query = parse_query(cursor)
-    options = options or _sink_options(cursor)
+    options = options or take_options(cursor, of_sink=True)
     emit = take_emit(cursor) or emit or query.emit
-    options = options or _sink_options(cursor)
+    options = options or take_options(cursor, of_sink=True)
     span = start.to(cursor.previous_span)
     if into is not None and options is not None:
         raise SqlSyntaxError(
@@ -184,18 +176,7 @@ def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
             options.span.place,
             hint="give them to the table",
         )
-    return CreateSink(name, into, _with_emit(query, emit), options, span)
-
-
-def _sink_options(cursor: Cursor) -> Options | None:
-    start = cursor.span
-    items: tuple[Option, ...] = ()
-    if cursor.accept("WITH"):
-        items = parse_options(cursor)
-    encode, encoded = take_encode(cursor, of_sink=True)
-    if cursor.span == start:
-        return None
-    return Options(merged(items, encoded), start.to(cursor.previous_span), encode)
+    return CreateSink(name, into, replace(query, emit=emit), options, span)
 
 
 def _all_of(cursor: Cursor) -> Query:
@@ -204,10 +185,6 @@ def _all_of(cursor: Cursor) -> Query:
     table = TableRef(cursor.table_name("a table or view"), None, take_hints(cursor), start)
     everything = Item(None, None, None, start)
     return Query((), (everything,), table, None, (), None, None, (), None, start)
-
-
-def _with_emit(query: Query, emit: Emit | None) -> Query:
-    return replace(query, emit=emit)
 
 
 def _insert(cursor: Cursor, start: Span) -> Insert:

@@ -137,9 +137,7 @@ def _named_window(
             raise cursor.expected(" =>, ".join(others) + f" => or {last} =>")
         if name in scalars or (name == "DATA" and source is not None):
             raise SqlSyntaxError(
-                f"{name} is given twice",
-                cursor.span.place,
-                hint="keep one of them",
+                f"{name} is given twice", cursor.span.place, hint="keep one of them"
             )
         cursor.expect(name, "=>")
         if name == "DATA":
@@ -157,9 +155,7 @@ def _named_window(
     if source is None or missing:
         name = "DATA" if source is None else missing[0]
         raise SqlSyntaxError(
-            f"{kind} has no {name}",
-            call.place,
-            hint=f"add {name} => {_EXAMPLES[name]}",
+            f"{kind} has no {name}", call.place, hint=f"add {name} => {_EXAMPLES[name]}"
         )
     alias = parse_alias(cursor)
     return WindowRef(

@@ -17,9 +17,7 @@ from tidegate.connectors.options import canonical, validate_options, written_sec
 from tidegate.connectors.registry import meant, named
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.ast.queries import Name, Option, Options
-from tidegate.frontend.ast.statements import (
-    Buckets,
-)
+from tidegate.frontend.ast.statements import Buckets
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bucket_options
 from tidegate.plan.nodes import Table

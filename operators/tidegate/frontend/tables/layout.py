@@ -215,9 +215,7 @@ def _key(
         )
     if key not in known:
         raise BindError(
-            f"a {connector} table has no metadata '{key}'",
-            place,
-            hint=did_you_mean(key, known),
+            f"a {connector} table has no metadata '{key}'", place, hint=did_you_mean(key, known)
         )
     given = checker.type_of(f"CAST(NULL AS {known[key]})", ())
     wanted = _known_type(column, checker) if column.type else given

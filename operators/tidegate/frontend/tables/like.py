@@ -8,13 +8,7 @@ from typing import Final
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Name, Option, Options
-from tidegate.frontend.ast.statements import (
-    ColumnDef,
-    CreateTable,
-    Feature,
-    Like,
-    WatermarkDef,
-)
+from tidegate.frontend.ast.statements import ColumnDef, CreateTable, Feature, Like, WatermarkDef
 
 _FORMATS: Final = ("format", "value.format")
 _OF_FORMATS: Final = tuple(
@@ -122,9 +116,7 @@ class _Merge:
 
     def _twice(self, what: str, name: Name, hint: str) -> BindError:
         return BindError(
-            f"{what} already exists, in '{self._base.name.text}'",
-            name.span.place,
-            hint=hint,
+            f"{what} already exists, in '{self._base.name.text}'", name.span.place, hint=hint
         )
 
 
