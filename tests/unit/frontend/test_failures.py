@@ -90,6 +90,8 @@ def test_what_follows_from_another_error_is_not_told(sql: str, places: list[str]
         ("BEGIN STATEMENT SET; END x; INSERT INTO t SELECT FROM v; END", 2),
         ("COMPILE PLN 'p' FOR STATEMENT SET BEGIN INSERT INTO t SELECT 1 FROM v; END", 1),
         ("COMPILE PLAN 'p' FOR INSERT INTO t SELECT FROM v; SELECT 1 FROM v; SELECT", 2),
+        ("BEGIN STATEMENT SET; COMPILE PLAN 'p' FOR STATEMENT SET BEGIN; SELECT 1 FROM v; END", 2),
+        ("COMPILE PLAN 'p' FOR STATEMENT BEGIN; SELECT 1 FROM v; END", 1),
         ("SELECT 'a", 1),
     ],
 )

@@ -20,16 +20,8 @@ from tidegate.frontend.syntax.statements import expect_end, parse_statement
 _BODIES: Final = ("(", "as", "like", "with", "from", "for")
 """What stands behind the name that a statement declares or changes."""
 _CHANGE_NOTHING: Final = (
-    "insert",
-    "select",
-    "with",
-    "(",
-    "set",
-    "explain",
-    "describe",
-    "desc",
-    "show",
-)
+    "insert", "select", "with", "(", "set", "explain", "describe", "desc", "show",
+)  # fmt: skip
 
 
 def parse_file(source: Source) -> list[Statement]:
@@ -53,6 +45,7 @@ def read_file(source: Source, failures: Failures) -> list[Statement]:
                 reader.take(cursor)
             except SqlError as error:
                 failures.add(error)
+                reader.plan = reader.plan if reader.set else None
                 reader.statements.append(Unread(_changed(tokens), cursor.end_span))
         reader.end()
     return reader.statements
@@ -73,9 +66,9 @@ class _Reader:
         if cursor.at("BEGIN") or cursor.at("EXECUTE", "STATEMENT"):
             self.set = _begin_set(cursor, self.set)
         elif cursor.at("COMPILE"):
-            self.set, self.plan = None, _compile_plan(cursor)
-            if cursor.at_any("STATEMENT", "BEGIN"):
-                self.set = _begin_set(cursor, None)
+            self.plan = _compile_plan(cursor)
+            is_set = cursor.at_any("STATEMENT", "BEGIN")
+            self.set = _begin_set(cursor, self.set) if is_set else None
         elif cursor.at("END"):
             self._end_set(cursor)
         if cursor.at_end or _is_use(cursor):
