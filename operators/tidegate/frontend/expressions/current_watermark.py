@@ -23,15 +23,7 @@ from tidegate.frontend.expressions.scope import Relation, Scope, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.source import Span
 from tidegate.plan.derivation import derive
-from tidegate.plan.nodes import (
-    Filter,
-    Node,
-    Project,
-    Sink,
-    Unary,
-    WatermarkFilter,
-    column_expr,
-)
+from tidegate.plan.nodes import Filter, Node, Project, Sink, Unary, WatermarkFilter, column_expr
 from tidegate.plan.projections import narrowed
 from tidegate.plan.windows import Window
 from tidegate.types import Column

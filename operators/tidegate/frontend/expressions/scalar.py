@@ -239,15 +239,11 @@ class Binder:
                 return before
         if name in functions.LATER:
             raise UnsupportedError(
-                f"{node.name} is not supported",
-                span.place,
-                hint=functions.LATER[name],
+                f"{node.name} is not supported", span.place, hint=functions.LATER[name]
             )
         if name in functions.MISPLACED:
             raise BindError(
-                f"{node.name} is not allowed here",
-                span.place,
-                hint=functions.MISPLACED[name],
+                f"{node.name} is not allowed here", span.place, hint=functions.MISPLACED[name]
             )
         if name in functions.PROC_TIME and not node.expressions:
             return functions.proc_time()
@@ -304,9 +300,7 @@ class Binder:
         if name in self.checker.functions("aggregate") | self.checker.functions("window"):
             there = ", ".join(sorted(functions.AGGREGATES))
             raise UnsupportedError(
-                f"aggregate '{written}' is not supported",
-                span.place,
-                hint=f"supported: {there}",
+                f"aggregate '{written}' is not supported", span.place, hint=f"supported: {there}"
             )
         raise BindError(
             f"unknown function '{written}'",

@@ -121,9 +121,7 @@ def require_event_time(column: Column, shown: str, span: Span) -> None:
     elif is_integer(column.type):
         hint = "declare it as BIGINT"
     raise BindError(
-        f"'{shown}' is {article(column.type)}, which cannot be a time column",
-        span.place,
-        hint=hint,
+        f"'{shown}' is {article(column.type)}, which cannot be a time column", span.place, hint=hint
     )
 
 
@@ -189,8 +187,7 @@ def _minus(
         return exp.Sub(this=reference, expression=exp.Paren(this=node)), column.type
     if node.find(exp.Column) or node.find(exp.Anonymous):
         raise BindError(
-            f"the delay of {article(column.type)} column must be a constant",
-            strategy.span.place,
+            f"the delay of {article(column.type)} column must be a constant", strategy.span.place
         )
     interval = _constant_interval(binder, node, strategy)
     us = _fixed_us(interval, strategy, "delay")

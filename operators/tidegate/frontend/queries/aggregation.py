@@ -29,10 +29,7 @@ from tidegate.frontend.queries.early import early_of
 from tidegate.frontend.queries.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
 from tidegate.frontend.source import Span
 from tidegate.plan.aggregates import Aggregate, AggregateCall
-from tidegate.plan.derivation import (
-    WINDOW_END,
-    WINDOW_START,
-)
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START
 from tidegate.plan.nodes import Expr, Node, SortKey, column_expr
 from tidegate.plan.projections import project
 from tidegate.types import HIDDEN_PREFIX, TICK, Column
@@ -146,10 +143,7 @@ class Aggregation:
             self._names[f"{_CALL}{index}"] = name
             calls.append(replace(call.plan, output=Column(name, call.type)))
         keys = tuple(dict.fromkeys(self.key_names))
-        schema = (
-            *(below.column_of(key) for key in keys),
-            *(call.output for call in calls),
-        )
+        schema = (*(below.column_of(key) for key in keys), *(call.output for call in calls))
         span = self._query.group_span or self._query.head
         place = span.place
         if updates:

@@ -21,9 +21,7 @@ def refuse_changing(relation: Relation, span: Span, what: str) -> None:
     """Raises UnsupportedError at ``span`` where rows of ``relation`` may be taken back."""
     if is_changing(relation.node):
         raise UnsupportedError(
-            f"{what} results that change is not supported",
-            span.place,
-            hint=_once(relation.node),
+            f"{what} results that change is not supported", span.place, hint=_once(relation.node)
         )
 
 

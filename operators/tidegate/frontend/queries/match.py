@@ -44,10 +44,7 @@ def matched(context: Context, relation: Relation, syntax: MatchRef, *, unbounded
             " end of the query",
         )
     below = one.below.build()
-    schema = (
-        *(below.column_of(key) for key in keys),
-        *(look.output for look in looks.found),
-    )
+    schema = (*(below.column_of(key) for key in keys), *(look.output for look in looks.found))
     skip = "" if syntax.skip_variable is None else variable_of(syntax.skip_variable)
     node = MatchRecognize(
         schema, below, keys, order, ties_of(relation.node), syntax.pattern, conditions,

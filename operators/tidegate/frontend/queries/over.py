@@ -57,11 +57,7 @@ class OverPlanner:
     """Plans the over-windows of one query."""
 
     def __init__(
-        self,
-        context: Context,
-        named: Iterable[NamedWindow],
-        *,
-        judged: bool = False,
+        self, context: Context, named: Iterable[NamedWindow], *, judged: bool = False
     ) -> None:
         self._judged = judged  # by a watermark filter above, below which splits have an order
         self._context = context

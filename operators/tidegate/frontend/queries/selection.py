@@ -186,11 +186,7 @@ def _conditions(
 
 
 def _with_over(
-    context: Context,
-    relation: Relation,
-    query: Query,
-    conditions: list[Scalar],
-    env: Environment,
+    context: Context, relation: Relation, query: Query, conditions: list[Scalar], env: Environment
 ) -> tuple[Relation, Binder]:
     """``relation`` with what OVER computes, of which ``conditions`` hold; and its binder."""
     scalars = [item.value for item in query.items if item.value is not None]

@@ -20,11 +20,7 @@ from tidegate.types import OFFSET, SPLIT
 
 
 def in_order(
-    query: Query,
-    node: Node,
-    outputs: list[Output],
-    bind: Bind,
-    keys: tuple[str, ...] | None,
+    query: Query, node: Node, outputs: list[Output], bind: Bind, keys: tuple[str, ...] | None
 ) -> Relation:
     """``outputs`` over ``node`` in the order that ``query`` says; ``keys`` of a grouped one."""
     extras: list[Output] = []
@@ -61,10 +57,7 @@ def in_order(
 
 
 def _ties(
-    node: Node,
-    outputs: list[Output],
-    extras: list[Output],
-    keys: tuple[str, ...] | None,
+    node: Node, outputs: list[Output], extras: list[Output], keys: tuple[str, ...] | None
 ) -> tuple[str, ...]:
     """What orders equal times: split and offset of source rows, the group keys of groups.
 

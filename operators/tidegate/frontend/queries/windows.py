@@ -18,13 +18,7 @@ from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.expressions.scope import Field, Relation, unused
 from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
-from tidegate.plan.derivation import (
-    WINDOW_END,
-    WINDOW_START,
-    WINDOW_TIME,
-    derive,
-    window_columns,
-)
+from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, derive, window_columns
 from tidegate.plan.nodes import Filter, Node, Project, column_expr
 from tidegate.plan.windows import Cumulate, Hop, Session, Tumble, Window
 from tidegate.types import Column
