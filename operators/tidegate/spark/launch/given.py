@@ -61,8 +61,8 @@ class Given:
         """Raises OptionsError for a Spark that no job can run on."""
         if not isinstance(self._spark, SparkSession):
             raise OptionsError(
-                f"a {type(self._spark).__module__}.{type(self._spark).__name__} is not a SparkSession"
-                " that Tidegate can use",
+                f"a {type(self._spark).__module__}.{type(self._spark).__name__} is not a"
+                " SparkSession that Tidegate can use",
                 hint="give it one of pyspark.sql, with its JVM here: not one of Spark Connect",
             )
         if getattr(self._spark.sparkContext, "_jsc", None) is None:
