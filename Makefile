@@ -94,7 +94,7 @@ demo: $(STAMP) ## Run jobs/orders.sql on Spark over disordered orders and check 
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) jobs/demo.py
 
 .PHONY: test
-test: $(STAMP) ## Run all tests that need no more than Python and Java
+test: $(STAMP) $(ARCHIVE) ## Run all tests that need no more than Python and Java
 	@$(FIND_JAVA); \
 	if [ -z "$(GO)" ]; then echo "make: no Go to build MinIO with, so tests/s3 is left out"; fi; \
 	if [ -z "$(HELM)" ]; then echo "make: no helm, so tests/charts is left out"; fi; \
@@ -123,11 +123,11 @@ unit: $(STAMP) ## Test all that needs neither Java nor a broker, whole jobs in t
 	@$(RUN) $(UNIT) tests/simulation tests/nexmark
 
 .PHONY: spark
-spark: $(STAMP) ## Test whole jobs on a real Spark, checkpoints in a real MinIO too
+spark: $(STAMP) $(ARCHIVE) ## Test whole jobs on a real Spark, checkpoints in a real MinIO too
 	@$(FIND_JAVA); $(RUN) tests/spark $(S3_TESTS)
 
 .PHONY: kafka-tests
-kafka-tests: $(STAMP) ## Test with real brokers of Kafka, and a real PostgreSQL
+kafka-tests: $(STAMP) $(ARCHIVE) ## Test with real brokers of Kafka, and a real PostgreSQL
 	@$(FIND_JAVA); $(RUN) tests/kafka $(POSTGRES_TESTS)
 
 .PHONY: lint

@@ -5,7 +5,8 @@
     with Cluster(directory, users={"a": "pw"}) …   besides, a listener that asks for a password
 
 The jars are resolved once by the Ivy that comes with PySpark, into ``~/.cache/tidegate``. Every
-broker listens on loopback only, on a port of its own that it keeps over a restart.
+broker listens on loopback only, on a port of its own that it keeps over a restart. An archive of
+its classes is kept beside the jars: with it a broker starts in half of the CPU time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,6 +37,8 @@ _LOG: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 START_S: Final = 90.0
 _CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
 _JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+_QUIET: Final = ("-Xlog:disable", "-Xlog:all=error:stderr")
+"""Java would say on stdout why it does without the archive."""
 _LOG4J: Final = """\
 Configuration:
   Appenders: {Console: {name: out, PatternLayout: {pattern: "%d %p %c{1} %m%n"}}}
@@ -80,6 +84,22 @@ def resolved_jars(organisation: str, artifact: str, version: str, *, alone: bool
     return target
 
 
+def class_archive() -> Path:
+    """The classes of a broker that has started and stopped, as Java maps them into memory."""
+    target = cache() / f"kafka-{VERSION}.jsa"
+    with locked(target.name):
+        if not target.exists():
+            draft = target.with_suffix(".draft")
+            draft.unlink(missing_ok=True)
+            with tempfile.TemporaryDirectory() as directory:
+                writing = (f"-XX:ArchiveClassesAtExit={draft}", *_QUIET)
+                with Cluster(Path(directory), java_options=writing) as cluster:
+                    cluster.brokers[0].stop()
+            if draft.exists():  # else it was stopped before it was done: Java does without
+                draft.rename(target)
+    return target
+
+
 def free_ports(count: int) -> list[int]:
     """Ports that nobody listens on."""
     sockets = [socket.socket() for _ in range(count)]
@@ -95,8 +115,15 @@ def free_ports(count: int) -> list[int]:
 class Broker:
     """One broker, which is a controller too."""
 
-    def __init__(self, number: int, directory: Path, ports: Sequence[tuple[int, int, int]]) -> None:
+    def __init__(
+        self,
+        number: int,
+        directory: Path,
+        ports: Sequence[tuple[int, int, int]],
+        java_options: Sequence[str],
+    ) -> None:
         self.number = number
+        self._java_options = java_options
         self.port, controller, self._guarded_port = ports[number - 1]
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
@@ -213,7 +240,7 @@ class Broker:
         jars = resolved_jars("org.apache.kafka", "kafka_2.13", VERSION)
         log = resolved_jars(*_LOG, alone=True)
         log4j = f"-Dlog4j2.configurationFile={self._path('yaml')}"
-        return [java(), *_JVM, log4j, "-cp", f"{jars}/*:{log}/*", *args]
+        return [java(), *_JVM, *self._java_options, log4j, "-cp", f"{jars}/*:{log}/*", *args]
 
     def _path(self, suffix: str) -> Path:
         return self._directory / f"server.{suffix}"
@@ -222,7 +249,7 @@ class Broker:
 class Cluster:
     """Brokers that know each other. ``settings`` are further ones of each broker; ``port`` is that
     of the first one, the others follow (0: any that are free); ``users`` and their passwords are
-    for a second listener (`Broker.guard`)."""
+    for a second listener (`Broker.guard`); ``java_options`` stand for the archive of classes."""
 
     def __init__(
         self,
@@ -231,13 +258,15 @@ class Cluster:
         settings: dict[str, str] | None = None,
         port: int = 0,
         users: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
     ) -> None:
+        options = java_options or (f"-XX:SharedArchiveFile={class_archive()}", *_QUIET)
         free = free_ports(3 * brokers)
         listening = list(range(port, port + brokers)) if port else free[:brokers]
         others = free[brokers : 2 * brokers], free[2 * brokers :]
         ports = list(zip(listening, *others, strict=True))
         numbers = range(1, brokers + 1)
-        self.brokers = [Broker(n, directory / f"broker-{n}", ports) for n in numbers]
+        self.brokers = [Broker(n, directory / f"broker-{n}", ports, options) for n in numbers]
         for broker in self.brokers:
             if users:
                 broker.guard(users)
