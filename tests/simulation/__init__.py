@@ -2,5 +2,5 @@
 
 check     one seed: draw, simulate, compare
 runner    many seeds in several processes
-mutants   code broken on purpose, which must be caught
+mutants   code broken on purpose, which must be caught (aggregate_mutants, commit_mutants)
 """

@@ -1,1 +1,1 @@
-"""The same executors without Spark, under a seed."""
+"""The same job without Spark: straight on (`local`), or under a seed (`world`)."""

@@ -207,6 +207,16 @@ def test_an_epoch_is_planned_in_sparks_place_and_forgotten(checkpoint: Checkpoin
     with pytest.raises(FileExistsError):
         checkpoint.write_spark_plan(2, [b"v1", b"{}", b"{}"])
 
+    checkpoint.store.below("spark/commits").prepare()
+    for epoch in (1, 2):
+        checkpoint.write_spark_commit(epoch)
+        assert checkpoint.is_committed(epoch)
+    with pytest.raises(FileExistsError):
+        checkpoint.write_spark_commit(2)
+    checkpoint.forget_spark_plan(1)
+    assert not checkpoint.is_committed(1)
+    assert checkpoint.store.names("spark/offsets") == ["1"]
+
     state = Path(checkpoint.spark) / "state"
     assert checkpoint.stages() == 0
     kept = ["0/0/1.zip", "0/0/SSTs/2.sst", "0/_metadata/v2/0", "1/_metadata/v2/0", "1/3/2.zip"]
@@ -216,7 +226,7 @@ def test_an_epoch_is_planned_in_sparks_place_and_forgotten(checkpoint: Checkpoin
         (state / name).write_text("")
     assert checkpoint.stages() == 2
     checkpoint.forget_spark_epoch(2, 3)
-    assert checkpoint.planned_epoch() == 1
+    assert checkpoint.planned_epoch() == 0
     assert sorted(str(p.relative_to(state)) for p in state.rglob("*") if p.is_file()) == sorted(
         kept
     )
