@@ -122,7 +122,7 @@ def test_the_unit_of_a_computed_number_is_not_known(query: str) -> None:
     [
         ("BIGINT", "INTERVAL '1' MONTH", "months or years"),
         ("DECIMAL(18,3)", "INTERVAL '1' SECOND", "unit is not known"),
-        ("BIGINT", "INTERVAL '1' MICROSECOND", "no whole number"),
+        ("BIGINT", "INTERVAL '1' MICROSECOND", "not a whole number"),
         ("BIGINT", "m * INTERVAL '1' SECOND", "must be a constant"),
         ("TIMESTAMP", "TRUE", "is a BOOLEAN, expected TIMESTAMP, an INTERVAL or BIGINT"),
     ],

@@ -122,7 +122,7 @@ def test_what_a_right_join_adds_meets_where_above_it() -> None:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("RIGHT JOIN rates FOR SYSTEM_TIME AS OF s.at AS r ON s.code = r.currency", "inner or a"),
+        ("RIGHT JOIN rates FOR SYSTEM_TIME AS OF s.at AS r ON s.code = r.currency", "not RIGHT"),
         ("JOIN rates FOR SYSTEM_TIME AS OF s.at AS r ON r.rate > 1", "whose version"),
         ("JOIN rates FOR SYSTEM_TIME AS OF r.since AS r ON s.code = r.currency", "left side"),
         ("JOIN rates FOR SYSTEM_TIME AS OF s.id AS r ON s.code = r.currency", "no watermark"),

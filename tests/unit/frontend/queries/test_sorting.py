@@ -97,8 +97,8 @@ def test_what_over_computes_orders_behind_the_time() -> None:
     [
         ("price", "ORDER BY price: the column has no watermark"),
         ("1, order_time", "ORDER BY 1: the column has no watermark"),
-        ("order_time DESC", "ORDER BY order_time DESC cannot be done on a stream"),
-        ("order_time NULLS FIRST", "ORDER BY order_time NULLS FIRST cannot be done on a stream"),
+        ("order_time DESC", "ORDER BY order_time DESC is not supported on a stream"),
+        ("order_time NULLS FIRST", "ORDER BY order_time NULLS FIRST is not supported on a stream"),
         ("3", "the SELECT list has no column 3"),
         ("0", "the SELECT list has no column 0"),
         ("order_time, nope", "unknown column 'nope'"),

@@ -128,5 +128,5 @@ def test_the_processing_time_is_refused() -> None:
 def test_the_processing_time_is_no_key(key: str) -> None:
     columns = "t TIMESTAMP, k VARCHAR, p AS PROCTIME(), day AS date_trunc('day', PROCTIME())"
     mark = f"t PER ({key}) EXPIRE AFTER INTERVAL '10' MINUTE"
-    with pytest.raises(BindError, match="follows the processing time, and so is no key"):
+    with pytest.raises(BindError, match="follows the processing time, and cannot be a key"):
         compile(_table(mark, columns) + "SELECT * FROM s", "f.sql")
