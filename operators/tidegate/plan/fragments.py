@@ -15,7 +15,7 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
 from tidegate.plan.names import state_name
-from tidegate.plan.nodes import Job, Node, PerSplit, Scan, Sink, Table, WatermarkFilter
+from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, Table, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
 from tidegate.plan.user_functions import UserFunction
@@ -61,7 +61,7 @@ class Fragment:
         local: set[int] = set()
         for index, node in enumerate(self.nodes):
             by_split = isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT
-            if isinstance(node, Scan | WatermarkFilter) or by_split:
+            if isinstance(node, Refusing) or by_split:
                 local.add(index)
         return frozenset(local) | self.below_filters
 

@@ -37,6 +37,7 @@ from tidegate.plan.nodes import (
     Node,
     PerSplit,
     Project,
+    Refusing,
     Scan,
     Sink,
     Sort,
@@ -238,7 +239,7 @@ def _tallied(node: Node, keep: tuple[str, ...]) -> Node:
     """``node`` with a `Tally` on top where it is the stateless part of a branch over a source."""
     repeats = False
     for part in _region(node):
-        if isinstance(part, WatermarkFilter | Scan):
+        if isinstance(part, Refusing):
             return Tally(node.schema, node, part.account, keep, repeats)
         if not part.row_wise:
             break

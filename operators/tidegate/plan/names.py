@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from tidegate.plan.nodes import Expr, Node, Project, Scan, WatermarkFilter
+from tidegate.plan.nodes import Expr, Node, Project, Refusing
 from tidegate.plan.physical import (
     Exchange,
     FinalAggregate,
@@ -40,7 +40,7 @@ def state_name(node: Node, functions: Sequence[UserFunction]) -> str:
     Of an exchange, a scan or a watermark filter it is that of the merge behind it.
     """
     kind = f"op.{type(node).__name__}"
-    if isinstance(node, Exchange | Scan | WatermarkFilter):
+    if isinstance(node, Exchange | Refusing):
         kind = "merge"
     meant = node if isinstance(node, Exchange) else _meant(node)
     names = {column.name for column in meant.schema}

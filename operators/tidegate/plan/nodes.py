@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import ClassVar, Final, TypeAlias
 
 from tidegate.errors import Position
 from tidegate.plan.strategies import Adaptive, PerKey
@@ -253,6 +253,11 @@ class WatermarkFilter(PerSplit):
         if self.per is not None:
             keys = ", ".join(self.per.keys)
             yield f"state: per split, one watermark per ({keys}) that has not expired"
+
+
+Refusing: TypeAlias = Scan | WatermarkFilter
+"""What refuses rows of a source, and has an account for them (S7): it runs once for each split, has
+whole records, and ends in a merge of its splits."""
 
 
 @dataclass(frozen=True, slots=True)

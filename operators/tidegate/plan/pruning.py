@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Filter, Node, Project, Scan, Sink, Sort, WatermarkFilter
+from tidegate.plan.nodes import Filter, Node, Project, Refusing, Sink, Sort
 from tidegate.plan.over import OverWindow
 from tidegate.plan.projections import narrowed, project
 from tidegate.plan.windows import Session, Window
@@ -51,7 +51,7 @@ def _built(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
 
 def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
     names = wanted[node]
-    if isinstance(node, Scan | WatermarkFilter):
+    if isinstance(node, Refusing):
         return node
     inputs = [_built(below, wanted, built) for below in node.inputs]
     if node.stateful:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tidegate.plan.nodes import Node, Scan, Sink, Unary, WatermarkFilter
+from tidegate.plan.nodes import Node, Refusing, Scan, Sink, Unary, WatermarkFilter
 from tidegate.plan.over import RecentRows
 
 
@@ -20,7 +20,7 @@ def assign_accounts(sinks: list[Sink]) -> list[Sink]:
 
 
 def _assigned(node: Node, chains: dict[str, list[Node]]) -> Node:
-    if isinstance(node, WatermarkFilter | Scan):
+    if isinstance(node, Refusing):
         return _named(node, _account(node, chains))
     return node.on([_assigned(below, chains) for below in node.inputs])
 
