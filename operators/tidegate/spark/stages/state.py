@@ -5,12 +5,12 @@ operators of a vnode share one value, the *index*: their small values, and for e
 numbers of its runs. It is read once and written once in an epoch. Runs are entries of one map,
 under (operator, number); they are written when appended and read when a bucket closes.
 
-    index:  {"names": 1, "next": n, "tables": {name: TABLE}}
+    index:  {"next": n, "tables": [[name, TABLE], …]}
     TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level, rows, bytes], …]}}
     runs:   n -> Arrow IPC stream
 
-The sizes are for the metrics. Runs of a release that did not keep them count as empty. An index
-without ``names`` is of release 0.1, whose tables have other names (`plan.places`).
+The sizes are for the metrics. Runs of a release that did not keep them count as empty. Release 0.1
+has ``{name: TABLE}``, by other names (`plan.places`), and fails at a list: it would find no state.
 """
 
 from __future__ import annotations
@@ -82,10 +82,10 @@ class VnodeState:
         self._loaded: bytes = bytes(stored[0]) if stored is not None else b"{}"
         document = json.loads(self._loaded)
         self._next: int = document.get("next", 0)
-        self._tables = {
-            name if "names" in document else of_0_1(name): SparkStateTable(self, content)
-            for name, content in document.get("tables", {}).items()
-        }
+        tables = document.get("tables", [])
+        if isinstance(tables, dict):
+            tables = [(of_0_1(name), content) for name, content in tables.items()]
+        self._tables = {name: SparkStateTable(self, content) for name, content in tables}
 
     def table(self, name: str) -> SparkStateTable:
         """The state table called ``name``."""
@@ -101,8 +101,8 @@ class VnodeState:
     def save(self) -> None:
         """Writes the index if it changed: call once, behind the barrier."""
         contents = {name: table.content() for name, table in sorted(self._tables.items())}
-        tables = {name: content for name, content in contents.items() if content}
-        document = {"names": 1, "next": self._next, "tables": tables}
+        tables = [(name, content) for name, content in contents.items() if content]
+        document = {"next": self._next, "tables": tables}
         encoded = json.dumps(document, separators=(",", ":")).encode()
         if encoded != self._loaded:
             with PHASES.phase("state"):

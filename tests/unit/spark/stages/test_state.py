@@ -76,8 +76,9 @@ def test_runs_of_an_older_release_have_no_sizes() -> None:
     state.table("sort").append(5, run(1, 2), level=1)
     state.save()
     document = json.loads(store.get()[0])
-    (kept,) = document["tables"]["sort"]["runs"]["5"]
-    document["tables"]["sort"]["runs"]["5"] = [kept[:2]]
+    ((_, table),) = document["tables"]
+    (kept,) = table["runs"]["5"]
+    table["runs"]["5"] = [kept[:2]]
     store.update((json.dumps(document).encode(),))
     state = reopened(store)
     assert held(state.table("sort"), 5) == [1, 2]
@@ -113,7 +114,7 @@ def test_what_is_deleted_leaves_the_store() -> None:
     assert store.runs == {}
     state.save()
     assert store.value is not None
-    assert json.loads(store.value[0])["tables"] == {}
+    assert json.loads(store.value[0])["tables"] == []
 
 
 def test_numbers_of_runs_are_never_used_again() -> None:
@@ -147,7 +148,8 @@ def test_state_of_0_1_is_read_by_the_names_of_now() -> None:
     state.table("sort").append(5, run(1, 2))
     state.save()
     document = json.loads(store.get()[0])
-    old = {"next": document["next"], "tables": {"1.0.sort": document["tables"]["sort"]}}
+    ((_, table),) = document["tables"]
+    old = {"next": document["next"], "tables": {"1.0.sort": table}}
     store.update((json.dumps(old).encode(),))
     for _ in range(2):  # an epoch that is run again finds the old ones again
         state = reopened(store)
