@@ -26,7 +26,7 @@ KEYED: dict[str, Any] = {"key_format": "json", "key_fields": "a"}
         ),
         (table(A, metadata=(("a", "offset"),), **KEYED), "key.fields", "names 'a', which is no"),
         (table(A, B, format="raw"), "format", r"for one column, not for 2 \(a, b\)"),
-        (table(("d", "DATE"), format="raw"), "format", "'d' is DATE, which format 'raw' cannot"),
+        (table(("d", "DATE"), format="raw"), "format", "'d' is DATE, which format 'raw' does not"),
         (
             table(
                 ("a", "DATE"),
