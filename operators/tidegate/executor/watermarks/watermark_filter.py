@@ -206,9 +206,10 @@ class WatermarkFilterExecutor(Executor):
         reasons = np.full(len(times), ACCEPTED, dtype=np.int8)
         for reason, refused in enumerate((judged.late, behind, ~rows.eligible, ~valid)):
             reasons[refused] = reason
-        accepted = times if (reasons == ACCEPTED).all() else times[reasons == ACCEPTED]
-        if len(accepted):
-            self._event_time_max = higher(self._event_time_max, int(accepted.max()))
+        accepted = reasons == ACCEPTED
+        if accepted.any():
+            highest = int((times if accepted.all() else times[accepted]).max())
+            self._event_time_max = higher(self._event_time_max, highest)
         return Judgement(times, judged.before, reasons)
 
     def _is_future(self, data: pa.Table, times: Int64s) -> Bools:
