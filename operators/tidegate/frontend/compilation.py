@@ -344,8 +344,7 @@ class Compilation:
     def _explained(self, statement: Statement) -> Explained:
         catalog = self.catalog.kept()
         if isinstance(statement, CreateView):  # of a name that may be declared
-            known = catalog.entry(statement.name.text)
-            catalog = catalog.without(*([known] if known else ()))
+            catalog = catalog.without(catalog.entry(statement.name.text))
         job = self._alone(catalog, [statement])
         known_settings, _ = resolve(dict(self.chosen), {})
         plan = cut(job, known_settings.vnodes, known_settings.pushdown)

@@ -70,8 +70,7 @@ def declared_sink(text: str, file: str, table: str) -> Table:
             catalog.check_free(statement.name)
             catalog = catalog.declare(Entry.of(statement, catalog.resolved(statement)))
         if isinstance(statement, Drop) and statement.kind == "TABLE":
-            dropped = catalog.entry(statement.name.text)
-            catalog = catalog.without(*([dropped] if dropped else ()))
+            catalog = catalog.without(catalog.entry(statement.name.text))
     entry = declared(catalog, table, file, None)
     if entry.query is not None:
         raise OptionsError(

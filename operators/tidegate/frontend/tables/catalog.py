@@ -209,8 +209,8 @@ class Catalog:
         """With ``new`` in the place of ``old``."""
         return replace(self, entries=tuple(new if e is old else e for e in self.entries))
 
-    def without(self, *gone: Entry) -> Catalog:
-        """Less what is ``gone``."""
+    def without(self, *gone: Entry | None) -> Catalog:
+        """Less what is ``gone``; None stands for what was not there."""
         kept = (each for each in self.entries if all(each is not other for other in gone))
         return replace(self, entries=tuple(kept))
 

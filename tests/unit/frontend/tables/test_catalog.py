@@ -8,7 +8,7 @@ from kits.frontend import job, listings
 from tidegate.errors import BindError
 from tidegate.frontend import Catalog, compile_call, compile_file
 from tidegate.frontend.ast.queries import Name
-from tidegate.frontend.ast.statements import CreateTable, Statement
+from tidegate.frontend.ast.statements import CreateTable, Drop, Statement
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.files import parse_file
 from tidegate.frontend.tables.catalog import Entry
@@ -71,7 +71,8 @@ def test_if_not_exists_keeps_the_first() -> None:
 def test_a_change_gives_another_one() -> None:
     catalog = _declared(_T)
     (drop,) = _parsed("DROP TABLE t")
-    assert catalog.drop(drop)[0] == Catalog()  # type: ignore[arg-type]
+    assert isinstance(drop, Drop)
+    assert catalog.drop(drop)[0] == Catalog()
     assert catalog.without(catalog.entries[0]) == Catalog()
     (other,) = _parsed(_OTHER)
     replaced = catalog.replace(catalog.entries[0], Entry.of(other))
