@@ -62,11 +62,6 @@ class ParquetStager:
                 self._filesystem.delete_file(self._path)
 
 
-def in_order(staged: Sequence[StagedFile]) -> list[str]:
-    """The paths of an epoch's files in the order of its rows."""
-    return [file.path for file in sorted(staged, key=lambda file: (file.order, file.path))]
-
-
 def staged_parts(filesystem: Any, paths: Sequence[str], what: str) -> Iterator[pa.Table]:
     """The rows of staged files, in order, in tables of at most 64 Ki rows.
 

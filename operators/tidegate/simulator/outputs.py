@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import SinkCommitter, SinkWriter, StagedFile, order_of
+from tidegate.ports import SinkCommitter, SinkWriter, StagedFile, in_order, order_of
 
 
 class Outputs:
@@ -30,7 +30,8 @@ class Outputs:
 
     def rows_of(self, target: int) -> list[pa.Table]:
         """What is published, in the order of the epochs, and in each of the files' order."""
-        return [rows for _, rows in sorted(self.published.get(target, {}).items(), key=_by_place)]
+        published = self.published.get(target, {})
+        return [published[place] for place in sorted(published)]
 
     def lose(self) -> None:
         """The machine dies: what was being published is staged again."""
@@ -101,15 +102,14 @@ class _Committer:
         del remembered
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
-        ordered = sorted(staged, key=lambda file: (file.order, file.path))
-        for index, file in enumerate(ordered):
+        for index, path in enumerate(in_order(staged)):
             self.outputs.on_use()
-            found = self.staged.pop(file.path, None)
+            found = self.staged.pop(path, None)
             if found is not None:
                 self.published[epoch, index] = found.rows
-                self.outputs.unsynced.append(partial(self._back, file.path, found, epoch, index))
+                self.outputs.unsynced.append(partial(self._back, path, found, epoch, index))
             elif (epoch, index) not in self.published:
-                raise TrustError(f"a staged file is lost: '{file.path}'")
+                raise TrustError(f"a staged file is lost: '{path}'")
         self.outputs.unsynced.clear()
 
     def _back(self, path: str, file: _Staged, epoch: int, index: int) -> None:
@@ -119,7 +119,3 @@ class _Committer:
     def discard_unknown(self, epoch: int) -> None:
         for path in [path for path, file in self.staged.items() if file.epoch <= epoch]:
             del self.staged[path]
-
-
-def _by_place(published: tuple[tuple[int, int], pa.Table]) -> tuple[int, int]:
-    return published[0]

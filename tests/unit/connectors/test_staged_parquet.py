@@ -11,12 +11,11 @@ from pyarrow import fs
 from tidegate.connectors.staged_parquet import (
     ParquetStager,
     delete_files,
-    in_order,
     staged_parts,
 )
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile
+from tidegate.ports import Stage, StagedFile, in_order
 from tidegate.types import OP, Column
 
 TABLE = Table("t", (Column("k", "BIGINT"),), "postgres", "")

@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, Field
 
 from tidegate.connectors.locations import one_spelling, open_location
 from tidegate.connectors.option_types import OptionProblem, Options, names_in, parsed
-from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.connectors.staged_parquet import delete_files, staged_parts
 from tidegate.connectors.staging import (
     delete_staged,
     make_directory,
@@ -34,7 +34,7 @@ from tidegate.connectors.staging import (
 from tidegate.engine.engine import Engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
-from tidegate.ports import StagedFile
+from tidegate.ports import StagedFile, in_order
 from tidegate.types import OP, Op
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from tidegate.connectors.staging import (
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile, order_of
+from tidegate.ports import Stage, StagedFile, in_order, order_of
 
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
@@ -150,11 +150,11 @@ class FilesystemCommitter:
         self._generation = int(remembered.get("generation", "1"))
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
-        ordered = sorted(staged, key=lambda file: (file.order, file.path))
+        paths = in_order(staged)
         with sink_errors("publish into", self._path):
-            for index, file in enumerate(ordered):
-                self._publish_one(file.path, self._final(epoch, index))
-            if ordered:
+            for index, path in enumerate(paths):
+                self._publish_one(path, self._final(epoch, index))
+            if paths:
                 sync(self._filesystem, self._root)
 
     def discard_unknown(self, epoch: int) -> None:

@@ -25,7 +25,7 @@ from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
 from tidegate.connectors.postgres.text import Text
-from tidegate.connectors.staged_parquet import delete_files, in_order, staged_parts
+from tidegate.connectors.staged_parquet import delete_files, staged_parts
 from tidegate.connectors.staging import (
     delete_staged,
     make_directory,
@@ -36,7 +36,7 @@ from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.failpoints import hit
 from tidegate.plan.nodes import Table
-from tidegate.ports import Progress, StagedFile
+from tidegate.ports import Progress, StagedFile, in_order
 from tidegate.types import OP, Op
 
 _NAME_LENGTH: Final = 16

@@ -32,7 +32,7 @@ from tidegate.connectors.staging import (
 )
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile, order_of
+from tidegate.ports import Stage, StagedFile, in_order, order_of
 from tidegate.types import OP, Op
 
 
@@ -106,16 +106,16 @@ class PrintCommitter:
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch
-        for file in sorted(staged, key=lambda file: (file.order, file.path)):
+        for path in in_order(staged):
             with sink_errors("print from", self._directory):
-                if not is_file(self._filesystem, file.path):
+                if not is_file(self._filesystem, path):
                     continue  # printed before the crash
-                with self._filesystem.open_input_file(file.path) as source:
+                with self._filesystem.open_input_file(path) as source:
                     text = source.read().decode()
             lines = text.split("\n")[:-1]
             self._output("".join(f"{self._identifier}> {line}\n" for line in lines))
             with sink_errors("print from", self._directory):
-                self._filesystem.delete_file(file.path)
+                self._filesystem.delete_file(path)
 
     def discard_unknown(self, epoch: int) -> None:
         with sink_errors("clean", self._directory):
