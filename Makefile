@@ -27,6 +27,9 @@ POSTGRES := $(or $(wildcard /usr/lib/postgresql/*/bin/postgres),$(shell command 
 POSTGRES_TESTS := $(if $(POSTGRES),$(wildcard tests/postgres))
 SOURCES := $(wildcard operators tests jobs monitoring charts)
 
+# A job has eight processes of Python: where byte code is not kept, each compiles Tidegate anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Spark takes $JAVA_HOME, then `java` from the PATH; failing both, a Java that Debian installed.
 export JAVA_HOME
 define FIND_JAVA

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from tidegate.connectors.registry import connector_of
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.epochs.about import About
 from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.exchange.dispatch import hash_probe
@@ -87,7 +87,7 @@ class Manifest:
 
 @cache
 def _hash() -> str:
-    return hash_probe(Engine())
+    return hash_probe(shared_engine())
 
 
 def _pushed_down(plan: Plan) -> bool:

@@ -31,7 +31,7 @@ from tidegate.connectors.staging import (
     sink_errors,
     unique_token,
 )
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
 from tidegate.ports import StagedFile, in_order
@@ -84,7 +84,8 @@ class DeltaCommitter:
 
     @cached_property
     def _schema(self) -> pa.Schema:
-        return pa.schema([_field(each) for each in Engine().arrow_schema(self._table.columns)])
+        fields = shared_engine().arrow_schema(self._table.columns)
+        return pa.schema([_field(each) for each in fields])
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         from deltalake import DeltaTable, Schema

@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import Any, Final
 
 import pyarrow as pa
@@ -34,7 +33,7 @@ from tidegate.connectors.staging import (
     unique_token,
     write_durable,
 )
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, in_order, order_of
@@ -63,10 +62,6 @@ class FilesystemWriter:
         self._rows = 0
         self._bytes = 0
         self._staged: list[StagedFile] = []
-
-    @cached_property
-    def _engine(self) -> Engine:
-        return Engine()  # takes some 20 ms, and Parquet needs none
 
     def write(self, data: pa.Table) -> None:
         if data.num_rows == 0:
@@ -97,9 +92,9 @@ class FilesystemWriter:
     def _encode(self, data: pa.Table) -> bytes:
         columns, csv = self._table.columns, self._csv
         if self._table.format == "json":
-            return json_encode.encode(data, columns, self._engine)
+            return json_encode.encode(data, columns, shared_engine())
         head = csv_format.header(columns, csv) if csv.header and not self._pieces else b""
-        return head + csv_format.encode(data, columns, csv, self._engine)
+        return head + csv_format.encode(data, columns, csv, shared_engine())
 
     def _flush(self) -> None:
         """Stages one file of what has been written so far."""

@@ -11,12 +11,10 @@ marker of another checkpoint does not count: whoever starts a job anew asks for 
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Final
 
 import pyarrow as pa
@@ -38,7 +36,7 @@ from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.kafka.transactions import Transactions
 from tidegate.connectors.option_types import parsed
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.patience import Waiting
@@ -60,7 +58,7 @@ class KafkaWriter:
         self._stage = stage
         self._patience = patience
         self._remembered = dict(stage.remembered)
-        self._encoder = Encoder(table, self._options, _engine())
+        self._encoder = Encoder(table, self._options, shared_engine())
         self._parts: list[Messages] = []
         self._rows = 0
         self._bytes = 0
@@ -132,13 +130,6 @@ class KafkaWriter:
         if not sender.trouble.is_stuck:
             _PLAIN[self._table.options] = sender
         return True
-
-
-@cache
-def _engine() -> Engine:
-    """This worker's: to make one takes longer than a small transaction."""
-    atexit.register(_engine.cache_clear)  # DuckDB complains of what outlives it
-    return Engine()
 
 
 class KafkaCommitter:

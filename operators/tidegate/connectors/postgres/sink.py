@@ -32,7 +32,7 @@ from tidegate.connectors.staging import (
     sink_errors,
     unique_token,
 )
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.errors import TrustError
 from tidegate.failpoints import hit
 from tidegate.plan.nodes import Table
@@ -74,7 +74,6 @@ class PostgresCommitter:
         self._guard: Guard | None = None
         self._term = 0
         self._applied = 0
-        self._engine: Engine | None = None
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         with sink_errors("write to", self._staging):
@@ -143,9 +142,8 @@ class PostgresCommitter:
         session.run(self._statements.merge)
 
     def _lines(self, paths: Sequence[str], seen: Seen) -> Iterator[memoryview]:
-        if self._engine is None:
-            self._engine = Engine()
-        text = Text(self._table.columns, self._engine, with_op=self._statements.key is not None)
+        with_op = self._statements.key is not None
+        text = Text(self._table.columns, shared_engine(), with_op=with_op)
         first = 0
         for rows in staged_parts(self._filesystem, paths, f"table '{self._table.name}'"):
             changes = _changes(rows) if self._statements.key is not None else rows

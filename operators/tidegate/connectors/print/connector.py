@@ -30,7 +30,7 @@ from tidegate.connectors.staging import (
     unique_token,
     write_durable,
 )
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, in_order, order_of
 from tidegate.types import OP, Op
@@ -52,17 +52,16 @@ class PrintWriter:
         self._path = f"{root}/print-{stage.epoch}-{stage.writer}-{unique_token()}.json"
         self._directory = root
         self._writer = stage.writer
-        self._engine = Engine()
         self._pieces: list[bytes] = []
         self._rows = 0
 
     def write(self, data: pa.Table) -> None:
         if OP in data.column_names:
-            lines = encode_lines(data, self._table.columns, self._engine, "\n")
+            lines = encode_lines(data, self._table.columns, shared_engine(), "\n")
             signs = pa.array([f"{op.sign} " for op in Op]).take(data.column(OP))
             self._pieces.append(joined(pc.binary_join_element_wise(signs, lines, "")))
         else:
-            self._pieces.append(encode(data, self._table.columns, self._engine))
+            self._pieces.append(encode(data, self._table.columns, shared_engine()))
         self._rows += data.num_rows
 
     def close(self) -> list[StagedFile]:

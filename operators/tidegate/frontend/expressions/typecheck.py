@@ -10,7 +10,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, shared_engine
 from tidegate.plan.nodes import Expr, quoted
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema
@@ -150,7 +150,7 @@ def converted(value: Expr, type_: str) -> Expr:
 @cache
 def words_of_sql() -> frozenset[str]:
     """Words that DuckDB reads otherwise than as a function's name: its types, and keywords."""
-    rows = Engine().query(
+    rows = shared_engine().query(
         "SELECT lower(type_name) AS word FROM duckdb_types() UNION ALL"
         " SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category <> 'unreserved'"
     )
@@ -159,7 +159,7 @@ def words_of_sql() -> frozenset[str]:
 
 @cache
 def _function_names() -> dict[str, frozenset[str]]:
-    rows = Engine().query(
+    rows = shared_engine().query(
         "SELECT DISTINCT lower(function_name) AS name, function_type AS kind,"
         " coalesce(stability, 'CONSISTENT') <> 'CONSISTENT' AS volatile FROM duckdb_functions()"
     )

@@ -40,6 +40,9 @@ DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": DAEMON,
+    # It is part of what Spark tells daemons apart by, and only some of a job's tasks have it: there
+    # would be two, and twice the workers.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # Over TCP the JVM's second write to a worker waits until the worker's kernel has acknowledged
     # the first, which takes it 40 ms: once in each task, a third of a small epoch.
     "spark.python.unix.domain.socket.enabled": "true",
@@ -103,6 +106,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 _MASTER = "spark.master"
+_DATA_SOURCES = "org.apache.spark.sql.execution.datasources.DataSourceManager"
 
 
 def overruled(
@@ -172,7 +176,19 @@ def start_spark(
     for level in ("OFF", str(conf.get("spark.log.level"))):
         context.setLogLevel(level)
     _let_the_jvm_hang_up(context)
+    _without_installed_sources(context)
     return SparkSession(context)
+
+
+def _without_installed_sources(context: SparkContext) -> None:
+    """Says that no data source comes with a package: Spark would start two processes to look.
+
+    They import PySpark and search the path, for a second of each start; a run names its own.
+    """
+    java: Any = context._jvm
+    kind = java.java.lang.Class.forName(f"{_DATA_SOURCES}$")
+    none = java.scala.Some(java.scala.collection.immutable.HashMap())
+    getattr(kind.getField("MODULE$").get(None), "dataSourceBuilders_$eq")(none)
 
 
 def _let_the_jvm_hang_up(context: SparkContext) -> None:
