@@ -25,16 +25,14 @@ _WITHIN_S: Final = 60.0
 """Windows of a minute close soon: each round of the workload takes ten seconds of event time."""
 
 
-def test_every_query_of_every_panel_has_data(
-    kafka: Kit, tidegate: Commands, tmp_path: Path
-) -> None:
+def test_every_query_of_every_panel_has_data(kafka: Kit, drivers: Commands, tmp_path: Path) -> None:
     source = kafka.topic("watched-in", partitions=PARTITIONS)
     sink = kafka.topic("watched-out", partitions=2)
     file = tmp_path / "job.sql"
     file.write_text(job_text(kafka, source, sink, _OPTIONS).replace(_DELAY, _DELAY + _PER))
     args: list[object] = ["run", file, "--checkpoint", tmp_path / "checkpoint"]
     args += ["--set", "tidegate.epoch.interval=500 ms"]
-    command = tidegate.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
+    command = drivers.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
     command.wait_for_line("/metrics")
     found = re.search(r"metrics: http://(127\.0\.0\.1:\d+)/metrics", command.err)
     assert found

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from s3.minio import Minio
-from spark.conftest import tidegate
-
-__all__ = ["tidegate"]
+from spark.processes import QUICK_JVM
+from spark.shared_jvm import SharedJvm
+from tidegate.spark.launch.jvm import class_path
+from tidegate.spark.launch.s3a_jars import fetch, home
 
 _NUMBERS = count(1)
 
@@ -43,3 +44,25 @@ def lone_minio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mini
         for name, value in running.environment.items():
             monkeypatch.setenv(name, value)
         yield running
+
+
+@pytest.fixture(scope="module")
+def audited_minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minio]:
+    """The same for several tests, which this process may use, too."""
+    with (
+        Minio(tmp_path_factory.mktemp("minio"), audit=True) as running,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for name, value in running.environment.items():
+            patch.setenv(name, value)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def s3_jvm(tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio) -> Iterator[SharedJvm]:
+    """One JVM for drivers with Spark's client of S3, as ``tidegate-s3-jars`` fetches it."""
+    fetch(home())
+    path = {"spark.driver.extraClassPath": f"{class_path()}:{home()}/*"}
+    environment = {**audited_minio.environment, **QUICK_JVM}
+    with SharedJvm(tmp_path_factory.mktemp("jvm"), path, environment) as shared:
+        yield shared

@@ -5,20 +5,24 @@ from __future__ import annotations
 import re
 import signal
 from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from oracle.jobs import expected, write
+from oracle.jobs import JobSpec, expected, write
 from s3.minio import Minio, Request
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
-from spark.processes import Commands
+from spark.processes import Commands, Finished
+from spark.shared_jvm import SharedJvm
 from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
-from tidegate.spark.launch.s3a_jars import fetch, home
 
-SPLITS = {"a": [order_lines(21, 900)], "b": [order_lines(22, 1700)]}
-"""2,600 rows: 26 epochs of at most 100."""
+SPLITS = {"a": [order_lines(21, 700)], "b": [order_lines(22, 1400)]}
+"""2,100 rows: 21 epochs of at most 100."""
+STEADY = range(12, 20)
+"""Epochs behind all that is done to the job."""
 ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2
 AWAY_S = 25.0
@@ -29,83 +33,54 @@ STAGES = 2
 """Windows and customers, then all in one order."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def jars() -> None:
-    """Spark's client of S3, as ``tidegate-s3-jars`` fetches it."""
-    fetch(home())
+@dataclass(frozen=True)
+class Ran:
+    """A job that was killed twice and cut off once, and has ended; then run again, in vain."""
+
+    spec: JobSpec
+    directory: Path
+    place: str
+    ended: Finished
+    again: Finished
 
 
-def test_killed_and_cut_off(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
-    spec = orders_job(SPLITS)
-    place = f"{lone_minio.bucket('jobs')}/orders"
-    args = ["run", write(spec, tmp_path), "--checkpoint", place, "--json", "--set", ROWS]
-    for point in ("after-entry:3", "after-staging:8"):
-        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=point)
+@pytest.fixture(scope="module")
+def ran(
+    tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio, s3_jvm: SharedJvm
+) -> Iterator[Ran]:
+    spec, directory = orders_job(SPLITS), tmp_path_factory.mktemp("killed")
+    place = f"{audited_minio.bucket('killed')}/orders"
+    args = ["run", write(spec, directory), "--checkpoint", place, "--json", "--set", ROWS]
+    with Commands(directory, audited_minio.environment, s3_jvm) as drivers:
+        for point in ("after-entry:3", "after-staging:6"):
+            command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
+            ended = command.wait()
+            assert ended.code == -signal.SIGKILL, f"not killed {point}: {ended.err}"
+        command = drivers.start(*args)
+        command.wait_for_line('"epoch": 8')
+        audited_minio.stop(signal.SIGKILL)
+        SystemClock().sleep(AWAY_S)
+        audited_minio.start()
         ended = command.wait()
-        assert ended.code == -signal.SIGKILL, f"not killed {point}: {ended.err}"
-        command.wait_for_family(30)
-    command = tidegate.start(*args)
-    command.wait_for_line('"epoch": 12')
-    lone_minio.stop(signal.SIGKILL)
-    SystemClock().sleep(AWAY_S)
-    lone_minio.start()
-    ended = command.wait()
-    assert ended.code == 0, ended.err
-    assert "taking over the checkpoint" in ended.err
-    assert problems_of(spec, expected(spec), tmp_path, place) == []
-    again = tidegate.run(*args)
-    assert again.code == 0, again.err
-    assert f"the job has finished: {place} is at the end" in again.err
-    secret = lone_minio.environment["AWS_SECRET_ACCESS_KEY"]
-    assert not [r for r in lone_minio.requests() if secret in r.key]
-    assert secret not in "".join((ended.out, ended.err, again.out, again.err))
+        assert ended.code == 0, ended.err
+        assert "taking over the checkpoint" in ended.err
+        yield Ran(spec, directory, place, ended, drivers.run(*args))
 
 
-def test_rescaled(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
-    """Killed when both logs have its epoch, and undone; then again, up and at last done."""
-    unbounded = "'source.monitor-interval' = '1 s'"
-    first = orders_job({"a": [order_lines(23, 700)], "b": [order_lines(24, 700)]}, unbounded, False)
-    place = f"{lone_minio.bucket('jobs')}/orders"
-    args = ["run", write(first, tmp_path), "--checkpoint", place, "--available-now"]
-    ended = tidegate.run(*args, "--set", "tidegate.epoch.rows.max=350")
-    assert ended.code == 0, ended.err
-    epoch = Checkpoint(place).last_epoch() + 1
-    assert epoch > STAGES
-    dead = tidegate.run(
-        *("rescale", place, "--parallelism", 4),
-        TIDEGATE_FAILPOINTS=f"rescale-entered:{epoch}",
-    )
-    assert dead.code == -signal.SIGKILL, dead.err
-    refused = tidegate.run(*args)
-    assert refused.code == OPTIONS_ARE_WRONG
-    assert "half way from 2 parallel tasks to 4" in refused.err
-    undone = tidegate.run("rescale", place, "--parallelism", PARTITIONS)
-    assert undone.code == 0, undone.err
-    assert Checkpoint(place).planned_epoch() == epoch - 1
-
-    done = tidegate.run("rescale", place, "--parallelism", 4)
-    assert done.code == 0, done.err
-    assert f"the state of {STAGES} stage(s) from {PARTITIONS} to 4 partitions" in done.err
-    splits = {split: [*files, order_lines(25, 700, SECOND_RUN_US)] for split, files in
-              first.splits.items()}  # fmt: skip
-    spec = orders_job(splits, unbounded, False)
-    for split, (_, content) in splits.items():
-        (tmp_path / "in/orders" / split / "001.json").write_bytes(content)
-    ended = tidegate.run(*args)
-    assert ended.code == 0, ended.err
-    assert "running 4 parallel tasks, as the checkpoint has it" in ended.err
-    assert problems_of(spec, expected(spec), tmp_path, place) == []
+def test_killed_and_cut_off(ran: Ran, audited_minio: Minio) -> None:
+    assert problems_of(ran.spec, expected(ran.spec), ran.directory, ran.place) == []
+    assert ran.again.code == 0, ran.again.err
+    assert f"the job has finished: {ran.place} is at the end" in ran.again.err
+    secret = audited_minio.environment["AWS_SECRET_ACCESS_KEY"]
+    assert not [r for r in audited_minio.requests() if secret in r.key]
+    assert secret not in "".join((ran.ended.out, ran.ended.err, ran.again.out, ran.again.err))
 
 
-def test_requests_of_an_epoch(tidegate: Commands, lone_minio: Minio, tmp_path: Path) -> None:
+def test_requests_of_an_epoch(ran: Ran, audited_minio: Minio) -> None:
     """The formula of docs/performance.md; what goes by the clock is not in it."""
-    spec = orders_job(SPLITS)
-    place = f"{lone_minio.bucket('jobs')}/orders"
-    ended = tidegate.run("run", write(spec, tmp_path), "--checkpoint", place, "--set", ROWS)
-    assert ended.code == 0, ended.err
-    epochs = by_epoch(lone_minio.requests())
-    steady = [epochs[number] for number in range(8, 24)]
-    for found in steady:
+    epochs = by_epoch(audited_minio.requests())
+    for number in STEADY:
+        found = epochs[number]
         files = found["CopyObject ledger"]
         assert found == Counter(
             {
@@ -125,6 +100,43 @@ def test_requests_of_an_epoch(tidegate: Commands, lone_minio: Minio, tmp_path: P
         )
 
 
+def test_rescaled(s3_jvm: SharedJvm, audited_minio: Minio, tmp_path: Path) -> None:
+    """Killed when both logs have its epoch, and undone; then again, up and at last done."""
+    unbounded = "'source.monitor-interval' = '1 s'"
+    first = orders_job({"a": [order_lines(23, 700)], "b": [order_lines(24, 700)]}, unbounded, False)
+    place = f"{audited_minio.bucket('rescaled')}/job"
+    args = ["run", write(first, tmp_path), "--checkpoint", place, "--available-now"]
+    drivers = Commands(tmp_path, audited_minio.environment, s3_jvm)
+    ended = drivers.run(*args, "--set", "tidegate.epoch.rows.max=350")
+    assert ended.code == 0, ended.err
+    epoch = Checkpoint(place).last_epoch() + 1
+    assert epoch > STAGES
+    dead = drivers.run(
+        *("rescale", place, "--parallelism", 4),
+        TIDEGATE_FAILPOINTS=f"rescale-entered:{epoch}",
+    )
+    assert dead.code == -signal.SIGKILL, dead.err
+    refused = drivers.run(*args)
+    assert refused.code == OPTIONS_ARE_WRONG
+    assert "half way from 2 parallel tasks to 4" in refused.err
+    undone = drivers.run("rescale", place, "--parallelism", PARTITIONS)
+    assert undone.code == 0, undone.err
+    assert Checkpoint(place).planned_epoch() == epoch - 1
+
+    done = drivers.run("rescale", place, "--parallelism", 4)
+    assert done.code == 0, done.err
+    assert f"the state of {STAGES} stage(s) from {PARTITIONS} to 4 partitions" in done.err
+    splits = {split: [*files, order_lines(25, 700, SECOND_RUN_US)] for split, files in
+              first.splits.items()}  # fmt: skip
+    spec = orders_job(splits, unbounded, False)
+    for split, (_, content) in splits.items():
+        (tmp_path / "in/orders" / split / "001.json").write_bytes(content)
+    ended = drivers.run(*args)
+    assert ended.code == 0, ended.err
+    assert "running 4 parallel tasks, as the checkpoint has it" in ended.err
+    assert problems_of(spec, expected(spec), tmp_path, place) == []
+
+
 _KINDS = re.compile(
     r"orders/(?:(epochs)/|spark/(offsets|commits)/|(ledger)/.*?(?:part-\d+-|/)|"
     r"spark/(state)/.*/(?=\d+\.changelog))"
@@ -132,7 +144,7 @@ _KINDS = re.compile(
 )
 
 
-def by_epoch(requests: list[Request]) -> dict[int, Counter[str]]:
+def by_epoch(requests: Iterable[Request]) -> dict[int, Counter[str]]:
     """What was written, or read, of each epoch."""
     found: dict[int, Counter[str]] = {}
     for request in requests:

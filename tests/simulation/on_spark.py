@@ -8,8 +8,8 @@ from pathlib import Path
 from kafka.test_upsert import job_text as upserts
 from oracle.jobs import JobSpec, write
 from simulation.matrix import operators
-from spark.test_early import JOB as EARLY
 from spark.test_language import SPECS
+from spark.test_views import JOB as VIEWS
 from tidegate.frontend import compile as compile_sql
 
 
@@ -21,5 +21,5 @@ def operators_on_spark() -> set[str]:
             folder = Path(directory)
             file = write(spec, folder) if isinstance(spec, JobSpec) else spec.write(folder)
             found |= operators(compile_sql(file.read_text("utf-8"), str(file), {}))
-    more = (upserts("topic", "broker:9092"), EARLY)
+    more = (upserts("topic", "broker:9092"), VIEWS)
     return found.union(*(operators(compile_sql(text, "more.sql", {})) for text in more))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from spark.processes import QUICK_JVM, Commands, Warm, kill_session
+from spark.shared_jvm import SharedJvm
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,6 +24,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def tidegate(tmp_path: Path) -> Iterator[Commands]:
     """Starts ``tidegate`` as processes in ``tmp_path``; none outlives the test."""
     with Commands(tmp_path) as commands:
+        yield commands
+
+
+@pytest.fixture(scope="session")
+def jvm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedJvm]:
+    """One JVM for all drivers that need none of their own."""
+    with SharedJvm(tmp_path_factory.mktemp("jvm"), environment=QUICK_JVM) as shared:
+        yield shared
+
+
+@pytest.fixture
+def drivers(tmp_path: Path, jvm: SharedJvm) -> Iterator[Commands]:
+    """As `tidegate`, on a JVM that outlives them: for drivers that are killed between epochs."""
+    with Commands(tmp_path, jvm=jvm) as commands:
         yield commands
 
 

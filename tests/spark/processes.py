@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from spark.shared_jvm import SharedJvm
 from tidegate.spark.launch.gateway import DAEMON
 
-TIMEOUT_S = 180.0
+TIMEOUT_S = 300.0
 """Far above what anything here takes; a machine that is busy with other things is slow."""
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
@@ -159,13 +160,18 @@ def kill_session(leader: int) -> None:
 
 @dataclass
 class Commands:
-    """Starts commands, and leaves none behind."""
+    """Starts commands, and leaves none behind. Without ``jvm`` each starts its own."""
 
     cwd: Path
     env: dict[str, str] = field(default_factory=dict)
+    jvm: SharedJvm | None = None
     started: list[Command] = field(default_factory=list)
 
     def start(self, *args: object, **env: str) -> Command:
+        if self.jvm is not None and args[0] in ("run", "rescale"):
+            assert not any(command.is_running for command in self.started), "one at a time"
+            self.jvm.free()
+            env = {**self.jvm.environment, **env}
         command = Command(args, self.cwd, {**self.env, **env})
         self.started.append(command)
         return command
@@ -199,6 +205,8 @@ class Warm:
         self.process.stdin.write(json.dumps([[str(a) for a in args], str(cwd)]) + "\n")
         self.process.stdin.flush()
         ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
+        if not ready:
+            self.process.kill()  # else its answer would be taken for that to the next question
         assert ready, f"no end of tidegate {args} within {TIMEOUT_S:.0f} s"
         answer = self.process.stdout.readline()
         assert answer, f"the warm process died:\n{self.log.with_suffix('.err').read_text()}"

@@ -33,12 +33,12 @@ def asked(url: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-def test_metrics_of_a_running_job(tidegate: Commands, tmp_path: Path) -> None:
+def test_metrics_of_a_running_job(drivers: Commands, tmp_path: Path) -> None:
     spec = growing(1)
     wanted = expected(spec)
     file, checkpoint = write(spec, tmp_path), tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.interval=200 ms"]
-    command = tidegate.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
+    command = drivers.start(*args, "--set", "tidegate.metrics.address=127.0.0.1:0")
     command.wait_for_line("/metrics")
     found = re.search(r"metrics: (http://127\.0\.0\.1:\d+)/metrics", command.err)
     assert found
@@ -48,10 +48,10 @@ def test_metrics_of_a_running_job(tidegate: Commands, tmp_path: Path) -> None:
     assert asked(f"{place}/readyz") == (200, "running\n")
     status, text = asked(f"{place}/metrics")
     by_address, by_checkpoint = (
-        json.loads(tidegate.run("status", where, "--json").out)
+        json.loads(drivers.run("status", where, "--json").out)
         for where in (place.removeprefix("http://"), checkpoint)
     )
-    told_why = tidegate.run("why", place)
+    told_why = drivers.run("why", place)
     command.send(signal.SIGTERM)
     assert status == 200
     assert told_why.code == 0, told_why.err

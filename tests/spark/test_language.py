@@ -42,7 +42,7 @@ SPECS = specs()
 
 @pytest.mark.parametrize("name", list(SPECS))
 def test_a_killed_job_gives_what_the_oracle_says(
-    name: str, tidegate: Commands, tmp_path: Path
+    name: str, drivers: Commands, tmp_path: Path
 ) -> None:
     spec = SPECS[name]
     wanted = expected(spec) if isinstance(spec, JobSpec) else spec.expected()
@@ -52,10 +52,10 @@ def test_a_killed_job_gives_what_the_oracle_says(
     accounts = len(spec.accounts) if isinstance(spec, JobSpec) else 1
     rows_max = wanted.counts.read // accounts // 8
     args += ["--set", f"tidegate.epoch.rows.max={rows_max}", "--set", "tidegate.vnodes=3"]
-    command = tidegate.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
+    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
     assert command.wait().code == -signal.SIGKILL, command.err
     command.wait_for_family(30)
-    ended = tidegate.run(*args)
+    ended = drivers.run(*args)
     assert ended.code == 0, ended.err
     ledger = ledger_of(checkpoint)
     found = outputs_of(spec, tmp_path)

@@ -13,16 +13,16 @@ from spark.orders import read_parts
 from spark.processes import Commands
 
 
-def test_all_jobs_through_a_kill(tidegate: Commands, tmp_path: Path) -> None:
+def test_all_jobs_through_a_kill(drivers: Commands, tmp_path: Path) -> None:
     file = tmp_path / "nexmark.sql"
     text = reference.one_job(EVENTS)
     file.write_text(text.replace("out/nexmark", f"{tmp_path}/out"), encoding="utf-8")
     args = ["run", file, "--checkpoint", tmp_path / "checkpoint", "--json"]
     args += ["--set", "tidegate.epoch.rows.max=8000", "--set", "tidegate.vnodes=3"]
-    command = tidegate.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
+    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
     assert command.wait().code == -signal.SIGKILL, command.err
     command.wait_for_family(30)
-    ended = tidegate.run(*args)
+    ended = drivers.run(*args)
     assert ended.code == 0, ended.err
     assert json.loads(ended.out.splitlines()[-1])["epoch"] > 3
     for name in reference.QUERIES:

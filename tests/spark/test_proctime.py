@@ -13,19 +13,19 @@ from spark.processes import Commands, wait_until
 
 _JOB: Final = """
 CREATE TABLE clicks (id BIGINT, k BIGINT, v BIGINT, p AS SYSTEM_PROCTIME())
-WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'json',
+WITH ('connector' = 'filesystem', 'path' = '{0}/in', 'format' = 'json',
   'source.monitor-interval' = '200 ms');
 CREATE SINK seen AS SELECT id, p FROM clicks
-WITH (connector = 'filesystem', path = 'out/seen') FORMAT PLAIN ENCODE JSON;
+WITH (connector = 'filesystem', path = '{0}/out/seen') FORMAT PLAIN ENCODE JSON;
 CREATE SINK windows AS SELECT window_start, k, count(*) AS n, sum(v) AS s
 FROM TUMBLE(clicks, p, INTERVAL '2' SECOND) GROUP BY window_start, k EMIT ON WINDOW CLOSE
-WITH (connector = 'filesystem', path = 'out/windows') FORMAT PLAIN ENCODE JSON;
+WITH (connector = 'filesystem', path = '{0}/out/windows') FORMAT PLAIN ENCODE JSON;
 CREATE SINK overs AS SELECT id,
   sum(v) OVER (PARTITION BY k ORDER BY p ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s,
   count(*) OVER (PARTITION BY k ORDER BY p RANGE BETWEEN INTERVAL '8' SECOND PRECEDING AND
     CURRENT ROW) AS n,
   lag(v) OVER (PARTITION BY k ORDER BY p) AS w FROM clicks
-WITH (connector = 'filesystem', path = 'out/overs') FORMAT PLAIN ENCODE JSON;
+WITH (connector = 'filesystem', path = '{0}/out/overs') FORMAT PLAIN ENCODE JSON;
 """
 _ROWS: Final = 40
 """Of each file."""
@@ -59,21 +59,21 @@ def _us(text: str) -> int:
 
 
 def test_a_killed_driver_changes_nothing_and_the_clock_closes_windows(
-    tidegate: Commands, tmp_path: Path
+    drivers: Commands, tmp_path: Path
 ) -> None:
-    (tmp_path / "job.sql").write_text(_JOB)
+    (tmp_path / "job.sql").write_text(_JOB.format(tmp_path))
     rows, checkpoint, killed = _add(tmp_path, 0), tmp_path / "checkpoint", set[int]()
     args = ["run", tmp_path / "job.sql", "--checkpoint", checkpoint]
     args += ["--set", "tidegate.epoch.interval=200 ms", "--set", "tidegate.epoch.rows.max=30"]
     for number, place in enumerate(("after-staging:2", "after-entry:5"), 1):
-        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=place)
+        command = drivers.start(*args, TIDEGATE_FAILPOINTS=place)
         assert command.wait().code == -signal.SIGKILL, f"not killed {place}: {command.err}"
         command.wait_for_family(30)
         log = max((checkpoint / "spark/offsets").glob("[0-9]*"), key=lambda path: int(path.name))
         killed.add(json.loads(log.read_text().splitlines()[-1])["time_us"])
         rows |= _add(tmp_path, number)
 
-    command = tidegate.start(*args)
+    command = drivers.start(*args)
     command.wait_for_line(f"read {len(rows):,} ")
     # From here on there are no rows; what is open is closed by the time that passes.
     wait_until(

@@ -84,7 +84,9 @@ DIES = ("rescale-recorded", "rescale-planned", "rescale-entered")
 """Before Spark is there."""
 
 
-def test_killed_wherever_it_can_die(warm: Warm, tidegate: Commands, tmp_path: Path) -> None:
+def test_killed_wherever_it_can_die(
+    warm: Warm, tidegate: Commands, drivers: Commands, tmp_path: Path
+) -> None:
     file, checkpoint = write(growing(1), tmp_path), tmp_path / "checkpoint"
     args = ["run", file, "--available-now", "--checkpoint", checkpoint, *SHORT]
     ran = warm.run(*args, cwd=tmp_path)
@@ -116,7 +118,7 @@ def test_killed_wherever_it_can_die(warm: Warm, tidegate: Commands, tmp_path: Pa
     # The same, and finished; then killed behind Spark's commit, when all is done.
     epoch = Checkpoint(str(checkpoint)).last_epoch() + 1
     die_in_the_state(tidegate, checkpoint, epoch)
-    dead = tidegate.run(
+    dead = drivers.run(
         *("rescale", checkpoint, "--parallelism", 4),
         TIDEGATE_FAILPOINTS=f"rescale-moved:{epoch}",
     )

@@ -78,7 +78,7 @@ def test_any_epochs_and_any_parallelism(
     assert len(ran.out.splitlines()) - 1 >= ROWS_MAX[rows_max]
 
 
-def test_killed_three_times(tidegate: Commands, job: Job, tmp_path: Path) -> None:
+def test_killed_three_times(drivers: Commands, job: Job, tmp_path: Path) -> None:
     file, checkpoint = write(job.spec, tmp_path), tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--json"]
     rows_max, parallelism = KILLED
@@ -86,18 +86,17 @@ def test_killed_three_times(tidegate: Commands, job: Job, tmp_path: Path) -> Non
     args += ["--set", f"tidegate.parallelism={parallelism}"]
     killed = []
     for place in KILLS:
-        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=place)
+        command = drivers.start(*args, TIDEGATE_FAILPOINTS=place)
         ended = command.wait()
         assert ended.code == -signal.SIGKILL, f"not killed {place}: {ended.err}"
         epoch = int(place.split(":")[1])
         committed = checkpoint / "spark" / "commits"
         assert not (committed / str(epoch - 1)).exists(), f"epoch {epoch} was committed"
         killed.append(epoch)
-        # The JVM, and what it started, dies with its driver: nothing writes on in its name.
         command.wait_for_family(30)
     assert len(set(killed)) == len(KILLS)
 
-    ended = tidegate.run(*args)
+    ended = drivers.run(*args)
     assert ended.code == 0, ended.err
     assert "taking over the checkpoint" in ended.err
     assert problems_of(job.spec, job.wanted, tmp_path, checkpoint) == []

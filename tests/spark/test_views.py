@@ -1,15 +1,18 @@
-"""Materialized views: queried while the job runs and after it was killed, always a whole epoch."""
+"""Materialized views: queried while the job runs and after it was killed, always a whole epoch.
+
+One of them shows results before they are final: all its hours are as of one tick.
+"""
 
 from __future__ import annotations
 
 import signal
-from collections import defaultdict
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pytest
 from deltalake import DeltaTable
 
 from spark.processes import Commands
@@ -18,7 +21,7 @@ from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
 
 _ROWS, _SPLITS = 3_000, 2
-_JOB = f"""
+JOB = f"""
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '10' SECOND)
 WITH (connector = 'datagen', 'number-of-rows' = '{_ROWS}', splits = '{_SPLITS}', seed = '3',
@@ -29,7 +32,12 @@ CREATE MATERIALIZED VIEW minutes AS
 SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' MINUTE)
 GROUP BY window_end EMIT ON WINDOW CLOSE;
 CREATE MATERIALIZED VIEW everything AS SELECT count(*) AS n, sum(price) AS total FROM orders;
+CREATE MATERIALIZED VIEW hours AS
+SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)
+GROUP BY window_end EMIT ON WINDOW CLOSE EARLY EVERY INTERVAL '10' SECOND;
 """
+_EPOCH = 600
+_TICK = timedelta(seconds=10)
 
 
 def orders(customers: int = 50) -> list[dict[str, Any]]:
@@ -51,20 +59,34 @@ def table_of(checkpoint: Path, name: str) -> list[tuple[Any, ...]]:
     return rows
 
 
-@pytest.mark.parametrize("point", ["after-entry", "after-publish"])
-def test_views_are_whole_whenever_they_are_read(
-    tidegate: Commands, tmp_path: Path, point: str
-) -> None:
+def counted(times: list[datetime]) -> list[tuple[datetime, int]]:
+    """``hours`` of orders at ``times``: the ends of hours, and how many orders they have."""
+    hours = (time.replace(minute=0, second=0, microsecond=0) for time in times)
+    return sorted(Counter(hour + timedelta(hours=1) for hour in hours).items())
+
+
+def of_any_tick() -> list[list[tuple[datetime, int]]]:
+    """``hours`` as it is at each of the ticks."""
+    times = sorted(row["order_time"] for row in orders())
+    first = times[0].replace(minute=0, second=0, microsecond=0)
+    ticks = [first + _TICK * number for number in range((times[-1] - first) // _TICK + 1)]
+    return [counted([time for time in times if time < tick]) for tick in ticks]
+
+
+def test_views_are_whole_whenever_they_are_read(drivers: Commands, tmp_path: Path) -> None:
     file, checkpoint = tmp_path / "views.sql", tmp_path / "checkpoint"
-    file.write_text(_JOB, encoding="utf-8")
-    args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.rows.max=600"]
-    command = tidegate.start(*args, TIDEGATE_FAILPOINTS=f"{point}:3")
-    assert command.wait().code == -signal.SIGKILL, command.err
-    command.wait_for_family(30)
-    spent = table_of(checkpoint, "spent")
-    epochs = 3 if point == "after-publish" else 2
-    assert sum(row[1] for row in spent) == 600 * epochs, "as many as were committed"
-    ended = tidegate.run(*args)
+    file.write_text(JOB, encoding="utf-8")
+    args = ["run", file, "--checkpoint", checkpoint, "--set", f"tidegate.epoch.rows.max={_EPOCH}"]
+    for point, epochs in (("after-entry:3", 2), ("after-publish:4", 4)):
+        command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
+        assert command.wait().code == -signal.SIGKILL, command.err
+        command.wait_for_family(30)
+        spent = table_of(checkpoint, "spent")
+        assert sum(row[1] for row in spent) == _EPOCH * epochs, "as many as were committed"
+        shown = table_of(checkpoint, "hours")
+        assert shown
+        assert shown in of_any_tick()
+    ended = drivers.run(*args)
     assert ended.code == 0, ended.err
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
@@ -78,3 +100,4 @@ def test_views_are_whole_whenever_they_are_read(
         n for _, n in sorted(by_minute.items())
     ]
     assert table_of(checkpoint, "everything") == [(_ROWS, sum(total for _, _, total in right))]
+    assert table_of(checkpoint, "hours") == counted([row["order_time"] for row in orders()])

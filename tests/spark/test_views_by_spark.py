@@ -24,14 +24,14 @@ SELECT customer_id, count(*) AS n, sum(price) AS total FROM orders GROUP BY cust
 """
 
 
-def test_spark_reads_whole_epochs_while_the_job_runs(tidegate: Commands, tmp_path: Path) -> None:
+def test_spark_reads_whole_epochs_while_the_job_runs(drivers: Commands, tmp_path: Path) -> None:
     jars = resolved_jars("io.delta", "delta-spark_4.2_2.13", "4.4.0")
     named = ",".join(str(path) for path in sorted(jars.glob("delta-*.jar")))
     file, checkpoint = tmp_path / "views.sql", tmp_path / "checkpoint"
     file.write_text(_JOB, encoding="utf-8")
     view = checkpoint / "views" / "spent"
     settings = ["--set", f"tidegate.epoch.rows.max={_EPOCH_ROWS}"]
-    job = tidegate.start("run", file, "--checkpoint", checkpoint, *settings)
+    job = drivers.start("run", file, "--checkpoint", checkpoint, *settings)
     wait_until(lambda: (view / "_delta_log").is_dir() or not job.is_running, "there is a view")
     script = Path(__file__).with_name("delta_script.py")
     read = subprocess.run(
