@@ -50,9 +50,9 @@ def test_a_killed_job_gives_what_the_oracle_says(
     checkpoint = tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--json"]
     accounts = len(spec.accounts) if isinstance(spec, JobSpec) else 1
-    rows_max = wanted.counts.read // accounts // 8
+    rows_max = wanted.counts.read // accounts // 5
     args += ["--set", f"tidegate.epoch.rows.max={rows_max}", "--set", "tidegate.vnodes=3"]
-    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
+    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:2")
     assert command.wait().code == -signal.SIGKILL, command.err
     command.wait_for_family(30)
     ended = drivers.run(*args)

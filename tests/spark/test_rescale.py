@@ -177,31 +177,45 @@ def add_part(directory: Path, part: int) -> None:
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+SINKS = ("sessions", "leads", "pairs", "sorted")
+
+
+def run_parts(warm: Warm, directory: Path, tasks: tuple[int, ...], *settings: str) -> None:
+    """The job over its parts; from the second on it has so many ``tasks``."""
+    file, checkpoint = directory / "job.sql", directory / "checkpoint"
+    file.write_text(JOB.format(directory))
+    for part in range(PARTS):
+        if part and tasks:
+            assert len(rows_kept(checkpoint)) >= 4
+            number = tasks[part - 1]
+            done = warm.run("rescale", checkpoint, "--parallelism", number, cwd=directory)
+            assert done.code == 0, done.err
+        add_part(directory, part)
+        args = ["run", file, "--available-now", "--checkpoint", checkpoint, *settings]
+        ran = warm.run(*args, cwd=directory)
+        assert ran.code == 0, ran.err
+
+
+@pytest.fixture(scope="module")
+def still(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the job has run, and was not rescaled."""
+    directory = tmp_path_factory.mktemp("still")
+    run_parts(warm, directory, ())
+    return directory
+
+
 @pytest.mark.parametrize("pushdown", [True, False])
-def test_every_kind_of_state(pushdown: bool, warm: Warm, tmp_path: Path) -> None:
-    rescaled, still = tmp_path / "rescaled", tmp_path / "still"
-    settings = f"--set=tidegate.watermark.pushdown={str(pushdown).lower()}"
-    for directory, numbers in ((still, (2, 2, 2)), (rescaled, (5, 1, 8))):
-        directory.mkdir()
-        file, checkpoint = directory / "job.sql", directory / "checkpoint"
-        file.write_text(JOB.format(directory))
-        for part, tasks in zip(range(PARTS), (2, *numbers), strict=True):
-            if part:
-                assert len(rows_kept(checkpoint)) >= 4
-                done = warm.run("rescale", checkpoint, "--parallelism", tasks, cwd=directory)
-                assert done.code == 0, done.err
-            add_part(directory, part)
-            args = ["run", file, "--available-now", "--checkpoint", checkpoint, settings]
-            ran = warm.run(*args, cwd=directory)
-            assert ran.code == 0, ran.err
-    for sink in ("sessions", "leads", "pairs", "sorted"):
-        found = read_parts(rescaled / "out" / sink)
+def test_every_kind_of_state(pushdown: bool, still: Path, warm: Warm, tmp_path: Path) -> None:
+    setting = f"--set=tidegate.watermark.pushdown={str(pushdown).lower()}"
+    run_parts(warm, tmp_path, (5, 1, 8), setting)
+    for sink in SINKS:
+        found = read_parts(tmp_path / "out" / sink)
         wanted = read_parts(still / "out" / sink)
         assert len(wanted) > 100, sink
         if sink == "sorted":
             assert found == wanted
         assert sorted(map(json.dumps, found)) == sorted(map(json.dumps, wanted)), sink
-    views = [table_of(directory / "checkpoint", "spent") for directory in (rescaled, still)]
+    views = [table_of(directory / "checkpoint", "spent") for directory in (tmp_path, still)]
     assert views[0] == views[1]
     assert sum(n for _, n, _ in views[0]) == sum(
         len(path.read_text().splitlines()) for path in (still / "in").glob("*/*.json")

@@ -28,19 +28,19 @@ def with_huge(lines: bytes) -> bytes:
 
 
 SPLITS = {
-    "a": [order_lines(11, 900), order_lines(12, 900, begin_us=1_714_550_760_000_000)],
-    "b": [with_huge(order_lines(13, 1700))],
-    "c": [order_lines(14, 1650, step_us=430_000)],
+    "a": [order_lines(11, 450), order_lines(12, 450, begin_us=1_714_550_580_000_000)],
+    "b": [with_huge(order_lines(13, 850))],
+    "c": [order_lines(14, 825, step_us=430_000)],
 }
-"""5,167 rows: two epochs of at most 5,000, and 52 of at most 100."""
+"""2,584 rows: two epochs of at most 2,500, and 26 of at most 100."""
 
-ROWS_MAX = {"100": 52, "5_000": 2, "unlimited": 1}
+ROWS_MAX = {"100": 26, "2_500": 2, "unlimited": 1}
 """tidegate.epoch.rows.max, and how many epochs that makes at least."""
 
 KILLED = ("100", 2)
 """The pair of settings of the run that is killed; all others run through."""
 
-KILLS = ["after-staging:1", "after-entry:19", "after-publish:40"]
+KILLS = ["after-staging:1", "after-entry:9", "after-publish:19"]
 """Each ends the driver in one epoch, which Spark has not committed then."""
 
 
@@ -55,7 +55,7 @@ def job() -> Job:
     spec = orders_job(SPLITS)
     wanted = expected(spec)
     assert set(reasons(wanted)) == {"future", "late", "malformed", "null_time"}
-    assert min(len(output.rows) for output in wanted.outputs.values()) > 80
+    assert min(len(output.rows) for output in wanted.outputs.values()) > 40
     return Job(spec, wanted)
 
 
