@@ -171,7 +171,7 @@ class Commands:
         if self.jvm is not None and args[0] in ("run", "rescale"):
             assert not any(command.is_running for command in self.started), "one at a time"
             self.jvm.free()
-            env = {**self.jvm.environment, **env}
+            args, env = (*args, *self.jvm.options), {**self.jvm.environment, **env}
         command = Command(args, self.cwd, {**self.env, **env})
         self.started.append(command)
         return command

@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
@@ -49,6 +50,7 @@ class SharedJvm:
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
         self._log = directory / "jvm.log"
+        self._sockets = TemporaryDirectory(prefix="jvm-")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, json.dumps(dict(settings or {}))],
@@ -62,7 +64,11 @@ class SharedJvm:
             )
         port, secret = self._answer()
         self.environment = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-        self.pid = self._process.pid
+
+    @property
+    def options(self) -> list[str]:
+        """Of each run: a JVM stays with the place of sockets that its first Spark had."""
+        return ["--set", f"spark.python.unix.domain.socket.dir={self._sockets.name}"]
 
     def free(self) -> None:
         """Stops the Spark that a driver has left."""
@@ -87,6 +93,7 @@ class SharedJvm:
         trace: TracebackType | None,
     ) -> None:
         self._process.communicate(timeout=60)  # without its stdin it ends, and the JVM with it
+        self._sockets.cleanup()
 
 
 def main() -> None:
