@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,12 +35,16 @@ STAGES = 2
 
 @dataclass(frozen=True)
 class Ran:
-    """A job that was killed twice and cut off once, and has ended; then run again, in vain."""
+    """A job that was killed twice and cut off once, and has ended; then run again, in vain.
+
+    ``requests`` are all until it had ended.
+    """
 
     spec: JobSpec
     directory: Path
     place: str
     ended: Finished
+    requests: Sequence[Request]
     again: Finished
 
 
@@ -64,7 +68,8 @@ def ran(
         ended = command.wait()
         assert ended.code == 0, ended.err
         assert "taking over the checkpoint" in ended.err
-        yield Ran(spec, directory, place, ended, drivers.run(*args))
+        requests = audited_minio.requests()
+        yield Ran(spec, directory, place, ended, requests, drivers.run(*args))
 
 
 def test_killed_and_cut_off(ran: Ran, audited_minio: Minio) -> None:
@@ -76,9 +81,9 @@ def test_killed_and_cut_off(ran: Ran, audited_minio: Minio) -> None:
     assert secret not in "".join((ran.ended.out, ran.ended.err, ran.again.out, ran.again.err))
 
 
-def test_requests_of_an_epoch(ran: Ran, audited_minio: Minio) -> None:
+def test_requests_of_an_epoch(ran: Ran) -> None:
     """The formula of docs/performance.md; what goes by the clock is not in it."""
-    epochs = by_epoch(audited_minio.requests())
+    epochs = by_epoch(ran.requests)
     for number in STEADY:
         found = epochs[number]
         files = found["CopyObject ledger"]
