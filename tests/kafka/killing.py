@@ -114,7 +114,7 @@ def _finish(
     commands: Commands, args: list[object], checkpoint: Path, kit: Kit, source: str
 ) -> None:
     """Runs the job until it has read all that there is, and stops it as a person would."""
-    ends = {f"{source}-{part}": len(found) for part, found in kit.read(source).items()}
+    ends = kit.ends(source)
     command = commands.start(*args)
     wait_until(lambda: read_offsets(checkpoint) == ends, "all is read", 300)
     command.send(signal.SIGTERM)

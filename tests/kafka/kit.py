@@ -163,6 +163,10 @@ class Kit:
         LockedOut.let_go(consumer)
         return found
 
+    def ends(self, topic: str) -> dict[str, int]:
+        """Behind the last message of each partition, of a topic without gaps; by split."""
+        return {f"{topic}-{part}": len(found) for part, found in self.read(topic).items()}
+
     def values(self, topic: str) -> list[bytes]:
         """The values that a ``read_committed`` reader sees, of all partitions."""
         messages = (message for part in self.read(topic).values() for message in part)

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from kafka.killing import read_offsets
 from kafka.kit import Kit
+from kafka.live import Live
 from kafka.orders import job_text, judged, problems_of, rows_of
 from spark.orders import ledger_of
-from spark.processes import Commands, Warm, wait_until
+from spark.processes import Warm, wait_until
 
 BEGIN: Final = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
 ODD_TIMES: Final[tuple[Any, ...]] = (
@@ -81,28 +82,24 @@ def test_producers_whose_clocks_are_wrong(kafka: Kit, warm: Warm, tmp_path: Path
     assert 0 < min(late) <= max(late) < 40, "each is late by its own watermark alone"
 
 
-def test_a_partition_is_added_while_the_job_runs(
-    kafka: Kit, tidegate: Commands, tmp_path: Path
-) -> None:
+def test_a_partition_is_added_while_the_job_runs(kafka: Kit, warm: Warm, tmp_path: Path) -> None:
     source, sink = kafka.topic("added", partitions=2), kafka.topic("added-out")
     file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
     options = {"scan.topic-partition-discovery.interval": "500 ms"}
     file.write_text(job_text(kafka, source, sink, options))
     for partition in (0, 1):
         kafka.put(source, partition, _rows(partition, 600))
-    command = tidegate.start(
-        *("run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.interval=200ms")
-    )
-    _wait(kafka, source, checkpoint)
-    kafka.grow(source, 3)
-    kafka.put(source, 2, _rows(2, 600))  # most of them behind what has been closed
-    _wait(kafka, source, checkpoint)
-    last = BEGIN + timedelta(days=1)
-    for partition in range(3):
-        kafka.put(source, partition, [_row(-1 - partition, last)])
-    _wait(kafka, source, checkpoint)
-    command.stop()
-    assert command.wait().code == 0, command.err
+    with Live(warm, file, checkpoint, epoch_interval="200ms") as job:
+        _wait(kafka, source, checkpoint)
+        kafka.grow(source, 3)
+        kafka.put(source, 2, _rows(2, 600))  # most of them behind what has been closed
+        _wait(kafka, source, checkpoint)
+        last = BEGIN + timedelta(days=1)
+        for partition in range(3):
+            kafka.put(source, partition, [_row(-1 - partition, last)])
+        _wait(kafka, source, checkpoint)
+        ended = job.stop()
+    assert ended.code == 0, ended.err
     assert problems_of(kafka, source, sink, checkpoint) == []
     reasons = [row["reason"] for row in ledger_of(checkpoint)["rows"]]
     assert reasons.count("behind_merged") > 400
@@ -110,7 +107,7 @@ def test_a_partition_is_added_while_the_job_runs(
 
 
 def _wait(kit: Kit, source: str, checkpoint: Path) -> None:
-    ends = {f"{source}-{part}": len(found) for part, found in kit.read(source).items()}
+    ends = kit.ends(source)
     wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
 
 
