@@ -36,10 +36,7 @@ WITH ({at}, schema = '{schema}', 'table' = 'everything');
 """
 
 
-@pytest.mark.parametrize("point", ["after-entry", "sink-before-commit", "sink-after-commit"])
-def test_tables_end_in_what_is_right(
-    server: Server, tidegate: Commands, tmp_path: Path, point: str
-) -> None:
+def test_tables_end_in_what_is_right(server: Server, tidegate: Commands, tmp_path: Path) -> None:
     schema = unique("job")
     server.run(f"CREATE SCHEMA {schema}")
     at = (
@@ -53,10 +50,13 @@ def test_tables_end_in_what_is_right(
     wrong = tidegate.run(*args, **{VARIABLE: "nicht-" + PASSWORD})
     assert wrong.code == 2, wrong.err
     assert "refuses the login" in wrong.err
-    command = tidegate.start(*args, TIDEGATE_FAILPOINTS=f"{point}:3")
-    killed = command.wait()
-    assert killed.code == -signal.SIGKILL, killed.err
-    command.wait_for_family(30)
+    runs = [wrong]
+    for point in ("after-entry:2", "sink-before-commit:3", "sink-after-commit:4"):
+        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=point)
+        killed = command.wait()
+        assert killed.code == -signal.SIGKILL, killed.err
+        command.wait_for_family(30)
+        runs.append(killed)
     ended = tidegate.run(*args)
     assert ended.code == 0, ended.err
 
@@ -79,7 +79,7 @@ def test_tables_end_in_what_is_right(
 
     again = tidegate.run(*args)
     assert again.code == 0, again.err
-    said = "".join(run.out + run.err for run in (wrong, killed, ended, again))
+    said = "".join(run.out + run.err for run in (*runs, ended, again))
     kept = b"".join(path.read_bytes() for path in checkpoint.rglob("*") if path.is_file())
     assert PASSWORD not in said
     assert PASSWORD.encode() not in kept
