@@ -52,21 +52,22 @@ class Series:
     fast: list[int]
     slow: list[int]
     read: list[list[int]]
+    rows: int
 
     @property
     def drift_ms_max(self) -> int:
         """The farthest that they were apart while both had rows left."""
         pairs = zip(self.fast, self.slow, self.read, strict=True)
-        return max(fast - slow for fast, slow, read in pairs if max(read) < ROWS)
+        return max(fast - slow for fast, slow, read in pairs if max(read) < self.rows)
 
 
-def topics(kit: Kit) -> dict[str, str]:
-    """Both topics, full."""
+def topics(kit: Kit, rows: int = ROWS) -> dict[str, str]:
+    """Both topics, each with so many rows."""
     made = {}
     for name, step_ms in STEP_MS.items():
         made[name] = kit.topic(name)
-        rows = ({"id": number, "at": number * step_ms} for number in range(ROWS))
-        kit.put(made[name], 0, [json.dumps(row).encode() for row in rows])
+        put = ({"id": number, "at": number * step_ms} for number in range(rows))
+        kit.put(made[name], 0, [json.dumps(row).encode() for row in put])
     return made
 
 
@@ -84,7 +85,7 @@ def measure(kit: Kit, made: dict[str, str], directory: Path, run: Run, *, aligne
     args: list[Any] = ["run", file, "--checkpoint", checkpoint, "--available-now"]
     ended = run(*args, "--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}", cwd=directory)
     assert ended.code == 0, ended.err
-    series = Series([], [], [])
+    series = Series([], [], [], max(kit.ends(made["fast"]).values()))
     for path in sorted((checkpoint / "epochs").glob("*.json")):
         entry = json.loads(path.read_text())
         for name in STEP_MS:
