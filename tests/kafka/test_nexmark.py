@@ -10,10 +10,10 @@ from nexmark import reference
 from nexmark.tables import EVENTS, SPLITS, TABLES
 from oracle.compare import diff_output
 from spark.orders import read_parts
-from spark.processes import Commands
+from spark.processes import Warm
 
 
-def test_all_jobs_from_topics(kafka: Kit, tidegate: Commands, tmp_path: Path) -> None:
+def test_all_jobs_from_topics(kafka: Kit, warm: Warm, tmp_path: Path) -> None:
     options = {}
     for name, splits in SPLITS.items():
         topic = kafka.topic(name, partitions=len(splits))
@@ -29,7 +29,8 @@ def test_all_jobs_from_topics(kafka: Kit, tidegate: Commands, tmp_path: Path) ->
     text = reference.one_job(EVENTS, options).replace("out/nexmark", f"{tmp_path}/out")
     file.write_text(text, encoding="utf-8")
     args = ["--set", "tidegate.epoch.rows.max=20000", "--set", "tidegate.vnodes=3"]
-    ended = tidegate.run("run", file, "--checkpoint", tmp_path / "checkpoint", *args)
+    run = ["run", file, "--checkpoint", tmp_path / "checkpoint", *args]
+    ended = warm.run(*run, cwd=tmp_path)
     assert ended.code == 0, ended.err
     for name in reference.QUERIES:
         found = read_parts(tmp_path / "out" / name)

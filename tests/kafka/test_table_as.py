@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka.kit import Kit
-from spark.processes import Commands
+from spark.processes import Warm
 
 _STRATEGIES = """
 from datetime import datetime
@@ -65,10 +65,10 @@ def job(kafka: Kit, tmp_path: Path) -> tuple[Path, str]:
 
 
 def test_the_topic_is_made_and_has_the_rows(
-    kafka: Kit, tidegate: Commands, job: tuple[Path, str], tmp_path: Path
+    kafka: Kit, warm: Warm, job: tuple[Path, str], tmp_path: Path
 ) -> None:
     file, topic = job
-    ended = tidegate.run("run", file, "--checkpoint", tmp_path / "checkpoint")
+    ended = warm.run("run", file, "--checkpoint", tmp_path / "checkpoint", cwd=tmp_path)
     assert ended.code == 0, ended.err
     partitions = kafka.read(topic)
     assert len(partitions) == 4
@@ -81,9 +81,9 @@ def test_the_topic_is_made_and_has_the_rows(
             found[row["click_id"]] = (row["extra"], row["name"])
     users = [f"USER {n}" if n < 5 else None for n in range(7)]
     assert found == {number: (None, users[number % 7]) for number in range(_COUNT)}
-    late = tidegate.run("ledger", tmp_path / "checkpoint", "--json")
+    late = warm.run("ledger", tmp_path / "checkpoint", "--json", cwd=tmp_path)
     assert [row["offset"] for row in json.loads(late.out)["rows"]] == [_COUNT]
 
     file.write_text(file.read_text().replace("INTO 4", "INTO 3"))
-    refused = tidegate.run("run", file, "--checkpoint", tmp_path / "another")
+    refused = warm.run("run", file, "--checkpoint", tmp_path / "another", cwd=tmp_path)
     assert (refused.code, "has 4 partitions, not 3" in refused.err) == (2, True), refused.err
