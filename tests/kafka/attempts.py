@@ -11,16 +11,19 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from random import Random
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 
+from kafka.kit import Kit
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
 from tidegate.connectors.kafka import sink, transactions
@@ -214,6 +217,42 @@ class Attempts:
     ) -> None:
         for running in self._started:
             running.clean_up()
+
+
+def begun(kafka: Kit, name: str, copies: int = 1, **options: Any) -> Driver:
+    """A driver that has an epoch behind it."""
+    topic = kafka.topic(name, partitions=2, copies=copies)
+    driver = Driver(kafka.sink(topic, ("id", "BIGINT"), **options)).start()
+    driver.epoch(1)
+    return driver
+
+
+def found(kafka: Kit, driver: Driver) -> list[int]:
+    return ids_of(kafka.values(driver.table.option("topic")))
+
+
+def write_while(driver: Driver, disturb: Callable[[], None], first: int) -> list[int]:
+    """Writes epoch after epoch until ``disturb`` has ended, and some before and behind."""
+    random = Random(first)
+    written: list[int] = []
+
+    def epochs(count: int) -> None:
+        for _ in range(count):
+            start = first + len(written)
+            ids = range(start, start + random.randint(1, 50))
+            driver.epoch(*ids)
+            written.extend(ids)
+            if random.random() < 0.2:
+                forget_producers()
+
+    epochs(10)
+    with ThreadPoolExecutor(1) as pool:
+        disturbing = pool.submit(disturb)
+        while not disturbing.done():
+            epochs(1)
+        disturbing.result()
+    epochs(10)
+    return written
 
 
 def ids_of(values: Iterable[bytes]) -> list[int]:

@@ -1,4 +1,4 @@
-"""One real broker for all tests of Kafka; three where a test needs a change of leaders."""
+"""One real broker for all tests of Kafka, and one that a test may stop."""
 
 from __future__ import annotations
 
@@ -37,13 +37,6 @@ RETURNS_SOON = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.
 def lone_cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A broker that a test may stop and start."""
     with Cluster(tmp_path / "kafka", settings=RETURNS_SOON) as running:
-        yield running
-
-
-@pytest.fixture
-def three_brokers(tmp_path: Path) -> Iterator[Cluster]:
-    """Brokers of which any one may go."""
-    with Cluster(tmp_path / "kafka", brokers=3, settings=RETURNS_SOON) as running:
         yield running
 
 

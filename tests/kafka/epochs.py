@@ -145,6 +145,18 @@ class Run:
         return [self.epoch(size).column("a") for size in rows_max]
 
 
+def rows_of(run: Run, count: int) -> list[int]:
+    """Runs epochs until as many rows have come."""
+    read: list[int] = []
+
+    def is_enough() -> bool:
+        read.extend(run.epoch().column("a"))
+        return len(read) >= count
+
+    until(is_enough)
+    return read
+
+
 class Transaction:
     """A transaction that stays open until it is told to end."""
 

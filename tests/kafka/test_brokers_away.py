@@ -1,4 +1,4 @@
-"""T9: brokers restart and leaders change, while a table is planned and while it is read."""
+"""T9: the only broker goes and comes, while a table is planned and read, and while a job runs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from confluent_kafka import TopicCollection
 
 from kafka.broker import Broker, Cluster
 from kafka.conftest import RETURNS_SOON
-from kafka.epochs import ENGINE, Run, until, values
+from kafka.epochs import ENGINE, Run, rows_of, values
+from kafka.killing import read_offsets
 from kafka.kit import Kit
+from kafka.live import Live
+from kafka.orders import job_text, problems_of
+from kafka.workload import PARTITIONS, Workload
+from spark.processes import Warm, wait_until
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.planner import KafkaPlanner
@@ -23,8 +28,8 @@ from tidegate.errors import RunError, TrustError
 from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")
-QUICK = replace(USUAL, question=replace(USUAL.question, in_all_s=0.2))
-"""Questions whose answer is not waited for."""
+QUICK = replace(USUAL, question=replace(USUAL.question, in_all_s=1.0))
+"""Questions whose answer is not waited for longer than a busy broker may need for it."""
 
 
 @contextmanager
@@ -37,32 +42,6 @@ def away(broker: Broker) -> Iterator[None]:
         yield
     finally:
         starting.join()
-
-
-def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
-    """Who leads the first partition."""
-    found: list[Broker] = []
-
-    def is_elected() -> bool:
-        (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
-        node = future.result(30).partitions[0].leader
-        found[:] = [] if node is None else [cluster.brokers[int(node.id) - 1]]
-        return bool(found) and found[0].is_running
-
-    until(is_elected)
-    return found[0]
-
-
-def rows_of(run: Run, count: int) -> list[int]:
-    """Runs epochs until as many rows have come."""
-    read: list[int] = []
-
-    def is_enough() -> bool:
-        read.extend(run.epoch().column("a"))
-        return len(read) >= count
-
-    until(is_enough)
-    return read
 
 
 @pytest.fixture(scope="module")
@@ -139,23 +118,6 @@ def test_the_planner_goes_on_when_the_broker_is_there_again(lone_cluster: Cluste
     run.epoch()  # the first silence is over: this is another one
 
 
-def test_the_planner_gives_up_in_the_end(lone_cluster: Cluster) -> None:
-    kit = Kit(lone_cluster.bootstrap)
-    topic = kit.topic("given up")
-    clock = ManualClock()
-    run = Run(kit.source(topic, COLUMN), clock=clock, patience=QUICK)
-    run.epoch()
-    lone_cluster.brokers[0].stop(signal.SIGKILL)
-    run.epoch()
-    clock.time_us += int(USUAL.running.in_all_s * 1e6)
-    run.epoch()
-    clock.time_us += 1
-    with pytest.raises(RunError, match="no answer from the brokers at") as caught:
-        run.epoch()
-    assert "Connection refused" in caught.value.detail
-    assert caught.value.exit_code == 1
-
-
 def test_the_leader_is_away_when_a_job_starts(lone_cluster: Cluster) -> None:
     """Another may be elected, where the cluster has told of its topics."""
     kit = Kit(lone_cluster.bootstrap)
@@ -166,23 +128,6 @@ def test_the_leader_is_away_when_a_job_starts(lone_cluster: Cluster) -> None:
     start = dict.fromkeys(planner.splits())
     with away(lone_cluster.brokers[0]):
         assert planner.plan(start, None)[f"{topic}-0"].rows_max == 2
-    clock = ManualClock()
-    planner = KafkaPlanner(table, available_now=False, clock=clock, patience=QUICK)
-    start = dict.fromkeys(planner.splits())
-    lone_cluster.brokers[0].stop(signal.SIGKILL)
-    with pytest.raises(RunError, match="no answer from the brokers at"):
-        planner.plan(start, None)
-    assert clock.time_us >= USUAL.starting.in_all_s * 1e6
-
-
-def test_splits_that_are_finished_stay_so_without_a_broker(lone_cluster: Cluster) -> None:
-    kit = Kit(lone_cluster.bootstrap)
-    topic = kit.topic("finished")
-    kit.put(topic, 0, values(0))
-    run = Run(kit.source(topic, COLUMN, scan_bounded_mode="latest-offset"))
-    assert run.epoch().plans[f"{topic}-0"].finished
-    lone_cluster.brokers[0].stop(signal.SIGKILL)
-    assert run.planner.plan(run.positions, None)[f"{topic}-0"].finished
 
 
 def test_a_run_that_ends_by_itself_does_not_take_silence_for_its_end(lone_cluster: Cluster) -> None:
@@ -195,52 +140,32 @@ def test_a_run_that_ends_by_itself_does_not_take_silence_for_its_end(lone_cluste
         assert run.epoch().column("a") == [2]
 
 
-class HurriedClock(SystemClock):
-    """A minute is a second."""
-
-    def monotonic_s(self) -> float:
-        return super().monotonic_s() * 60
-
-
-def test_the_reader_gives_up_in_the_end(lone_cluster: Cluster) -> None:
-    kit = Kit(lone_cluster.bootstrap)
-    topic = kit.topic("reader gives up")
-    kit.put(topic, 0, values(0))
-    run = Run(kit.source(topic, COLUMN))
-    (split,) = plans = run.plan()
-    lone_cluster.brokers[0].stop(signal.SIGKILL)
-    reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0], QUICK)
-    waited = f"came for {USUAL.hearing.in_all_s:.0f} s, at offset 0 of 1"
-    with pytest.raises(RunError, match=waited) as caught:
-        list(reader.read([SplitRange(split, None, plans[split].end)]))
-    assert "Connection refused" in caught.value.detail
-
-
-def test_leaders_are_killed_while_rows_are_read_and_planned(
-    three_brokers: Cluster,
+def test_a_job_goes_on_when_the_broker_is_there_again(
+    lone_cluster: Cluster, warm: Warm, tmp_path: Path
 ) -> None:
-    kit = Kit(three_brokers.bootstrap)
-    topic = kit.topic("leaders", copies=3)
-    run = Run(kit.source(topic, COLUMN))
-    count = 100_000
-    kit.put(topic, 0, values(*range(count)))
-    (split,) = plans = run.plan()
-    reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
-    chunks = reader.read([SplitRange(split, None, plans[split].end)])
-    read = next(chunks)[1].data["a"].to_pylist()
-    killed = leader(kit, three_brokers, topic)
-    killed.stop(signal.SIGKILL)
-    for _, chunk in chunks:
-        read += chunk.data["a"].to_pylist()
-    assert read == list(range(count))
-    run.positions = {split: plans[split].end}
-    kit.put(topic, 0, values(count))  # to the new leader
-    assert rows_of(run, 1) == [count]
-    killed.start()
-    three_brokers.wait()
-    kit.put(topic, 0, values(count + 1))
-    leader(kit, three_brokers, topic).stop(signal.SIGKILL)
-    assert rows_of(run, 1) == [count + 1]
+    """It writes there too."""
+    kit = Kit(lone_cluster.bootstrap)
+    source = kit.topic("away-in", partitions=PARTITIONS)
+    sink = kit.topic("away-out", partitions=2)
+    file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
+    file.write_text(job_text(kit, source, sink))
+    (broker,) = lone_cluster.brokers
+    with Live(warm, file, checkpoint, epoch_interval="200ms") as job:
+        with Workload(kit, source, seed=10) as workload:
+            for how in (signal.SIGKILL, signal.SIGTERM):
+                job.wait_for_epochs(2)
+                broker.stop(how)
+                broker.start()
+                lone_cluster.wait()
+            workload.wake()
+            job.wait_for_epochs(3)
+            workload.finish()
+            workload.put_last()
+        ends = kit.ends(source)
+        wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
+        ended = job.stop()
+    assert ended.code == 0, ended.err
+    assert problems_of(kit, source, sink, checkpoint) == []
 
 
 def test_a_byte_that_changed_on_the_brokers_disk(lone_cluster: Cluster) -> None:
@@ -261,3 +186,78 @@ def test_a_byte_that_changed_on_the_brokers_disk(lone_cluster: Cluster) -> None:
     with pytest.raises(TrustError, match=f"'{topic}' cannot be read at offset 10") as caught:
         run.read(plans)
     assert "CRC" in caught.value.detail
+
+
+class HurriedClock(SystemClock):
+    """A minute is a second."""
+
+    def monotonic_s(self) -> float:
+        return super().monotonic_s() * 60
+
+
+def a_planner_gives_up_in_the_end(kit: Kit) -> Iterator[None]:
+    clock = ManualClock()
+    run = Run(kit.source(kit.topic("given up"), COLUMN), clock=clock, patience=QUICK)
+    run.epoch()
+    yield
+    run.epoch()
+    clock.time_us += int(USUAL.running.in_all_s * 1e6)
+    run.epoch()
+    clock.time_us += 1
+    with pytest.raises(RunError, match="no answer from the brokers at") as caught:
+        run.epoch()
+    assert "Connection refused" in caught.value.detail
+    assert caught.value.exit_code == 1
+
+
+def a_planner_gives_up_where_a_job_starts(kit: Kit) -> Iterator[None]:
+    topic = kit.topic("never starts")
+    kit.put(topic, 0, values(0, 1))
+    clock = ManualClock()
+    starting = replace(USUAL.starting, in_all_s=5.0)  # the test is shorter
+    patience = replace(QUICK, starting=starting)
+    table = kit.source(topic, COLUMN)
+    planner = KafkaPlanner(table, available_now=False, clock=clock, patience=patience)
+    start = dict.fromkeys(planner.splits())
+    yield
+    with pytest.raises(RunError, match="no answer from the brokers at"):
+        planner.plan(start, None)
+    assert clock.time_us >= starting.in_all_s * 1e6
+
+
+def splits_that_are_finished_stay_so(kit: Kit) -> Iterator[None]:
+    topic = kit.topic("finished")
+    kit.put(topic, 0, values(0))
+    run = Run(kit.source(topic, COLUMN, scan_bounded_mode="latest-offset"))
+    assert run.epoch().plans[f"{topic}-0"].finished
+    yield
+    assert run.planner.plan(run.positions, None)[f"{topic}-0"].finished
+
+
+def a_reader_gives_up_in_the_end(kit: Kit) -> Iterator[None]:
+    topic = kit.topic("reader gives up")
+    kit.put(topic, 0, values(0))
+    run = Run(kit.source(topic, COLUMN))
+    (split,) = plans = run.plan()
+    yield
+    reader = KafkaReader(run.table, ENGINE, HurriedClock(), run.workers[0], QUICK)
+    waited = f"came for {USUAL.hearing.in_all_s:.0f} s, at offset 0 of 1"
+    with pytest.raises(RunError, match=waited) as caught:
+        list(reader.read([SplitRange(split, None, plans[split].end)]))
+    assert "Connection refused" in caught.value.detail
+
+
+def test_a_broker_that_does_not_come_back(lone_cluster: Cluster) -> None:
+    """All of them live up to their ``yield``, then the broker dies."""
+    kit = Kit(lone_cluster.bootstrap)
+    lives = [
+        a_planner_gives_up_in_the_end(kit),
+        a_planner_gives_up_where_a_job_starts(kit),
+        splits_that_are_finished_stay_so(kit),
+        a_reader_gives_up_in_the_end(kit),
+    ]
+    for life in lives:
+        next(life)
+    lone_cluster.brokers[0].stop(signal.SIGKILL)
+    for life in lives:
+        assert list(life) == []

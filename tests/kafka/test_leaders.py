@@ -1,95 +1,115 @@
-"""T9: brokers die while a job reads and writes, and come back: the job goes on, and is right."""
+"""T9: three brokers, of which one after the other dies or restarts while rows are read and written.
+
+A whole job goes on, and is right; so do a reader with its planner, and a sink's driver.
+"""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient
+import pytest
+from confluent_kafka import TopicCollection
 
+from kafka.attempts import begun, forget_producers, found, write_while
 from kafka.broker import Broker, Cluster
+from kafka.conftest import RETURNS_SOON
+from kafka.epochs import ENGINE, Run, rows_of, until, values
 from kafka.killing import read_offsets
 from kafka.kit import Kit
+from kafka.live import Live
 from kafka.orders import job_text, problems_of
 from kafka.workload import PARTITIONS, Workload
-from spark.processes import Command, Commands, wait_until
+from spark.processes import Warm, wait_until
+from tidegate.connectors.kafka.reader import KafkaReader
+from tidegate.ports import SplitRange
 
 
-def test_leaders_die_one_after_the_other(
-    three_brokers: Cluster, tidegate: Commands, tmp_path: Path
-) -> None:
-    kit = Kit(three_brokers.bootstrap)
+@pytest.fixture(scope="module")
+def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Brokers of which any one may go."""
+    with Cluster(tmp_path_factory.mktemp("trio"), brokers=3, settings=RETURNS_SOON) as running:
+        yield running
+
+
+def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
+    """Who leads the first partition."""
+    leading: list[Broker] = []
+
+    def is_elected() -> bool:
+        (future,) = kit.admin.describe_topics(TopicCollection([topic])).values()
+        node = future.result(30).partitions[0].leader
+        leading[:] = [] if node is None else [cluster.brokers[int(node.id) - 1]]
+        return bool(leading) and leading[0].is_running
+
+    until(is_elected)
+    return leading[0]
+
+
+def test_leaders_die_one_after_the_other(trio: Cluster, warm: Warm, tmp_path: Path) -> None:
+    kit = Kit(trio.bootstrap)
     source = kit.topic("leaders-in", partitions=PARTITIONS, copies=3)
     sink = kit.topic("leaders-out", partitions=2, copies=3)
-    command, checkpoint = _start(kit, source, sink, tidegate, tmp_path)
-    with Workload(kit, source, seed=9) as workload:
-        for _ in range(2):
-            _wait_for_epochs(checkpoint, 2)
-            leader = _leader(kit, three_brokers, source)
-            leader.stop(signal.SIGKILL)
-            _wait_for_epochs(checkpoint, 3)
-            leader.start()
-            three_brokers.wait()
-        workload.wake()
-        _wait_for_epochs(checkpoint, 2)
-        workload.finish()
-        workload.put_last()
-    _finish(command, kit, source, checkpoint)
-    assert problems_of(kit, source, sink, checkpoint) == []
-
-
-def test_the_only_broker_is_away(lone_cluster: Cluster, tidegate: Commands, tmp_path: Path) -> None:
-    kit = Kit(lone_cluster.bootstrap)
-    source = kit.topic("away-in", partitions=PARTITIONS)
-    sink = kit.topic("away-out", partitions=2)
-    command, checkpoint = _start(kit, source, sink, tidegate, tmp_path)
-    (broker,) = lone_cluster.brokers
-    with Workload(kit, source, seed=10) as workload:
-        for how in (signal.SIGKILL, signal.SIGTERM):
-            _wait_for_epochs(checkpoint, 2)
-            broker.stop(how)
-            broker.start()
-            lone_cluster.wait()
-        workload.wake()
-        _wait_for_epochs(checkpoint, 3)
-        workload.finish()
-        workload.put_last()
-    _finish(command, kit, source, checkpoint)
-    assert problems_of(kit, source, sink, checkpoint) == []
-
-
-def _start(
-    kit: Kit, source: str, sink: str, tidegate: Commands, directory: Path
-) -> tuple[Command, Path]:
-    file, checkpoint = directory / "job.sql", directory / "checkpoint"
+    file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
     file.write_text(job_text(kit, source, sink))
-    command = tidegate.start(
-        *("run", file, "--checkpoint", checkpoint, "--json"),
-        *("--set", "tidegate.epoch.interval=200ms"),
-    )
-    command.wait_for_line("Spark")
-    return command, checkpoint
-
-
-def _leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
-    """The broker that leads partition 0."""
-    client = AdminClient({"bootstrap.servers": kit.bootstrap, "log_level": 2})
-    leader = client.list_topics(topic, timeout=10).topics[topic].partitions[0].leader
-    return cluster.brokers[leader - 1]
-
-
-def _epochs(checkpoint: Path) -> int:
-    return len(list((checkpoint / "epochs").glob("*.json")))
-
-
-def _wait_for_epochs(checkpoint: Path, more: int) -> None:
-    wanted = _epochs(checkpoint) + more
-    wait_until(lambda: _epochs(checkpoint) >= wanted, f"{more} epochs more")
-
-
-def _finish(command: Command, kit: Kit, source: str, checkpoint: Path) -> None:
-    ends = {f"{source}-{part}": len(found) for part, found in kit.read(source).items()}
-    wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
-    command.stop()
-    ended = command.wait()
+    with Live(warm, file, checkpoint, epoch_interval="200ms") as job:
+        with Workload(kit, source, seed=9) as workload:
+            for _ in range(2):
+                job.wait_for_epochs(2)
+                killed = leader(kit, trio, source)
+                killed.stop(signal.SIGKILL)
+                job.wait_for_epochs(3)
+                killed.start()
+                trio.wait()
+            workload.wake()
+            job.wait_for_epochs(2)
+            workload.finish()
+            workload.put_last()
+        ends = kit.ends(source)
+        wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
+        ended = job.stop()
     assert ended.code == 0, ended.err
+    assert problems_of(kit, source, sink, checkpoint) == []
+
+
+def test_leaders_change(trio: Cluster) -> None:
+    """A broker goes at once, another in an orderly way; both come back."""
+    kafka = Kit(trio.bootstrap)
+    forget_producers()
+    driver = begun(kafka, "leaders", copies=3)
+
+    def change() -> None:
+        for broker, way in zip(trio.brokers, (signal.SIGKILL, signal.SIGTERM), strict=False):
+            broker.stop(way)
+            broker.start()
+            trio.wait()
+
+    written = write_while(driver, change, first=2)
+    assert found(kafka, driver) == [1, *written]
+
+
+def test_leaders_are_killed_while_rows_are_read_and_planned(trio: Cluster) -> None:
+    kit = Kit(trio.bootstrap)
+    topic = kit.topic("leaders", copies=3)
+    run = Run(kit.source(topic, ("a", "BIGINT")))
+    count = 100_000
+    kit.put(topic, 0, values(*range(count)))
+    (split,) = plans = run.plan()
+    reader = KafkaReader(run.table, ENGINE, consumers=run.workers[0])
+    chunks = reader.read([SplitRange(split, None, plans[split].end)])
+    read = next(chunks)[1].data["a"].to_pylist()
+    killed = leader(kit, trio, topic)
+    killed.stop(signal.SIGKILL)
+    for _, chunk in chunks:
+        read += chunk.data["a"].to_pylist()
+    assert read == list(range(count))
+    run.positions = {split: plans[split].end}
+    kit.put(topic, 0, values(count))  # to the new leader
+    assert rows_of(run, 1) == [count]
+    killed.start()
+    trio.wait()
+    kit.put(topic, 0, values(count + 1))
+    killed = leader(kit, trio, topic)
+    killed.stop(signal.SIGKILL)
+    assert rows_of(run, 1) == [count + 1]
