@@ -81,10 +81,15 @@ class Workload:
         if self._failed:
             raise self._failed[0]
 
+    def put_at_once(self, rows: int) -> None:
+        """So many rows or some more, of all partitions, where nobody reads beside."""
+        while self.rows < rows:
+            self._round(idle_too=True)
+
     def put_last(self) -> datetime:
         """One row for every partition, so late that it closes all windows before; gives its time.
 
-        Call it behind `finish`.
+        Call it behind `finish` or `put_at_once`.
         """
         last = self.begin + timedelta(seconds=self._now_s) + timedelta(days=1)
         for partition in range(PARTITIONS):
