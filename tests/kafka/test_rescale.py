@@ -58,7 +58,7 @@ def test_every_row_once(insert: str, kafka: Kit, warm: Warm, tmp_path: Path) -> 
             mine = [row(n) for n in numbers if n % PARTITIONS == partition]
             kafka.put(source, partition, [json.dumps(each).encode() for each in mine])
         args = ["run", file, "--checkpoint", checkpoint, "--available-now"]
-        ran = warm.run(*args, "--set", "tidegate.epoch.rows.max=400", cwd=tmp_path)
+        ran = warm.run(*args, "--set", "tidegate.epoch.rows.max=600", cwd=tmp_path)
         assert ran.code == 0, ran.err
         found = Counter(tuple(json.loads(value).values()) for value in kafka.values(sink))
         rows = (part + 1) * PART
