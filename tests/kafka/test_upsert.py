@@ -16,7 +16,7 @@ from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
 from tidegate.types import Op
 
-_ROWS, _SPLITS, _EPOCH = 4_000, 3, 500
+_ROWS, _SPLITS, _EPOCH = 4_000, 3, 800
 _JOB = """
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '5' SECOND)
