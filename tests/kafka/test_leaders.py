@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicCollection
 
-from kafka.attempts import begun, forget_producers, found, write_while
+from kafka.attempts import begun, found, write_while
 from kafka.broker import Broker, Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, rows_of, until, values
@@ -27,10 +27,19 @@ from tidegate.ports import SplitRange
 
 
 @pytest.fixture(scope="module")
-def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Brokers of which any one may go."""
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(tmp_path_factory.mktemp("trio"), brokers=3, settings=RETURNS_SOON) as running:
         yield running
+
+
+@pytest.fixture
+def trio(started: Cluster) -> Cluster:
+    """Brokers of which any one may go: all run again for each test."""
+    for broker in started.brokers:
+        if not broker.is_running:
+            broker.start()
+    started.wait()
+    return started
 
 
 def leader(kit: Kit, cluster: Cluster, topic: str) -> Broker:
@@ -73,10 +82,10 @@ def test_leaders_die_one_after_the_other(trio: Cluster, warm: Warm, tmp_path: Pa
     assert problems_of(kit, source, sink, checkpoint) == []
 
 
+@pytest.mark.usefixtures("fresh_worker")
 def test_leaders_change(trio: Cluster) -> None:
     """A broker goes at once, another in an orderly way; both come back."""
     kafka = Kit(trio.bootstrap)
-    forget_producers()
     driver = begun(kafka, "leaders", copies=3)
 
     def change() -> None:
@@ -110,6 +119,5 @@ def test_leaders_are_killed_while_rows_are_read_and_planned(trio: Cluster) -> No
     killed.start()
     trio.wait()
     kit.put(topic, 0, values(count + 1))
-    killed = leader(kit, trio, topic)
-    killed.stop(signal.SIGKILL)
+    leader(kit, trio, topic).stop(signal.SIGKILL)
     assert rows_of(run, 1) == [count + 1]
