@@ -11,15 +11,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 from types import TracebackType
 from typing import Any, Self
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -190,6 +193,10 @@ class Attempts:
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["kafka.attempts"])
+        # It looks for that where the environment says, not where this process does (gh-126631):
+        # what it does not find, each attempt would import anew, for more than a second.
+        with patch.dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)):
+            forkserver.ensure_running()
         self._started: list[Running] = []
 
     def start(self, attempt: Attempt, failpoints: str = "") -> Running:
