@@ -142,6 +142,7 @@ class Kit:
                     "group.id": "kit",
                     "isolation.level": isolation,
                     "enable.partition.eof": True,
+                    "fetch.wait.max.ms": 10,  # so soon the broker says that there is no more
                     "enable.auto.commit": False,
                     "auto.offset.reset": "earliest",
                 }
