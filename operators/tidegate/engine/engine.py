@@ -38,6 +38,7 @@ class Engine:
         for setting in _LOCKED_DOWN:
             self._connection.execute(setting)
         self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
+        self._arrow_types: dict[str, pa.DataType] = {}
         self._epoch_us: int | None = None
         self.set_epoch_time(0)
         install(self._connection, functions)
@@ -76,35 +77,33 @@ class Engine:
         return result
 
     def arrow_schema(self, schema: Schema) -> pa.Schema:
-        """The Arrow schema of ``schema``'s DuckDB types."""
-        if not schema:
-            return pa.schema([])
-        nulls = ", ".join(
-            f"CAST(NULL AS {column.type}) AS c{index}" for index, column in enumerate(schema)
-        )
-        fields = self.query(f"SELECT {nulls} LIMIT 0").schema
-        return pa.schema(
-            [
-                pa.field(column.name, field.type)
-                for column, field in zip(schema, fields, strict=True)
-            ]
-        )
+        """The Arrow schema of ``schema``'s DuckDB types. Asked once for each: actors ask a lot."""
+        known = self._arrow_types
+        asked = [name for name in dict.fromkeys(c.type for c in schema) if name not in known]
+        if asked:
+            nulls = ", ".join(f"CAST(NULL AS {name}) AS c{at}" for at, name in enumerate(asked))
+            fields = self.query(f"SELECT {nulls} LIMIT 0").schema
+            known.update((name, field.type) for name, field in zip(asked, fields, strict=True))
+        return pa.schema([pa.field(column.name, known[column.type]) for column in schema])
 
     def empty(self, schema: Schema) -> pa.Table:
         """A table of ``schema`` without rows."""
         return self.arrow_schema(schema).empty_table()
 
 
-def shared_engine() -> Engine:
-    """This thread's own, in UTC and without functions of users: to make one takes 40 ms of CPU."""
-    return _mine.engine
+def shared_engine(time_zone: str = "UTC") -> Engine:
+    """This thread's own, without functions of users: to make one takes 40 ms of CPU."""
+    engines = _mine.engines
+    if time_zone not in engines:
+        engines[time_zone] = Engine(time_zone)
+    return engines[time_zone]
 
 
 class _Mine(threading.local):
     @cached_property
-    def engine(self) -> Engine:
+    def engines(self) -> dict[str, Engine]:
         atexit.register(vars(self).clear)  # DuckDB complains of what outlives it
-        return Engine()
+        return {}
 
 
 _mine = _Mine()

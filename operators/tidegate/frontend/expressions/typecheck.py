@@ -1,10 +1,12 @@
-"""Asks DuckDB for types and constants, on an engine of the frontend's own."""
+"""Asks DuckDB for types and constants, on an engine without data."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import duckdb
@@ -45,7 +47,7 @@ class TypeChecker:
 
     def __init__(self, time_zone: str = "UTC") -> None:
         self.time_zone = time_zone
-        self._engine = Engine(time_zone)
+        self._engine = shared_engine(time_zone)
         self._answers: dict[str, pa.Table] = {}
         self.declared: list[UserFunction] = []
 
@@ -59,8 +61,11 @@ class TypeChecker:
         source = ", ".join(
             f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in schema
         )
-        answer = self._run(f"DESCRIBE SELECT {sql} FROM (SELECT {source or '1'})")
-        return str(answer.column("column_type")[0].as_py())
+        query = f"DESCRIBE SELECT {sql} FROM (SELECT {source or '1'})"
+        if self.declared:
+            return _type_in(self._run(query))
+        with _refusals():
+            return _type(self.time_zone, query)
 
     def common(self, one: str, other: str) -> str | None:
         """The type to which values of both types are converted, None where there is none."""
@@ -102,6 +107,8 @@ class TypeChecker:
 
     def declare(self, function: UserFunction) -> None:
         """Adds a user's function."""
+        if not self.declared:  # the shared engine knows none, and others' statements ask it
+            self._engine = Engine(self.time_zone)
         self._engine.declare(function)
         self._answers.clear()
         self.declared.append(function)
@@ -113,12 +120,10 @@ class TypeChecker:
         self.declared = [function for function in self.declared if function.name != name]
 
     def _run(self, query: str) -> pa.Table:
-        try:
-            if query not in self._answers:
+        if query not in self._answers:
+            with _refusals():
                 self._answers[query] = self._engine.query(query)
-            return self._answers[query]
-        except duckdb.Error as error:
-            raise TypeCheckError(_first_sentence(str(error))) from None
+        return self._answers[query]
 
 
 def struct_field(sql: str, name: str) -> str:
@@ -145,6 +150,24 @@ def converted(value: Expr, type_: str) -> Expr:
         monotone_in=keeps,
         lost="" if keeps else f"a cast to {type_} does not keep the order",
     )
+
+
+@lru_cache(maxsize=4096)
+def _type(time_zone: str, query: str) -> str:
+    """The type that ``query`` describes, in every file of this process that has no functions."""
+    return _type_in(shared_engine(time_zone).query(query))
+
+
+def _type_in(answer: pa.Table) -> str:
+    return str(answer.column("column_type")[0].as_py())
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        raise TypeCheckError(_first_sentence(str(error))) from None
 
 
 @cache
