@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
-from tidegate.plan.names import state_name
+from tidegate.plan.names import Names
 from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, Table, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
@@ -213,7 +213,7 @@ def _number(
     order = sorted(range(len(groups)), key=lambda i: (depth(i), i))
     number = {index: n for n, index in enumerate(order)}
     fragments = []
-    taken = Counter[str]()
+    names_of, taken = Names(functions), Counter[str]()
     for index in order:
         whole: dict[Node, Node] = {}
         nodes: dict[Node, int] = {}
@@ -228,7 +228,7 @@ def _number(
                 to, port = receiver[exchange]
                 outputs.append(Output(nodes[body], exchange, fragment=number[to], port=port))
         tables = {x.table for root in groups[index] for x in leaves(root[0]) if isinstance(x, Scan)}
-        names = tuple(_distinct(state_name(whole[part], functions), taken) for part in nodes)
+        names = tuple(_distinct(names_of.of(whole[part]), taken) for part in nodes)
         gathered = [x.distribution is Distribution.GATHER for x in ports[index]]
         fragments.append(
             Fragment(

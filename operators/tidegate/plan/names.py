@@ -34,18 +34,51 @@ _NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "ski
 columns are part of what keeps rows, and of nothing above it."""
 
 
-def state_name(node: Node, functions: Sequence[UserFunction]) -> str:
-    """What the state of ``node``, a whole physical tree, is called; equal ones are called alike.
+class Names:
+    """The names of states in one plan, whose queries use ``functions``."""
 
-    Of an exchange, a scan or a watermark filter it is that of the merge behind it.
-    """
-    kind = f"op.{type(node).__name__}"
-    if isinstance(node, Exchange | Refusing):
-        kind = "merge"
-    meant = node if isinstance(node, Exchange) else _meant(node)
-    names = {column.name for column in meant.schema}
-    rows = [_digest(meant, names, functions), getattr(node, "hidden", ())]
-    return f"{kind}.{_hash(rows)}"
+    def __init__(self, functions: Sequence[UserFunction] = ()) -> None:
+        self._functions = functions
+        self._digests: dict[tuple[int, frozenset[str]], tuple[Node, str]] = {}
+        """By node and wanted columns: each is below many others. Has the node, that it lives on."""
+
+    def of(self, node: Node) -> str:
+        """What the state of ``node``, a whole physical tree, is called: equal ones alike.
+
+        Of an exchange, a scan or a watermark filter it is that of the merge behind it.
+        """
+        kind = f"op.{type(node).__name__}"
+        if isinstance(node, Exchange | Refusing):
+            kind = "merge"
+        meant = node if isinstance(node, Exchange) else _meant(node)
+        names = {column.name for column in meant.schema}
+        rows = [self._digest(meant, names), getattr(node, "hidden", ())]
+        return f"{kind}.{_hash(rows)}"
+
+    def _digest(self, node: Node, wanted: Collection[str]) -> str:
+        """Of ``node``, as far as its columns are ``wanted``."""
+        key = (id(node), frozenset(wanted))
+        if key not in self._digests:
+            self._digests[key] = node, _hash(self._document(node, wanted))
+        return self._digests[key][1]
+
+    def _document(self, node: Node, wanted: Collection[str]) -> list[Any]:
+        own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in _NO_PART}
+        if isinstance(node, Project):
+            own["columns"] = tuple(pair for pair in node.columns if pair[0] in wanted)
+        read = zip(map(_meant, node.inputs), node.reads(set(wanted)), strict=True)
+        return [
+            type(node).__name__,
+            canonical([column for column in node.schema if column.name in wanted], self._seen),
+            {name: canonical(value, self._seen) for name, value in own.items()},
+            [self._digest(part, names & {c.name for c in part.schema}) for part, names in read],
+        ]
+
+    def _seen(self, value: Any) -> Any:
+        if isinstance(value, Expr):  # a function's name says nothing of what it does
+            used = tuple(each for each in self._functions if each.name in value.sql)
+            return (value.sql, value.type, used) if used else value
+        return value
 
 
 def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
@@ -61,28 +94,6 @@ def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple | list):
         return [canonical(item, seen) for item in value]
     return value
-
-
-def _digest(node: Node, wanted: Collection[str], functions: Sequence[UserFunction]) -> str:
-    """Of ``node``, as far as its columns are ``wanted``."""
-
-    def seen(value: Any) -> Any:
-        if isinstance(value, Expr):  # a function's name says nothing of what it does
-            used = tuple(each for each in functions if each.name in value.sql)
-            return (value.sql, value.type, used) if used else value
-        return value
-
-    own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in _NO_PART}
-    if isinstance(node, Project):
-        own["columns"] = tuple(pair for pair in node.columns if pair[0] in wanted)
-    read = zip(map(_meant, node.inputs), node.reads(set(wanted)), strict=True)
-    document = [
-        type(node).__name__,
-        canonical([column for column in node.schema if column.name in wanted], seen),
-        {name: canonical(value, seen) for name, value in own.items()},
-        [_digest(part, names & {c.name for c in part.schema}, functions) for part, names in read],
-    ]
-    return _hash(document)
 
 
 def _hash(document: Any) -> str:
