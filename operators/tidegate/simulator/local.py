@@ -16,7 +16,7 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, engine_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.offsets import Offset
@@ -57,9 +57,9 @@ class Local:
     """A job on this machine. Tables without a source of their own are read by their connectors;
     what it writes stays here, whatever its sinks are.
 
-    ``engine`` is made if it is not given; with ``checks`` all operators are checked while they run
-    (see `tidegate.executor.checked`). ``outputs``, ``states`` and the store outlive a `run` that
-    raises.
+    ``engine`` is this thread's if it is not given; with ``checks`` all operators are checked while
+    they run (see `tidegate.executor.checked`). ``outputs``, ``states`` and the store outlive a
+    `run` that raises.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Local:
         self._sources = sources or {}
         self._options = options
         self._clock = clock or SystemClock()
-        self._engine = engine or Engine(time_zone(plan.job), plan.job.functions)
+        self._engine = engine or engine_of(time_zone(plan.job), plan.job.functions)
         self._course = course or Course()
         self._checks = checks
         self.store: Store = MemoryStore(self._clock)

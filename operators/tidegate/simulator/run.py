@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, engine_of
 from tidegate.epochs.entry import By
 from tidegate.epochs.offsets import Offset
 from tidegate.plan.fragments import Plan
@@ -54,7 +54,7 @@ def simulate(
         plan,
         rng,
         choices or drawn,
-        engine or Engine(time_zone(plan.job), plan.job.functions),
+        engine or engine_of(time_zone(plan.job), plan.job.functions),
         START_US,
     )
     results = world.run()
