@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from kits.executor import schema
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, engine_of, shared_engine
+from tidegate.plan.user_functions import UserFunction
 
 
 def test_tables_are_visible_under_their_names_and_only_for_the_query() -> None:
@@ -82,3 +83,12 @@ def test_empty_tables_have_the_declared_types() -> None:
         "string",
     ]
     assert Engine().arrow_schema(()) == pa.schema([])
+
+
+def test_jobs_share_an_engine_unless_they_have_functions() -> None:
+    twice = UserFunction("twice", ("BIGINT",), "BIGINT", "def twice(x): return 2 * x", "twice")
+    assert engine_of("UTC", ()) is shared_engine()
+    assert engine_of("Europe/Berlin", ()) is shared_engine("Europe/Berlin") is not shared_engine()
+    assert engine_of("UTC", (twice,)) is not shared_engine()
+    with pytest.raises(duckdb.Error):
+        shared_engine().query("SELECT twice(1)")

@@ -12,6 +12,7 @@ from tidegate.frontend.expressions.typecheck import (
     struct_field,
 )
 from tidegate.plan.nodes import column_expr
+from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column
 
 _CHECKER = TypeChecker()
@@ -58,6 +59,18 @@ def test_kinds_of_types() -> None:
 def test_zones() -> None:
     assert _CHECKER.zone_is_fixed
     assert not TypeChecker("Europe/Berlin").zone_is_fixed
+
+
+def test_a_function_is_known_where_it_is_declared_only() -> None:
+    declaring, other = TypeChecker(), TypeChecker()
+    declaring.declare(UserFunction("twice", ("BIGINT",), "BIGINT", "", "twice"))
+    assert declaring.type_of('twice("a")', _SCHEMA) == "BIGINT"
+    for checker in (other, TypeChecker()):
+        with pytest.raises(TypeCheckError, match="twice does not exist"):
+            checker.type_of('twice("a")', _SCHEMA)
+    declaring.forget("twice")
+    with pytest.raises(TypeCheckError, match="twice does not exist"):
+        declaring.type_of('twice("a")', _SCHEMA)
 
 
 def test_functions() -> None:
