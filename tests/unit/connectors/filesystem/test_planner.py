@@ -68,7 +68,7 @@ def test_fewer_rows_than_splits_reach_every_split_in_time(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_no_byte_is_counted_twice(tmp_path: Path) -> None:
-    path = write(tmp_path / "a" / "1.json", *ids(0, 5000))
+    path = write(tmp_path / "a" / "1.json", *ids(0, 1400))
     run = Run(source(tmp_path)).to_end(7)
     measure = run.planner._measure
     assert isinstance(measure, TextMeasure)
