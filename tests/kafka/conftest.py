@@ -11,9 +11,9 @@ import pytest
 from kafka.attempts import Attempts, forget_producers
 from kafka.broker import Cluster
 from kafka.kit import Kit
-from spark.conftest import tidegate, warm
+from spark.conftest import drivers, jvm, tidegate, warm
 
-__all__ = ["tidegate", "warm"]
+__all__ = ["drivers", "jvm", "tidegate", "warm"]
 
 
 @pytest.fixture(scope="session")

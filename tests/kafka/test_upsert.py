@@ -57,7 +57,7 @@ def accepted() -> list[dict[str, object]]:
 
 
 def test_keys_have_what_is_right_in_the_end(
-    kafka: Kit, tidegate: Commands, warm: Warm, tmp_path: Path
+    kafka: Kit, tidegate: Commands, drivers: Commands, warm: Warm, tmp_path: Path
 ) -> None:
     """A task dies between its rows and their commit, the driver behind an epoch's entry."""
     topic = kafka.topic("spent", partitions=2, settings={"cleanup.policy": "compact"})
@@ -67,9 +67,9 @@ def test_keys_have_what_is_right_in_the_end(
     command += ["--set", f"tidegate.epoch.rows.max={_EPOCH}"]
     printed_text = ""
     for kill in ("sink-before-commit:2", "after-entry:4"):
-        started = tidegate.start(*command, TIDEGATE_FAILPOINTS=kill)
-        killed = started.wait()
         is_driver = kill.startswith("after")
+        started = (drivers if is_driver else tidegate).start(*command, TIDEGATE_FAILPOINTS=kill)
+        killed = started.wait()
         assert killed.code == (-signal.SIGKILL if is_driver else 1), killed.err
         started.wait_for_family(30)
         printed_text += killed.out

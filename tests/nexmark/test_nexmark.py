@@ -8,11 +8,11 @@ from kits.executor import ENGINE
 from nexmark import reference
 from nexmark.tables import EVENTS, TABLES
 from oracle.compare import diff_output
+from simulation.run import simulate
+from simulation.world import Choices
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Scan
-from tidegate.simulator.run import simulate
-from tidegate.simulator.world import Choices
 
 JOBS = sorted(path.stem for path in reference.FOLDER.glob("*.sql"))
 

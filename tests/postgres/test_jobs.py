@@ -36,7 +36,7 @@ WITH ({at}, schema = '{schema}', 'table' = 'everything');
 """
 
 
-def test_tables_end_in_what_is_right(server: Server, tidegate: Commands, tmp_path: Path) -> None:
+def test_tables_end_in_what_is_right(server: Server, drivers: Commands, tmp_path: Path) -> None:
     schema = unique("job")
     server.run(f"CREATE SCHEMA {schema}")
     at = (
@@ -47,17 +47,17 @@ def test_tables_end_in_what_is_right(server: Server, tidegate: Commands, tmp_pat
     names = {"rows": _ROWS, "splits": _SPLITS, "most": _MOST, "at": at, "schema": schema}
     file.write_text(_JOB.format(**names), encoding="utf-8")
     args = ["run", file, "--checkpoint", checkpoint, "--set", f"tidegate.epoch.rows.max={_EPOCH}"]
-    wrong = tidegate.run(*args, **{VARIABLE: "nicht-" + PASSWORD})
+    wrong = drivers.run(*args, **{VARIABLE: "nicht-" + PASSWORD})
     assert wrong.code == 2, wrong.err
     assert "refuses the login" in wrong.err
     runs = [wrong]
     for point in ("after-entry:2", "sink-before-commit:3", "sink-after-commit:4"):
-        command = tidegate.start(*args, TIDEGATE_FAILPOINTS=point)
+        command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
         killed = command.wait()
         assert killed.code == -signal.SIGKILL, killed.err
         command.wait_for_family(30)
         runs.append(killed)
-    ended = tidegate.run(*args)
+    ended = drivers.run(*args)
     assert ended.code == 0, ended.err
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
@@ -77,7 +77,7 @@ def test_tables_end_in_what_is_right(server: Server, tidegate: Commands, tmp_pat
     total = sum(price for prices in by_customer.values() for price in prices)
     assert server.run(f"SELECT * FROM {schema}.everything") == [(_ROWS, total)]
 
-    again = tidegate.run(*args)
+    again = drivers.run(*args)
     assert again.code == 0, again.err
     said = "".join(run.out + run.err for run in (*runs, ended, again))
     kept = b"".join(path.read_bytes() for path in checkpoint.rglob("*") if path.is_file())

@@ -1,7 +1,7 @@
 """One seed: a random job, written to files, simulated, and judged by the oracle.
 
 Everything is drawn from the seed: the job (`oracle.jobs`), the plan's shape (`Shape`) and the world
-(`tidegate.simulator.world.Choices`). Every `PAIRED`-th seed runs its job a second time, in another
+(`simulation.world.Choices`). Every `PAIRED`-th seed runs its job a second time, in another
 shape and another world, and both must give the same to the last row (S6).
 """
 
@@ -22,12 +22,12 @@ from oracle.jobs import Expected, JobSpec, diff_job, expected, random_job, write
 from oracle.living import Stand
 from oracle.pair_jobs import random_pair_job
 from oracle.pair_spec import PairSpec
+from simulation.run import SimulatedRun, simulate
 from tidegate.engine.engine import Engine
 from tidegate.epochs.offsets import Offset
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job
-from tidegate.simulator.run import SimulatedRun, simulate
 from tidegate.types import Status
 
 PAIRED: Final = 8

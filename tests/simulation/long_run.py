@@ -22,13 +22,13 @@ from typing import Final
 from unittest.mock import patch
 
 from simulation.check import engine
+from simulation.run import START_US
+from simulation.world import Choices, World
 from tidegate.executor.buffers import known_rows
 from tidegate.executor.joins import temporal_join
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import START_US
 from tidegate.simulator.states import States
-from tidegate.simulator.world import Choices, World
 
 EPOCH_ROWS: Final = 40
 SLACK: Final = 16

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 import pytest
 
 from simulation.check import engine
+from simulation.run import simulate
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import simulate
 
 Value: TypeAlias = int | None
 Look: TypeAlias = Callable[[Sequence[Value], int], Value]

@@ -11,10 +11,10 @@ from oracle.compare import diff_output
 from oracle.decode import Column
 from oracle.query import Output
 from simulation.packaged import FOLDER, JOBS, answer
+from simulation.run import simulate
+from simulation.world import Choices
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import simulate
-from tidegate.simulator.world import Choices
 
 _CHOICES: Final = (
     Choices(rows_max=None, chunk_rows=1 << 30, actors_live_on=True, crash_probability=0.0),

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from simulation.check import engine
+from simulation.run import SimulatedRun, simulate
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import SimulatedRun, simulate
 from tidegate.types import Counts
 
 _FILES = "WITH (connector = 'filesystem', path = '{}', format = 'json'{})"

@@ -17,14 +17,14 @@ import pytest
 
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
+from simulation.run import START_US, SimulatedRun, simulate
+from simulation.world import Choices
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.offsets import Offset
 from tidegate.executor.watermarks.strategy import Clock
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
 from tidegate.simulator import local
-from tidegate.simulator.run import START_US, SimulatedRun, simulate
-from tidegate.simulator.world import Choices
 
 SECOND_US: Final = 1_000_000
 _TABLE: Final = (

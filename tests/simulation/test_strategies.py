@@ -10,9 +10,9 @@ import pytest
 
 from seeds.statements import SEEDS
 from simulation.check import engine
+from simulation.run import simulate
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import simulate
 
 _TABLE = """
 CREATE SOURCE `orders` (

@@ -11,11 +11,11 @@ import pytest
 
 from oracle.compare import diff_counts, diff_ledger, diff_output
 from oracle.jobs import DIRECTORY, write_splits
+from simulation.run import simulate
 from slt.slt import Case, read_case
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job
-from tidegate.simulator.run import simulate
 
 FILES = sorted(Path(__file__).parent.glob("*.slt"))
 SEEDS = range(3)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from simulation.run import simulate
 from tidegate.connectors import registry
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import BindError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import simulate
 
 OUTSIDE = Path(__file__).parents[2] / "kits" / "outside"
 

@@ -11,11 +11,11 @@ import pytest
 
 from kits.executor import ENGINE
 from kits.ticks import SPLITS, rows_of, ticks
+from simulation import world as module
+from simulation.world import Choices, World
 from tidegate.errors import InvariantError
 from tidegate.plan.fragments import Plan
-from tidegate.simulator import world as module
 from tidegate.simulator.local import Results
-from tidegate.simulator.world import Choices, World
 
 CALM = Choices(rows_max=2, chunk_rows=1, actors_live_on=True, crash_probability=0.0)
 

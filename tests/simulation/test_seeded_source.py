@@ -6,8 +6,8 @@ from random import Random
 
 import pyarrow as pa
 
+from simulation.seeded_source import Life, SeededSource, cut
 from tidegate.clock import ManualClock
-from tidegate.simulator.seeded_source import Life, SeededSource, cut
 from tidegate.simulator.sources import Split
 from tidegate.types import OFFSET
 

@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from kits.store import StoreContract
+from simulation.faulty_store import FaultyStore
 from tidegate.clock import ManualClock
 from tidegate.errors import StoreError
-from tidegate.simulator.faulty_store import FaultyStore
 from tidegate.store.memory import MemoryStore
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, TypeVar
 
+from simulation.faulty_store import FaultyStore
+from simulation.seeded_source import Life, SeededSource
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
@@ -25,9 +27,7 @@ from tidegate.errors import InvariantError, StoreError
 from tidegate.failpoints import watched
 from tidegate.plan.fragments import Plan
 from tidegate.simulator.course import Course
-from tidegate.simulator.faulty_store import FaultyStore
 from tidegate.simulator.local import Local, Results
-from tidegate.simulator.seeded_source import Life, SeededSource
 from tidegate.simulator.sources import load
 from tidegate.store.memory import MemoryStore
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from kits.executor import ENGINE
+from simulation.run import simulate
+from simulation.world import Choices
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
-from tidegate.simulator.run import simulate
-from tidegate.simulator.world import Choices
 
 
 def test_rows_by_sink_ledger_and_total(tmp_path: Path) -> None:

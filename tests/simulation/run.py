@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from simulation.world import Choices, World
 from tidegate.engine.engine import Engine, engine_of
 from tidegate.epochs.entry import By
 from tidegate.epochs.offsets import Offset
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import time_zone
-from tidegate.simulator.world import Choices, World
 from tidegate.types import Counts
 
 START_US = 1_767_225_600_000_000
