@@ -47,7 +47,7 @@ class TypeChecker:
 
     def __init__(self, time_zone: str = "UTC") -> None:
         self.time_zone = time_zone
-        self._engine = shared_engine(time_zone)
+        self._own: Engine | None = None
         self._answers: dict[str, pa.Table] = {}
         self.declared: list[UserFunction] = []
 
@@ -107,9 +107,9 @@ class TypeChecker:
 
     def declare(self, function: UserFunction) -> None:
         """Adds a user's function."""
-        if not self.declared:  # the shared engine knows none, and others' statements ask it
-            self._engine = Engine(self.time_zone)
-        self._engine.declare(function)
+        if self._own is None:  # the shared engine knows none, and others' statements ask it
+            self._own = Engine(self.time_zone)
+        self._own.declare(function)
         self._answers.clear()
         self.declared.append(function)
 
@@ -118,6 +118,10 @@ class TypeChecker:
         self._engine.forget(name)
         self._answers.clear()
         self.declared = [function for function in self.declared if function.name != name]
+
+    @property
+    def _engine(self) -> Engine:
+        return self._own or shared_engine(self.time_zone)
 
     def _run(self, query: str) -> pa.Table:
         if query not in self._answers:
