@@ -47,6 +47,7 @@ class TypeChecker:
 
     def __init__(self, time_zone: str = "UTC") -> None:
         self.time_zone = time_zone
+        shared_engine(time_zone)  # a zone that there is not is found out here
         self._own: Engine | None = None
         self._answers: dict[str, pa.Table] = {}
         self.declared: list[UserFunction] = []
