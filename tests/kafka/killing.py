@@ -96,7 +96,7 @@ def _kill(
         command = commands.start(*args, TIDEGATE_FAILPOINTS=f"{where}:{epoch}")
     ended = command.wait()
     assert ended.code == -signal.SIGKILL, f"not killed {where}:{epoch}: {ended.err}"
-    command.wait_for_family(30)  # the JVM dies with its driver: nothing writes on in its name
+    command.wait_for_family(30)  # its own JVM dies with it: nothing writes on in its name
     return _committed(checkpoint) + 1, where
 
 

@@ -1,4 +1,4 @@
-"""The harness of `kafka.killing`, with the seed that CI runs."""
+"""The harness of `kafka.killing`, with the seed that CI runs; `make kill` has each its own JVM."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from spark.processes import Commands
 SEED, KILLS = 20261123, 4
 
 
-def test_a_kill_at_each_place(kafka: Kit, tidegate: Commands) -> None:
-    verdict = run(kafka, tidegate, SEED, KILLS)
+def test_a_kill_at_each_place(kafka: Kit, drivers: Commands) -> None:
+    verdict = run(kafka, drivers, SEED, KILLS)
     assert verdict.problems == [], f"seed {SEED}"
     assert len(verdict.killed) == KILLS
     places = {where for _, where in verdict.killed}

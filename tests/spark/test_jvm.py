@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from tidegate.spark.launch.java import java
-from tidegate.spark.launch.jvm import class_path, make
+from tidegate.spark.launch.jvm import ARCHIVE, class_path, make
 
 _SHARED = "source: shared objects file (top)"
 _JAR = "source: file:"
@@ -14,8 +14,10 @@ _JAR = "source: file:"
 
 
 def test_spark_starts_from_the_archive(tmp_path: Path) -> None:
-    archive = tmp_path / "spark.jsa"
-    make(archive)
+    archive = ARCHIVE
+    if not archive.exists():  # `make test` has made it
+        archive = tmp_path / "spark.jsa"
+        make(archive)
     options = [f"-XX:SharedArchiveFile={archive}", "-Xshare:on", "-Xlog:class+load"]
     program = ["org.apache.spark.deploy.SparkSubmit", "--version"]
     command = [java(), *options, "-cp", class_path(), *program]
