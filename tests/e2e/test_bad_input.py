@@ -36,7 +36,7 @@ def _variable(name: str, value: object) -> dict[str, Any]:
 
 _SECRET: Final = {"secretKeyRef": {"name": "nobody-made-it", "key": "password"}}
 JOBS: Final[Mapping[str, Broken]] = {
-    "sql": Broken({"sql": _SQL.replace("count(*)", "count(*")}, ("job.sql", "expected")),
+    "sql": Broken({"sql": _SQL.replace("count(*)", "count(*")}, ("job.sql", "incomplete")),
     "column": Broken({"sql": _SQL.replace("sum(price)", "sum(prise)")}, ("job.sql", "prise")),
     "brokers": Broken(
         {"sql": _SQL.replace('{{ include "tidegate.kafka.servers" . }}', "127.0.0.1:9")},
