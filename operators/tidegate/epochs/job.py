@@ -7,7 +7,7 @@ import pickle
 from dataclasses import dataclass
 from functools import cache
 
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, engine_of
 from tidegate.plan.fragments import Plan
 from tidegate.plan.user_functions import UserFunction
 
@@ -53,4 +53,4 @@ def worker_engine(job: WireJob) -> Engine:
 
 @cache
 def _engine(time_zone: str, functions: tuple[UserFunction, ...]) -> Engine:
-    return Engine(time_zone, functions)
+    return engine_of(time_zone, functions)

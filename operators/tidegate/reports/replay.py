@@ -32,7 +32,7 @@ from tidegate.codec import encode
 from tidegate.connectors.formats import csv_format, json_format, lines
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.connectors.registry import connector_of
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, shared_engine
 from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
@@ -121,7 +121,7 @@ def _replay(
     number, first, last = _next_run(checkpoint, home)
     if first > last:
         return Replayed(0, 0, last)
-    engine = Engine()
+    engine = shared_engine()
     rows = skipped = 0
     stage = Stage(staging, number, "0", tuple(sorted(remembered.items())))
     writer = connector_of(target).writer(target, stage)

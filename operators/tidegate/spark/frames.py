@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -35,7 +34,7 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import shared_engine
 from tidegate.errors import OptionsError, RunError
 from tidegate.executor.columns import event_times
 from tidegate.executor.watermarks.marks import mark
@@ -235,7 +234,7 @@ def judged(
     state, name = MemoryStateTable(), state_name(split)
     if kept is not None:
         state.put(name, kept)
-    time_us, engine = int(times.max()), _engine(how.zone)
+    time_us, engine = int(times.max()), shared_engine(how.zone)
     found = mark(data.drop_columns([_TIME]), split, how.node, time_us, state, engine, how.names)
     after = state.get(name)
     assert after is not None
@@ -257,8 +256,3 @@ def _unpack(batches: Batches) -> Iterator[pa.RecordBatch]:
 def _fat(splits: list[str], bodies: list[bytes]) -> pa.RecordBatch:
     arrays = [pa.array(splits, pa.string()), pa.array(bodies, pa.binary())]
     return pa.RecordBatch.from_arrays(arrays, ["split", "body"])
-
-
-@cache
-def _engine(zone: str) -> Engine:
-    return Engine(zone)

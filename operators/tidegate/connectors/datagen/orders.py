@@ -28,7 +28,7 @@ from tidegate.connectors.generated import (
     rows_of_split,
 )
 from tidegate.connectors.option_types import Duration, parsed
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import Engine, shared_engine
 from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema
@@ -164,7 +164,7 @@ def write_orders(
         customers=customers,
         splits=splits,
     )
-    engine = Engine()
+    engine = shared_engine()
     written = []
     for split in range(splits):
         folder = Path(directory) / f"datagen-{split}"
