@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
-import pyspark
-from pyspark import SparkConf
 from pyspark.java_gateway import launch_gateway
 
-from tidegate.spark.launch import jvm
-from tidegate.spark.launch.gateway import DEFAULTS, REQUIRED, WORKER_PYTHON
+from tidegate.spark.launch.gateway import prepared
 
 
 class SharedJvm:
@@ -42,20 +41,13 @@ class SharedJvm:
         settings: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        spark = {
-            "TIDEGATE_PYTHON": sys.executable,
-            "PYSPARK_PYTHON": WORKER_PYTHON,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            "SPARK_HOME": str(Path(pyspark.__file__).parent),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        }
         self._log = directory / "jvm.log"
         self._sockets = TemporaryDirectory(prefix="jvm-")
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, __file__, json.dumps(dict(settings or {}))],
                 cwd=directory,
-                env={**os.environ, **spark, **(environment or {})},
+                env={**os.environ, **(environment or {})},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -92,16 +84,17 @@ class SharedJvm:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._process.communicate(timeout=60)  # without its stdin it ends, and the JVM with it
-        self._sockets.cleanup()
+        try:
+            self._process.communicate(timeout=60)  # without its stdin it ends, and its JVM too
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._sockets.cleanup()
 
 
 def main() -> None:
     """Starts a JVM, tells its port and secret, and stops a Spark in it for each line from stdin."""
-    conf = SparkConf(loadDefaults=False)
-    settings = {**DEFAULTS, **jvm.settings(), **json.loads(sys.argv[1]), **REQUIRED}
-    for name, value in settings.items():
-        conf.set(name, value)
+    conf = prepared("shared", "local[2]", json.loads(sys.argv[1]))
     launch: Any = launch_gateway  # PySpark gives it no types
     gateway = launch(conf, {"stdout": sys.stderr, "stderr": sys.stderr})
     parameters, spark = gateway.java_parameters, gateway.jvm.org.apache.spark.sql

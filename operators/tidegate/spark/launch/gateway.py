@@ -150,18 +150,7 @@ def start_spark(
 
     Raises RunError when Spark does not start.
     """
-    os.environ.setdefault("TIDEGATE_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    if master.startswith("local"):  # else it asks what the machine's name stands for: maybe nothing
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    conf = SparkConf(loadDefaults=False)
-    conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
-    conf.setAppName(name)
-    for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
-        conf.set(key, value)
-    conf.setMaster(master)
+    conf = prepared(name, master, settings)
     conf.set(PARTITIONS, str(parallelism))
     try:
         context = SparkContext(gateway=_launch(conf, log), conf=conf)
@@ -178,6 +167,23 @@ def start_spark(
     _let_the_jvm_hang_up(context)
     _without_installed_sources(context)
     return SparkSession(context)
+
+
+def prepared(name: str, master: str, settings: Mapping[str, str]) -> SparkConf:
+    """The settings to start a JVM with; the environment of this process is made so, too."""
+    os.environ.setdefault("TIDEGATE_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    if master.startswith("local"):  # else it asks what the machine's name stands for: maybe nothing
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf(loadDefaults=False)
+    conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
+    conf.setAppName(name)
+    for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
+        conf.set(key, value)
+    conf.setMaster(master)
+    return conf
 
 
 def _without_installed_sources(context: SparkContext) -> None:
