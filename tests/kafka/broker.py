@@ -299,6 +299,13 @@ class Cluster:
         for broker in self.brokers:
             broker.stop(signal.SIGKILL)
 
+    def restore(self) -> None:
+        """Starts the brokers that do not run."""
+        for broker in self.brokers:
+            if not broker.is_running:
+                broker.start()
+        self.wait()
+
     def wait(self, timeout_s: float = START_S) -> None:
         """Until every broker that was started is a member of the cluster."""
         deadline = time.monotonic() + timeout_s

@@ -5,13 +5,13 @@ It is stopped by a signal, as a person or Kubernetes does it; the warm process i
 
 from __future__ import annotations
 
-import json
-import select
 import signal
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kafka.killing import read_offsets
+from kafka.kit import Kit
 from spark.processes import TIMEOUT_S, Finished, Warm, wait_until
 
 
@@ -22,12 +22,10 @@ class Live:
         """``settings``: names with ``_`` for ``.``."""
         self._warm, self._checkpoint = warm, checkpoint
         self._ended: Finished | None = None
-        args = ["run", str(file), "--checkpoint", str(checkpoint), "--json"]
+        args: list[object] = ["run", file, "--checkpoint", checkpoint, "--json"]
         for name, value in settings.items():
             args += ["--set", f"tidegate.{name.replace('_', '.')}={value}"]
-        assert warm.process.stdin is not None
-        warm.process.stdin.write(json.dumps([args, str(file.parent)]) + "\n")
-        warm.process.stdin.flush()
+        warm.begin(*args, cwd=file.parent)
 
     @property
     def epochs(self) -> int:
@@ -40,6 +38,11 @@ class Live:
         wait_until(lambda: self.epochs >= wanted or self._has_ended(0), f"{more} epochs more")
         assert self.epochs >= wanted, f"it has ended: {self._ended}"
 
+    def wait_until_all_is_read(self, kit: Kit, topic: str) -> None:
+        """Until it has entered all that is in ``topic`` now."""
+        ends = kit.ends(topic)
+        wait_until(lambda: read_offsets(self._checkpoint) == ends, "all is read")
+
     def stop(self) -> Finished:
         """The epoch in progress is finished; gives how it ended."""
         # Before its first epoch the process may not know yet what to do with the signal.
@@ -51,12 +54,8 @@ class Live:
         return self._ended
 
     def _has_ended(self, within_s: float) -> bool:
-        output = self._warm.process.stdout
-        assert output is not None
-        if self._ended is None and select.select([output], [], [], within_s)[0]:
-            answer = output.readline()
-            assert answer, f"the process died:\n{self._warm.log.with_suffix('.err').read_text()}"
-            self._ended = Finished(*json.loads(answer))
+        if self._ended is None:
+            self._ended = self._warm.end(within_s)
         return self._ended is not None
 
     def __enter__(self) -> Self:

@@ -14,12 +14,11 @@ import pytest
 from kafka.broker import Broker, Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, rows_of, values
-from kafka.killing import read_offsets
 from kafka.kit import Kit
 from kafka.live import Live
 from kafka.orders import job_text, problems_of
 from kafka.workload import PARTITIONS, Workload
-from spark.processes import Warm, wait_until
+from spark.processes import Warm
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.planner import KafkaPlanner
@@ -53,9 +52,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def lone_cluster(broken: Cluster) -> Cluster:
     """As that of the same name, but one for all tests here: it runs again for each."""
-    if not broken.brokers[0].is_running:
-        broken.brokers[0].start()
-        broken.wait()
+    broken.restore()
     return broken
 
 
@@ -161,8 +158,7 @@ def test_a_job_goes_on_when_the_broker_is_there_again(
             job.wait_for_epochs(3)
             workload.finish()
             workload.put_last()
-        ends = kit.ends(source)
-        wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
+        job.wait_until_all_is_read(kit, source)
         ended = job.stop()
     assert ended.code == 0, ended.err
     assert problems_of(kit, source, sink, checkpoint) == []

@@ -9,12 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from kafka.killing import read_offsets
 from kafka.kit import Kit
 from kafka.live import Live
 from kafka.orders import job_text, judged, problems_of, rows_of
 from spark.orders import ledger_of
-from spark.processes import Warm, wait_until
+from spark.processes import Warm
 
 BEGIN: Final = datetime(2024, 5, 1, 8, 0, tzinfo=UTC)
 ODD_TIMES: Final[tuple[Any, ...]] = (
@@ -90,25 +89,20 @@ def test_a_partition_is_added_while_the_job_runs(kafka: Kit, warm: Warm, tmp_pat
     for partition in (0, 1):
         kafka.put(source, partition, _rows(partition, 600))
     with Live(warm, file, checkpoint, epoch_interval="200ms") as job:
-        _wait(kafka, source, checkpoint)
+        job.wait_until_all_is_read(kafka, source)
         kafka.grow(source, 3)
         kafka.put(source, 2, _rows(2, 600))  # most of them behind what has been closed
-        _wait(kafka, source, checkpoint)
+        job.wait_until_all_is_read(kafka, source)
         last = BEGIN + timedelta(days=1)
         for partition in range(3):
             kafka.put(source, partition, [_row(-1 - partition, last)])
-        _wait(kafka, source, checkpoint)
+        job.wait_until_all_is_read(kafka, source)
         ended = job.stop()
     assert ended.code == 0, ended.err
     assert problems_of(kafka, source, sink, checkpoint) == []
     reasons = [row["reason"] for row in ledger_of(checkpoint)["rows"]]
     assert reasons.count("behind_merged") > 400
     _never_falls(checkpoint)
-
-
-def _wait(kit: Kit, source: str, checkpoint: Path) -> None:
-    ends = kit.ends(source)
-    wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
 
 
 def _never_falls(checkpoint: Path) -> None:

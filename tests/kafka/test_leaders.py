@@ -16,12 +16,11 @@ from kafka.attempts import begun, found, write_while
 from kafka.broker import Broker, Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, rows_of, until, values
-from kafka.killing import read_offsets
 from kafka.kit import Kit
 from kafka.live import Live
 from kafka.orders import job_text, problems_of
 from kafka.workload import PARTITIONS, Workload
-from spark.processes import Warm, wait_until
+from spark.processes import Warm
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.ports import SplitRange
 
@@ -35,10 +34,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def trio(started: Cluster) -> Cluster:
     """Brokers of which any one may go: all run again for each test."""
-    for broker in started.brokers:
-        if not broker.is_running:
-            broker.start()
-    started.wait()
+    started.restore()
     return started
 
 
@@ -75,8 +71,7 @@ def test_leaders_die_one_after_the_other(trio: Cluster, warm: Warm, tmp_path: Pa
             job.wait_for_epochs(2)
             workload.finish()
             workload.put_last()
-        ends = kit.ends(source)
-        wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
+        job.wait_until_all_is_read(kit, source)
         ended = job.stop()
     assert ended.code == 0, ended.err
     assert problems_of(kit, source, sink, checkpoint) == []

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kafka.killing import read_offsets
 from kafka.kit import Kit
 from kafka.live import Live
 from kafka.orders import job_text, judged, rows_of
@@ -33,8 +32,7 @@ def test_read_live(kafka: Kit, topic: str, warm: Warm, tmp_path: Path) -> None:
             wait_until(lambda: workload.rows > rows + 500, "the idle partition has rows again")
             workload.finish()
             workload.put_last()
-        ends = kafka.ends(topic)
-        wait_until(lambda: read_offsets(checkpoint) == ends, "all is read")
+        job.wait_until_all_is_read(kafka, topic)
         ended = job.stop()
     assert ended.code == 0, ended.err
     wanted = judged(kafka.read(topic), topic)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from s3.minio import Minio
-from spark.processes import QUICK_JVM
+from spark.processes import QUICK_JVM, Commands
 from spark.shared_jvm import SharedJvm
 from tidegate.spark.launch.jvm import class_path
 from tidegate.spark.launch.s3a_jars import fetch, home
@@ -66,3 +66,10 @@ def s3_jvm(tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio) -> It
     environment = {**audited_minio.environment, **QUICK_JVM}
     with SharedJvm(tmp_path_factory.mktemp("jvm"), path, environment) as shared:
         yield shared
+
+
+@pytest.fixture
+def drivers(tmp_path: Path, audited_minio: Minio, s3_jvm: SharedJvm) -> Iterator[Commands]:
+    """As those of tests/spark; their checkpoints are in `audited_minio`."""
+    with Commands(tmp_path, audited_minio.environment, s3_jvm) as commands:
+        yield commands

@@ -105,13 +105,12 @@ def test_requests_of_an_epoch(ran: Ran) -> None:
         )
 
 
-def test_rescaled(s3_jvm: SharedJvm, audited_minio: Minio, tmp_path: Path) -> None:
+def test_rescaled(drivers: Commands, audited_minio: Minio, tmp_path: Path) -> None:
     """Killed when both logs have its epoch, and undone; then again, up and at last done."""
     unbounded = "'source.monitor-interval' = '1 s'"
     first = orders_job({"a": [order_lines(23, 700)], "b": [order_lines(24, 700)]}, unbounded, False)
     place = f"{audited_minio.bucket('rescaled')}/job"
     args = ["run", write(first, tmp_path), "--checkpoint", place, "--available-now"]
-    drivers = Commands(tmp_path, audited_minio.environment, s3_jvm)
     ended = drivers.run(*args, "--set", "tidegate.epoch.rows.max=350")
     assert ended.code == 0, ended.err
     epoch = Checkpoint(place).last_epoch() + 1

@@ -200,14 +200,24 @@ class Warm:
     log: Path
 
     def run(self, *args: object, cwd: Path) -> Finished:
+        self.begin(*args, cwd=cwd)
+        ended = self.end(TIMEOUT_S)
+        if ended is None:
+            self.process.kill()  # else its answer would be taken for that to the next question
+        assert ended is not None, f"no end of tidegate {args} within {TIMEOUT_S:.0f} s"
+        return ended
+
+    def begin(self, *args: object, cwd: Path) -> None:
+        """Nothing else can be run until its `end`."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([[str(a) for a in args], str(cwd)]) + "\n")
         self.process.stdin.flush()
-        ready, _, _ = select.select([self.process.stdout], [], [], TIMEOUT_S)
-        if not ready:
-            self.process.kill()  # else its answer would be taken for that to the next question
-        assert ready, f"no end of tidegate {args} within {TIMEOUT_S:.0f} s"
+
+    def end(self, within_s: float) -> Finished | None:
+        """How what was begun has ended, once; None if it goes on."""
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], within_s)[0]:
+            return None
         answer = self.process.stdout.readline()
         assert answer, f"the warm process died:\n{self.log.with_suffix('.err').read_text()}"
         return Finished(*json.loads(answer))
