@@ -148,8 +148,8 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 	@$(PYTHON) -m ruff format $(SOURCES)
 
 .PHONY: sim
-sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle
-	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS)
+sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle (SIM_ARGS=--page: docs/conformance.md)
+	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS) $(SIM_ARGS)
 
 .PHONY: s3-jars
 s3-jars: $(STAMP) ## Fetch Spark's client of S3, for checkpoints in a bucket

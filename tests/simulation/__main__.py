@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from simulation.check import Failure, check_seed
-from simulation.runner import run_seeds, take_failures
+from simulation.check import check_seed
+from simulation.matrix import PAGE, page
+from simulation.runner import Judged, run_seeds, take
 
 LINE_EVERY = 250
 """Seeds between two lines of progress where there is no terminal."""
@@ -24,22 +25,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(failure or f"seed {options.only} passes")
         return 1 if failure else 0
     seeds = range(options.first, options.first + options.seeds)
-    failures = _run(seeds, options.jobs, options.failures)
-    for failure in failures:
+    judged = _run(seeds, options.jobs, options.failures)
+    for failure in judged.failures:
         print(f"{'─' * 80}\n{failure}")
-    if failures:
-        numbers = ", ".join(str(failure.seed) for failure in failures)
+    if judged.failures:
+        numbers = ", ".join(str(failure.seed) for failure in judged.failures)
         print(f"{'─' * 80}\nfailing seeds: {numbers}")
         return 1
     print(f"{len(seeds)} seeds pass ({seeds.start} to {seeds.stop - 1})")
+    if options.page:
+        from simulation.on_spark import operators_on_spark
+
+        text = page(judged.cells, len(seeds), operators_on_spark())
+        PAGE.write_text(text, encoding="utf-8")
     return 0
 
 
-def _run(seeds: range, jobs: int, failures_max: int) -> list[Failure]:
+def _run(seeds: range, jobs: int, failures_max: int) -> Judged:
     console = Console(stderr=True)
     results = run_seeds(seeds, jobs)
     if not console.is_terminal:
-        return take_failures(results, failures_max, _Lines(len(seeds)))
+        return take(results, failures_max, _Lines(len(seeds)))
     columns = (
         TextColumn("seeds"),
         BarColumn(),
@@ -48,7 +54,7 @@ def _run(seeds: range, jobs: int, failures_max: int) -> list[Failure]:
     )
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("seeds", total=len(seeds))
-        return take_failures(results, failures_max, lambda n: progress.advance(task, n))
+        return take(results, failures_max, lambda n: progress.advance(task, n))
 
 
 class _Lines:
@@ -75,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--failures", type=int, default=1, help="stop after so many failing seeds (default 1)"
     )
+    parser.add_argument("--page", action="store_true", help=f"write docs/{PAGE.name} in the end")
     parser.add_argument("--only", type=int, metavar="SEED", help="run just this seed, here")
     return parser
 

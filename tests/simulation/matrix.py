@@ -1,23 +1,17 @@
 """How often which operator was run in which world, and found to give what the oracle says.
 
-    PYTHONPATH=operators:tests python -m simulation.matrix [--seeds N] [--jobs N]
-
-writes docs/conformance.md. Every cell counts runs of random jobs that have the operator; a seed
-that fails ends it.
+`make sim SIM_ARGS=--page` writes docs/conformance.md. Every cell counts runs of random jobs that
+have the operator.
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from simulation.check import Ran, judged
+from simulation.check import Ran
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.match import MatchRecognize
@@ -26,7 +20,8 @@ from tidegate.plan.over import OverWindow
 from tidegate.plan.windows import Cumulate, Hop, Session, Tumble
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "conformance.md"
-BATCH: Final = 20
+Cells: TypeAlias = "Counter[tuple[str, str]]"
+"""Runs by operator and column."""
 EPOCHS: Final = ("1 to 3", "7 to 20", "100", "all")
 VNODES: Final = (1, 2, 3, 5)
 COLUMNS: Final = (
@@ -87,18 +82,7 @@ def cells(ran: Ran) -> Iterator[tuple[str, str]]:
     return ((operator, column) for operator in operators(ran.job) for column in columns)
 
 
-def counted(seeds: Sequence[int]) -> Counter[tuple[str, str]]:
-    """The cells of ``seeds``. Raises AssertionError when one fails."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for seed in seeds:
-        failure, runs = judged(seed)
-        assert failure is None, str(failure)
-        for ran in runs:
-            counts.update(cells(ran))
-    return counts
-
-
-def page(counts: Counter[tuple[str, str]], seeds: int, on_spark: Iterable[str]) -> str:
+def page(counts: Cells, seeds: int, on_spark: Iterable[str]) -> str:
     """The document."""
     names = sorted({operator for operator, _ in counts}, key=str.lower)
     header = ["operator", *COLUMNS, "on Spark"]
@@ -126,28 +110,5 @@ give the same in both (S6). *On Spark*: `tests/spark` runs the operator there to
 
 All but `GROUP BY, on update` and `GROUP BY, early results` emit on window close, or emit rows that
 are final at once. Of results that change, the table in which they end is compared. Written by
-`PYTHONPATH=tests python -m simulation.matrix --seeds 3000`.
+`make sim SIM_ARGS=--page`.
 """
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the seeds and writes the page."""
-    from simulation.on_spark import operators_on_spark
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=2000)
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args(arguments)
-    counts: Counter[tuple[str, str]] = Counter()
-    batches = [range(at, min(at + BATCH, options.seeds)) for at in range(0, options.seeds, BATCH)]
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
-        for done, part in enumerate(pool.map(counted, batches), 1):
-            counts += part
-            print(f"{done} of {len(batches)} batches", file=sys.stderr)
-    PAGE.write_text(page(counts, options.seeds, operators_on_spark()), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,66 +3,79 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from simulation.check import Failure, check_seed
+from simulation.check import Failure, judged
+from simulation.matrix import Cells, cells
 
 BATCH = 10
 """Seeds that a process takes at a time: few enough for a live count of them."""
 
-Check: TypeAlias = Callable[[int], "Failure | None"]
-Results: TypeAlias = "Generator[tuple[int, list[Failure]], None, None]"
+
+@dataclass(slots=True)
+class Judged:
+    """What is known of some seeds: how many they are, those that fail, and what the others ran."""
+
+    seeds: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    cells: Cells = field(default_factory=Counter)
+
+    def add(self, other: Judged) -> None:
+        """Adds the seeds of ``other``."""
+        self.seeds += other.seeds
+        self.failures += other.failures
+        self.cells += other.cells
 
 
-def check_batch(seeds: Sequence[int], check: Check = check_seed) -> list[Failure]:
-    """The failures of ``seeds``."""
-    found = [check(seed) for seed in seeds]
-    return [failure for failure in found if failure is not None]
+Results: TypeAlias = "Generator[Judged, None, None]"
 
 
-def run_seeds(seeds: range, jobs: int, check: Check = check_seed) -> Results:
-    """How many seeds are done, and the failures among them, batch by batch in order.
+def judge_batch(seeds: Sequence[int]) -> Judged:
+    """What is known of ``seeds`` when they have run."""
+    batch = Judged(len(seeds))
+    for seed in seeds:
+        failure, runs = judged(seed)
+        if failure is not None:
+            batch.failures.append(failure)
+            continue
+        for ran in runs:
+            batch.cells.update(cells(ran))
+    return batch
+
+
+def run_seeds(seeds: range, jobs: int) -> Results:
+    """The seeds' batches, in order, each when it is done.
 
     The caller stops by closing the iterator: no further batch is begun then.
     """
-    batches = (seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH))
-    if jobs == 1:
-        for batch in batches:
-            yield len(batch), check_batch(batch, check)
-        return
     # Forked processes would share DuckDB's state.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        running: list[tuple[int, Future[list[Failure]]]] = []
+        running: list[Future[Judged]] = []
         try:
-            for batch in batches:
-                running.append((len(batch), pool.submit(check_batch, batch, check)))
+            for at in range(0, len(seeds), BATCH):
+                running.append(pool.submit(judge_batch, seeds[at : at + BATCH]))
                 if len(running) > 2 * jobs:
-                    yield _first(running)
+                    yield running.pop(0).result()
             while running:
-                yield _first(running)
+                yield running.pop(0).result()
         finally:
-            for _, future in running:
+            for future in running:
                 future.cancel()
 
 
-def _first(running: list[tuple[int, Future[list[Failure]]]]) -> tuple[int, list[Failure]]:
-    count, future = running.pop(0)
-    return count, future.result()
-
-
-def take_failures(
-    results: Results, failures_max: int, tell: Callable[[int], None]
-) -> list[Failure]:
+def take(results: Results, failures_max: int, tell: Callable[[int], object]) -> Judged:
     """Reads ``results`` until there are ``failures_max`` failures; ``tell``s the seeds done."""
-    found: list[Failure] = []
+    found = Judged()
     with closing(results):
-        for count, failures in results:
-            tell(count)
-            found += failures
-            if len(found) >= failures_max:
+        for batch in results:
+            tell(batch.seeds)
+            found.add(batch)
+            if len(found.failures) >= failures_max:
                 break
-    return found[:failures_max]
+    return found

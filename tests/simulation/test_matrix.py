@@ -5,8 +5,9 @@ from __future__ import annotations
 from random import Random
 
 from simulation.check import Ran, Shape, judged
-from simulation.matrix import COLUMNS, PAGE, cells, counted, operators, page
+from simulation.matrix import COLUMNS, PAGE, cells, operators, page
 from simulation.on_spark import operators_on_spark
+from simulation.runner import judge_batch
 
 
 def rows_of_page() -> dict[str, list[str]]:
@@ -50,7 +51,7 @@ def test_a_run_is_counted_once_in_each_of_its_columns() -> None:
 
 
 def test_the_page_has_a_line_for_each_operator() -> None:
-    counts = counted(range(2))
+    counts = judge_batch(range(2)).cells
     text = page(counts, 2, ["GROUP BY"])
     assert "2 seeds" in text
     for operator in {operator for operator, _ in counts}:
