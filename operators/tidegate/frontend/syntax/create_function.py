@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.ast.queries import Text
 from tidegate.frontend.ast.statements import CreateFunction
 from tidegate.frontend.source import Span
@@ -25,7 +25,7 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.table_name("the name of the function")
     parameters = _parameters(cursor) if cursor.at("(") else None
-    returns, language = "", ""
+    returns, has_language = "", False
     code: Text | None = None
     module: Text | None = None
     vectorized, entry = False, ""
@@ -33,7 +33,11 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
         if cursor.accept("RETURNS"):
             returns = parse_type(cursor, "the type that the function returns")
         elif cursor.accept("LANGUAGE"):
-            language = _language(cursor)
+            if not cursor.accept("PYTHON"):
+                language = cursor.word() or cursor.found()
+                message = f"functions are written in Python, not in {language}"
+                raise cursor.unsupported(message, "write LANGUAGE PYTHON")
+            has_language = True
         elif cursor.accept("AS"):
             if cursor.kind() is TokenType.HEREDOC_STRING:
                 token = cursor.take()
@@ -48,7 +52,7 @@ def parse_create_function(cursor: Cursor, start: Span) -> CreateFunction:
     place = span.place
     if code is None and module is None:
         raise SqlSyntaxError(f"function '{name.text}' has no source", place, hint=DOLLARS)
-    if not language:
+    if not has_language:
         raise SqlSyntaxError(
             f"function '{name.text}' does not say its language",
             place,
@@ -72,18 +76,6 @@ def _parameters(cursor: Cursor) -> tuple[str, ...]:
             break
     cursor.expect(")", why="or ',' after a parameter")
     return tuple(types)
-
-
-def _language(cursor: Cursor) -> str:
-    span, word = cursor.span, cursor.word()
-    if word != "PYTHON":
-        raise UnsupportedError(
-            f"functions are written in Python, not in {word or cursor.found()}",
-            span.place,
-            hint="write LANGUAGE PYTHON",
-        )
-    cursor.take()
-    return word
 
 
 def _options(cursor: Cursor) -> tuple[bool, str]:

@@ -36,7 +36,7 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     columns: list[ColumnDef] = []
     watermarks: list[WatermarkDef] = []
     keys: list[Name] = []
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     if not cursor.at_any(*_WITHOUT_COLUMNS):
         cursor.expect("(", why=f"with the columns of {name.text}")
         _elements(cursor, columns, watermarks, keys)
@@ -46,9 +46,9 @@ def parse_create_table(cursor: Cursor, start: Span) -> CreateTable:
     if cursor.accept("COMMENT"):
         cursor.text("the comment")
     buckets = take_buckets(cursor)
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     options = take_options(cursor) or Options((), start.to(name.span))
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     options, declared = without_legacy(options)
     watermarks += declared
     like = take_like(cursor)
@@ -149,9 +149,3 @@ def _constraint(cursor: Cursor) -> tuple[Name, ...]:
     names = cursor.columns("with the columns of the key", "after the columns of the key")
     cursor.accept("NOT", "ENFORCED")
     return names if primary else ()
-
-
-def _refuse_later(cursor: Cursor) -> None:
-    word = cursor.word()
-    if word in _LATER:
-        raise cursor.unsupported(*_LATER[word])

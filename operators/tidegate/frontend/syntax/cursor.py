@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
@@ -17,6 +20,7 @@ _NO_NAMES = frozenset({
     "LATERAL", "MATCH_RECOGNIZE", "ASOF", "SEMI", "ANTI", "PIVOT", "UNPIVOT", "FOR", "VALUES",
     "DISTINCT", "ALL", "NULL",
 })  # fmt: skip
+_T = TypeVar("_T")
 
 
 class Cursor:
@@ -89,15 +93,10 @@ class Cursor:
 
     def name(self, what: str) -> Name:
         """An identifier. Words that begin a clause are none unless quoted."""
-        kind = self.kind()
-        if kind is TokenType.IDENTIFIER:
-            token = self.take()
-            return Name(token.text, True, self.previous_span)
-        word = self.word()
-        if not word or word in _NO_NAMES or not (word[0].isalpha() or word[0] in "_$"):
+        if not self.at_name():
             raise self.expected(what)
-        token = self.take()
-        return Name(token.text, False, self.previous_span)
+        quoted = self.kind() is TokenType.IDENTIFIER
+        return Name(self.take().text, quoted, self.previous_span)
 
     def at_name(self) -> bool:
         word = self.word()
@@ -122,11 +121,16 @@ class Cursor:
     def columns(self, begin: str = "", end: str = "or ',' after a column") -> tuple[Name, ...]:
         """``(a, b, …)``; ``begin`` and ``end`` say what the parentheses are for."""
         self.expect("(", why=begin)
-        names = [self.name("a column")]
-        while self.accept(","):
-            names.append(self.name("a column"))
+        names = self.listed(lambda at: at.name("a column"))
         self.expect(")", why=end)
-        return tuple(names)
+        return names
+
+    def listed(self, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+        """What ``read`` takes, and takes again behind each comma."""
+        found = [read(self)]
+        while self.accept(","):
+            found.append(read(self))
+        return tuple(found)
 
     def text(self, what: str) -> Text:
         """A text constant."""
@@ -147,3 +151,8 @@ class Cursor:
     def unsupported(self, message: str, hint: str) -> UnsupportedError:
         """The error of what stands here and is understood."""
         return UnsupportedError(message, self.span.place, hint=hint)
+
+    def refuse(self, later: Mapping[str, tuple[str, str]]) -> None:
+        """Raises `unsupported` for the words of ``later``, each with its message and hint."""
+        if self.word() in later:
+            raise self.unsupported(*later[self.word()])

@@ -7,7 +7,8 @@ DECIMAL(28,10) (S12); VARCHAR(n) doesn't cut or check.
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -66,6 +67,7 @@ _SHOWN: Final = {
 }
 _WORDS: Final = re.compile(r'"(?:[^"]|"")*"|TIMESTAMP(?: WITH TIME ZONE)?\b|\b[A-Z]+\b')
 _DECIMAL_DEFAULT: Final = "DECIMAL(28,10)"
+_T = TypeVar("_T")
 
 
 def parse_type(cursor: Cursor, what: str = "a data type") -> str:
@@ -105,8 +107,10 @@ def _base_type(cursor: Cursor, word: str, span: Span) -> str:
         return _decimal(cursor, span)
     if word in _STRUCTS:
         return _struct(cursor)
-    if word in ("ARRAY", "MAP"):
-        return _container(cursor, word)
+    if word == "ARRAY":
+        return f"{_inside(cursor, 'the type inside ARRAY', parse_type)}[]"
+    if word == "MAP":
+        return _inside(cursor, "the type inside MAP", _map)
     hint = did_you_mean(word, _KNOWN)
     raise SqlSyntaxError(
         f"unknown data type '{span.shown}'",
@@ -158,33 +162,28 @@ def _sizes(cursor: Cursor, most: int) -> list[int]:
 
 
 def _struct(cursor: Cursor) -> str:
-    closer = ">" if cursor.at("<") else ")"
-    if not cursor.accept("<"):
-        cursor.expect("(", why="or '<' with the fields of the row")
-    fields: list[str] = []
-    while True:
-        name = cursor.name("the name of a field").text.replace('"', '""')
-        fields.append(f'"{name}" {parse_type(cursor)}')
-        cursor.accept("NOT", "NULL")
-        if not cursor.accept(","):
-            break
-    _close(cursor, closer)
+    fields = _inside(cursor, "the fields of the row", lambda at: at.listed(_field))
     return f"STRUCT({', '.join(fields)})"
 
 
-def _container(cursor: Cursor, word: str) -> str:
-    closer = ">" if cursor.at("<") else ")"
-    if not cursor.accept("<"):
-        cursor.expect("(", why=f"or '<' with the type inside {word}")
-    inner = parse_type(cursor)
-    if word == "ARRAY":
-        _close(cursor, closer)
-        return f"{inner}[]"
+def _field(cursor: Cursor) -> str:
+    name = cursor.name("the name of a field").text.replace('"', '""')
+    type_ = parse_type(cursor)
+    cursor.accept("NOT", "NULL")
+    return f'"{name}" {type_}'
+
+
+def _map(cursor: Cursor) -> str:
+    key = parse_type(cursor)
     cursor.expect(",", why="between the types of key and value")
-    value = parse_type(cursor)
-    _close(cursor, closer)
-    return f"MAP({inner}, {value})"
+    return f"MAP({key}, {parse_type(cursor)})"
 
 
-def _close(cursor: Cursor, closer: str) -> None:
+def _inside(cursor: Cursor, what: str, read: Callable[[Cursor], _T]) -> _T:
+    """What ``read`` takes between ``<`` and ``>``, or parentheses."""
+    closer = ">" if cursor.accept("<") else ")"
+    if closer == ")":
+        cursor.expect("(", why=f"or '<' with {what}")
+    found = read(cursor)
     cursor.expect(closer, why="at the end of the type")
+    return found

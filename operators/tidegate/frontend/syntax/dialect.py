@@ -202,6 +202,11 @@ def parse_scalar(cursor: Cursor, what: str = "an expression") -> Scalar:
     return Scalar(node, start.to(cursor.previous_span))
 
 
+def parse_scalars(cursor: Cursor, what: str) -> tuple[Scalar, ...]:
+    """Expressions with commas between them."""
+    return cursor.listed(lambda at: parse_scalar(at, what))
+
+
 def parse_named_window(cursor: Cursor) -> NamedWindow:
     """``name AS (PARTITION BY … ORDER BY … frame)`` at ``cursor``."""
     start, ahead = cursor.span, Cursor(cursor.source, cursor.tokens, cursor.index)

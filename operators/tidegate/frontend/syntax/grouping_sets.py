@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations, product
+from math import prod
 from typing import Final, TypeAlias, TypeVar
 
 from tidegate.errors import BindError
@@ -25,13 +26,8 @@ def parse_group_by(cursor: Cursor) -> tuple[Keys, tuple[Keys, ...]]:
     Raises BindError for more than `SETS_MAX` groupings.
     """
     start = cursor.span
-    parts = [_part(cursor)]
-    while cursor.accept(","):
-        parts.append(_part(cursor))
-    count = 1
-    for part in parts:
-        count *= len(part)
-    _check(cursor, start, count)
+    parts = cursor.listed(_part)
+    _check(cursor, start, prod(len(part) for part in parts))
     sets = tuple(_joined(combination) for combination in product(*parts))
     keys = _joined(sets)
     return keys, sets if len(sets) > 1 or not keys else ()
@@ -80,14 +76,12 @@ def _element(cursor: Cursor) -> Keys:
     if cursor.word(1) == ")":
         cursor.take(), cursor.take()
         return ()
-    return tuple(_in_brackets(cursor, _key))
+    return _in_brackets(cursor, _key)
 
 
-def _in_brackets(cursor: Cursor, read: Callable[[Cursor], _T]) -> list[_T]:
+def _in_brackets(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
     cursor.expect("(")
-    parts = [read(cursor)]
-    while cursor.accept(","):
-        parts.append(read(cursor))
+    parts = cursor.listed(read)
     cursor.expect(")", why="at the end of the list of keys")
     return parts
 

@@ -6,10 +6,8 @@ from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
 
-from tidegate.errors import UnsupportedError
 from tidegate.frontend.ast.queries import Name, Text
 from tidegate.frontend.ast.statements import ColumnDef, Metadata
-from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
 
 _KEYS: Final = {
@@ -28,19 +26,18 @@ def take_includes(cursor: Cursor) -> list[ColumnDef]:
     """The columns of the INCLUDE clauses at ``cursor``, which have the types of their keys."""
     columns = []
     while cursor.at("INCLUDE"):
-        start = cursor.expect("INCLUDE")
-        columns.append(_include(cursor, start))
+        columns.append(_include(cursor))
         cursor.accept(",")
     return columns
 
 
-def _include(cursor: Cursor, start: Span) -> ColumnDef:
+def _include(cursor: Cursor) -> ColumnDef:
+    start = cursor.expect("INCLUDE")
     word, span = cursor.word(), cursor.span
     if word == "PAYLOAD":
-        raise UnsupportedError(
+        raise cursor.unsupported(
             "INCLUDE payload is not supported",
-            span.place,
-            hint="declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
+            "declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
         )
     if word not in _KEYS:
         raise cursor.expected("key, timestamp, partition, offset or header after INCLUDE")

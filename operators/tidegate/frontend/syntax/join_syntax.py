@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tidegate.errors import SqlSyntaxError, UnsupportedError
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.ast.queries import JoinRef, Name, Relation, Scalar
 from tidegate.frontend.syntax.cursor import Cursor
 from tidegate.frontend.syntax.dialect import parse_scalar
@@ -61,7 +61,7 @@ def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Rel
 
 
 def _kind(cursor: Cursor) -> JoinKind | None:
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     for words, kind in _KINDS:
         if cursor.accept(*words):
             return kind
@@ -71,21 +71,15 @@ def _kind(cursor: Cursor) -> JoinKind | None:
     return None
 
 
-def _refuse_later(cursor: Cursor) -> None:
-    if cursor.word() in _LATER:
-        message, instead = _LATER[cursor.word()]
-        raise UnsupportedError(message, cursor.span.place, hint=instead)
-
-
 def _comma(cursor: Cursor) -> bool:
     """A comma between tables; the RFC writes one behind the last: ``FROM WATERMARK(…), WHERE``."""
     return cursor.accept(",") and (cursor.at_name() or cursor.at("(") or cursor.at("LATERAL"))
 
 
 def _right(cursor: Cursor, relation: Callable[[Cursor], Relation]) -> Relation:
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     right = relation(cursor)
-    _refuse_later(cursor)
+    cursor.refuse(_LATER)
     return right
 
 

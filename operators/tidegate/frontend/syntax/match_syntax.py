@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -11,7 +10,7 @@ from tidegate.errors import SqlSyntaxError
 from tidegate.frontend.ast.queries import Define, MatchRef, Measure, Name, Relation, Scalar
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.dialect import parse_scalar, parse_scalars
 from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias
 from tidegate.plan.match import SkipTo
@@ -27,7 +26,6 @@ _BEHIND: Final = {"PERMUTE": "(", "{": "-"}
 """What stands behind them where they mean that."""
 _AN_EXAMPLE: Final = "PATTERN (A B+ C)"
 _DIGITS_MAX: Final = 9
-_T = TypeVar("_T")
 
 
 def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
@@ -36,12 +34,12 @@ def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
     cursor.expect("(", why="after MATCH_RECOGNIZE")
     keys: tuple[Scalar, ...] = ()
     if cursor.accept("PARTITION BY"):
-        keys = _listed(cursor, lambda: parse_scalar(cursor, "a column to partition by"))
+        keys = parse_scalars(cursor, "a column to partition by")
     cursor.expect("ORDER BY", why="of MATCH_RECOGNIZE: a time column that has a watermark")
     order = parse_order_by(cursor)
     measures: tuple[Measure, ...] = ()
     if cursor.accept("MEASURES"):
-        measures = _listed(cursor, lambda: _measure(cursor))
+        measures = cursor.listed(_measure)
     _take_rows(cursor)
     skip, skip_variable = _skip(cursor)
     cursor.expect("PATTERN", why=f"such as {_AN_EXAMPLE}")
@@ -54,7 +52,7 @@ def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
     if cursor.at("SUBSET"):
         raise cursor.unsupported("SUBSET is not supported", "name each variable")
     cursor.expect("DEFINE", why="and what the variables are")
-    defines = _listed(cursor, lambda: _define(cursor))
+    defines = cursor.listed(_define)
     cursor.expect(")", why="at the end of MATCH_RECOGNIZE (…)")
     alias = parse_alias(cursor)
     return MatchRef(
@@ -66,13 +64,6 @@ def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
 def variable_of(name: Name) -> str:
     """The variable that is meant: in upper case, unless it stands in quotes."""
     return name.text if name.quoted else name.text.upper()
-
-
-def _listed(cursor: Cursor, read: Callable[[], _T]) -> tuple[_T, ...]:
-    found = [read()]
-    while cursor.accept(","):
-        found.append(read())
-    return tuple(found)
 
 
 def _measure(cursor: Cursor) -> Measure:

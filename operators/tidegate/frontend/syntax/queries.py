@@ -30,12 +30,9 @@ from tidegate.frontend.syntax.match_syntax import parse_match
 from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
 
-_LATER_CLAUSES: Final = {
-    "INTERSECT": ("INTERSECT is not supported", "filter with WHERE"),
-    "EXCEPT": ("EXCEPT is not supported", "filter with WHERE"),
-    "LIMIT": ("LIMIT is not supported", "filter with WHERE"),
-    "OFFSET": ("OFFSET is not supported", "filter with WHERE"),
-    "FETCH": ("FETCH is not supported", "filter with WHERE"),
+_LATER: Final = {
+    word: (f"{word} is not supported", "filter with WHERE")
+    for word in ("INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH")
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -45,9 +42,7 @@ def parse_query(cursor: Cursor) -> Query:
     start = cursor.span
     ctes = _ctes(cursor) if cursor.at("WITH") else ()
     if cursor.at("("):
-        cursor.expect("(")
-        query = parse_query(cursor)
-        cursor.expect(")", why="after the query")
+        query = _in_parentheses(cursor)
         if cursor.at("UNION"):
             raise cursor.unsupported(
                 "UNION ALL behind parentheses is not supported", "leave the first ones out"
@@ -75,11 +70,11 @@ def parse_query(cursor: Cursor) -> Query:
                 hint="put one of them into a query in FROM",
             )
         distinct = is_distinct
-        further.append(_part(cursor))
+        further.append(_in_parentheses(cursor) if cursor.at("(") else _select(cursor, ()))
     order_by = parse_order_by(cursor) if cursor.accept("ORDER BY") else ()
     emit = take_emit(cursor)
     unbounded = cursor.accept("ALLOW", "UNBOUNDED")
-    _refuse_later_clauses(cursor)
+    cursor.refuse(_LATER)
     span = start.to(cursor.previous_span)
     return replace(
         query, order_by=order_by, emit=emit, span=span, further=tuple(further),
@@ -87,10 +82,7 @@ def parse_query(cursor: Cursor) -> Query:
     )  # fmt: skip
 
 
-def _part(cursor: Cursor) -> Query:
-    """One part of a UNION ALL."""
-    if not cursor.at("("):
-        return _select(cursor, ())
+def _in_parentheses(cursor: Cursor) -> Query:
     cursor.expect("(")
     query = parse_query(cursor)
     cursor.expect(")", why="after the query")
@@ -190,11 +182,10 @@ def parse_relation(cursor: Cursor) -> Relation:
 
 def _parse_rows(cursor: Cursor) -> Relation:
     start = cursor.span
+    if cursor.at("(") and at_query(cursor):
+        query = _in_parentheses(cursor)
+        return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span))
     if cursor.accept("("):
-        if at_query(cursor):
-            query = parse_query(cursor)
-            cursor.expect(")", why="after the query")
-            return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span))
         relation = parse_from(cursor)
         cursor.expect(")", why="after the table")
         return _renamed(cursor, relation, start)
@@ -255,9 +246,3 @@ def _items(cursor: Cursor) -> tuple[Item, ...]:
             return tuple(items)
         if cursor.at("FROM"):
             return tuple(items)
-
-
-def _refuse_later_clauses(cursor: Cursor) -> None:
-    word = cursor.word()
-    if word in _LATER_CLAUSES:
-        raise cursor.unsupported(*_LATER_CLAUSES[word])

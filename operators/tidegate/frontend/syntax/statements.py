@@ -98,9 +98,8 @@ def _dispatch(cursor: Cursor) -> Statement:
     if at_query(cursor):
         query = parse_query(cursor)
         return Select(query, span=query.span)
+    cursor.refuse(_LATER)
     word = cursor.word()
-    if word in _LATER:
-        raise cursor.unsupported(*_LATER[word])
     raise cursor.expected(
         "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
         hint=did_you_mean(word, _STARTS) if word else "",

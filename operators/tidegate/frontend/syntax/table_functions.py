@@ -16,7 +16,7 @@ from tidegate.frontend.ast.queries import (
 )
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.dialect import parse_scalar, parse_scalars
 from tidegate.frontend.syntax.watermark import take_per
 
 _WINDOWS: Final[dict[str, tuple[WindowKind, str]]] = {
@@ -87,9 +87,8 @@ def _session(
     final: bool,
 ) -> WindowRef:
     """The rest of ``SESSION(input, column, [key, …] gap)``: the gap stands last."""
-    arguments = [_further(cursor, "the gap between sessions")]
-    while cursor.accept(","):
-        arguments.append(parse_scalar(cursor, "the gap between sessions"))
+    cursor.expect(",", why="and the gap between sessions")
+    arguments = parse_scalars(cursor, "the gap between sessions")
     cursor.expect(")", why="at the end of SESSION(…)")
     alias = parse_alias(cursor)
     return WindowRef(
@@ -107,11 +106,9 @@ def _partition(cursor: Cursor) -> tuple[Scalar, ...]:
         return ()
     if not cursor.accept("("):
         return (parse_scalar(cursor, "a column to partition by"),)
-    keys = [parse_scalar(cursor, "a column to partition by")]
-    while cursor.accept(","):
-        keys.append(parse_scalar(cursor, "a column to partition by"))
+    keys = parse_scalars(cursor, "a column to partition by")
     cursor.expect(")", why="at the end of PARTITION BY (…)")
-    return tuple(keys)
+    return keys
 
 
 def _further(cursor: Cursor, what: str) -> Scalar:

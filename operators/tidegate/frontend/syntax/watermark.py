@@ -9,7 +9,7 @@ from tidegate.frontend.ast.queries import Per
 from tidegate.frontend.ast.statements import AlterTable, WatermarkDef
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_scalar
+from tidegate.frontend.syntax.dialect import parse_scalar, parse_scalars
 
 _EXAMPLE: Final = "PER (device) EXPIRE AFTER INTERVAL '10' MINUTE"
 _HINT: Final = "there are ADD WATERMARK FOR c AS e, MODIFY WATERMARK FOR c AS e and DROP WATERMARK"
@@ -28,34 +28,30 @@ def parse_watermark(cursor: Cursor) -> WatermarkDef:
 
 def take_per(cursor: Cursor) -> Per | None:
     """The clause, if it is there."""
-    if not cursor.at("PER"):
+    start = cursor.span
+    if not cursor.accept("PER"):
         return None
-    start = cursor.expect("PER")
     cursor.expect("(", why=f"with the columns of the key, as in {_EXAMPLE}")
-    keys = [parse_scalar(cursor, "a column of the key")]
-    while cursor.accept(","):
-        keys.append(parse_scalar(cursor, "a column of the key"))
+    keys = parse_scalars(cursor, "a column of the key")
     cursor.expect(")", why="after the columns of the key")
-    if not cursor.at("EXPIRE"):
+    if not cursor.accept("EXPIRE"):
         raise SqlSyntaxError(
             "PER needs EXPIRE AFTER: a key that stops would hold the watermark for ever",
             start.to(cursor.previous_span).place,
             hint="add EXPIRE AFTER INTERVAL '10' MINUTE, which is how far a key may fall behind the"
             " greatest before nobody waits for it",
         )
-    cursor.expect("EXPIRE")
     cursor.expect("AFTER", why="and an interval")
     expiry = parse_scalar(cursor, "how far a key may fall behind")
-    return Per(tuple(keys), expiry, start.to(cursor.previous_span))
+    return Per(keys, expiry, start.to(cursor.previous_span))
 
 
 def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
     """What follows ALTER."""
-    if not cursor.at("TABLE"):
+    if not cursor.accept("TABLE"):
         raise cursor.unsupported(
             "only tables can be altered", "write ALTER TABLE t MODIFY WATERMARK FOR c AS e"
         )
-    cursor.expect("TABLE")
     cursor.accept("IF", "EXISTS")
     name = cursor.table_name("the name of the table")
     if cursor.accept("DROP", "WATERMARK"):
@@ -74,8 +70,7 @@ def parse_alter(cursor: Cursor, start: Span) -> AlterTable:
 
 
 def _only_watermarks(cursor: Cursor) -> UnsupportedError:
-    return UnsupportedError(
+    return cursor.unsupported(
         "ALTER TABLE changes watermarks only",
-        cursor.span.place,
-        hint=f"{_HINT}; for the rest, change the CREATE TABLE statement",
+        f"{_HINT}; for the rest, change the CREATE TABLE statement",
     )
