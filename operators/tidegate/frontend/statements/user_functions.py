@@ -45,8 +45,6 @@ _TYPES: Final[Mapping[str, str]] = {
     "timedelta": "INTERVAL",
 }
 """What annotations are in SQL."""
-_BATCH: Final = ("vectorized", "batch")
-_ENTRY: Final = "entry"
 
 
 def declare_function(checker: TypeChecker, statement: CreateFunction) -> UserFunction | None:
@@ -69,12 +67,13 @@ def declare_function(checker: TypeChecker, statement: CreateFunction) -> UserFun
         )
     code, entry, span = _source_of(statement)
     found = _definition(code, entry, span)
+    takes = [*found.args.posonlyargs, *found.args.args]
     parameters = statement.parameters
     if parameters is None:
-        parameters = tuple(_annotated(part, part.annotation, span) for part in found.args)
-    elif len(parameters) != len(found.args):
+        parameters = tuple(_annotated(part, part.annotation, span) for part in takes)
+    elif len(parameters) != len(takes):
         raise BindError(
-            f"'{entry}' takes {len(found.args)} parameters, the statement names {len(parameters)}",
+            f"'{entry}' takes {len(takes)} parameters, the statement names {len(parameters)}",
             span.place,
         )
     _check_callable(statement.name, len(parameters))
@@ -130,16 +129,8 @@ def _source_of(statement: CreateFunction) -> tuple[str, str, Span]:
         ) from None
 
 
-class _Definition:
-    """The head of a Python function."""
-
-    def __init__(self, node: ast.FunctionDef) -> None:
-        self.name = node.name
-        self.args = [*node.args.posonlyargs, *node.args.args]
-        self.returns = node.returns
-
-
-def _definition(code: str, entry: str, span: Span) -> _Definition:
+def _definition(code: str, entry: str, span: Span) -> ast.FunctionDef:
+    """The function called ``entry`` in ``code``."""
     place = span.place
     try:
         tree = ast.parse(code)
@@ -149,7 +140,7 @@ def _definition(code: str, entry: str, span: Span) -> _Definition:
     named = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     for node in reversed(named):  # the last one is what the name is in the end
         if node.name.lower() == entry.lower():
-            return _Definition(node)
+            return node
     there = ", ".join(node.name for node in named)
     raise BindError(
         f"the source defines no function '{entry}'",
@@ -175,9 +166,7 @@ def _annotated(parameter: ast.arg | None, annotation: ast.expr | None, span: Spa
 def _plain(node: ast.expr) -> str:
     """``datetime`` of ``dt.datetime``, ``datetime | None`` and ``Optional[datetime]``."""
     match node:
-        case ast.Name(id=name):
-            return name
-        case ast.Attribute(attr=name):
+        case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
         case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
             return _plain(left)
