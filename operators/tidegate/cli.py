@@ -36,6 +36,17 @@ File = Annotated[Path, typer.Argument(help="SQL file: all its statements are one
 Set = Annotated[list[str] | None, typer.Option("--set", help="A setting, key=value; repeatable.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show Spark's output and whole traces.")]
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
+Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
+Takeover = Annotated[
+    bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
+]
+Directory = Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")]
+Place = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLACE", help="A job's checkpoint, or HOST:PORT of a running one's metrics."
+    ),
+]
 
 
 def _say_version(asked: bool) -> None:
@@ -63,11 +74,9 @@ def run(
     checkpoint: Annotated[
         str | None, typer.Option("--checkpoint", help="Where the job keeps what it knows.")
     ] = None,
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = "local[2]",
+    master: Master = "local[2]",
     set_: Set = None,
-    takeover: Annotated[
-        bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
-    ] = False,
+    takeover: Takeover = False,
     json_: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -117,27 +126,10 @@ def check(file: File, set_: Set = None, debug: Debug = False) -> None:
 
 
 @app.command()
-def ledger(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
-    json_: Json = False,
-    debug: Debug = False,
-) -> None:
+def ledger(directory: Directory, json_: Json = False, debug: Debug = False) -> None:
     """Show a job's late and quarantined rows, and its account."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
-        from tidegate.reports.ledger import read_ledger
-
-        checkpoint = Checkpoint(directory)
-        checkpoint.read_job()
-        _show(read_ledger(checkpoint), json_, print_ledger)
-
-
-Place = Annotated[
-    str,
-    typer.Argument(
-        metavar="PLACE", help="A job's checkpoint, or HOST:PORT of a running one's metrics."
-    ),
-]
+        _show(_ledger_of(directory), json_, print_ledger)
 
 
 @app.command()
@@ -177,7 +169,7 @@ def why(
 
 @app.command()
 def replay(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    directory: Directory,
     file: File,
     into: Annotated[str, typer.Option("--into", help="The table of FILE to write into.")],
     table: Annotated[
@@ -217,17 +209,15 @@ def replay(
 
 @app.command()
 def rescale(
-    directory: Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")],
+    directory: Directory,
     parallelism: Annotated[
         int, typer.Option("--parallelism", help="Tasks of each Spark stage, up to its vnodes.")
     ],
-    master: Annotated[str, typer.Option("--master", help="Spark's master.")] = "local[2]",
+    master: Master = "local[2]",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of Spark's; repeatable.")
     ] = None,
-    takeover: Annotated[
-        bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
-    ] = False,
+    takeover: Takeover = False,
     debug: Debug = False,
 ) -> None:
     """Let a stopped job go on with more or fewer parallel tasks."""
@@ -266,19 +256,23 @@ def _status_of(place: str) -> dict[str, Any]:
     return read_status(Checkpoint(place), SystemClock()) if url is None else scrape(url)
 
 
-def _row_of(place: str, row: str) -> list[str]:
-    """Why a row is in the ledger, for each time that it is."""
+def _ledger_of(directory: str) -> dict[str, Any]:
     from tidegate.epochs.checkpoint import Checkpoint
     from tidegate.reports.ledger import read_ledger
 
+    checkpoint = Checkpoint(directory)
+    checkpoint.read_job()
+    return read_ledger(checkpoint)
+
+
+def _row_of(place: str, row: str) -> list[str]:
+    """Why a row is in the ledger, for each time that it is."""
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():
         raise OptionsError(f"'{row}' is not a row: write SPLIT@OFFSET, as tidegate ledger names it")
-    checkpoint = Checkpoint(place)
-    checkpoint.read_job()
     found = [
         reason_of(each)
-        for each in read_ledger(checkpoint)["rows"]
+        for each in _ledger_of(place)["rows"]
         if (each["split"], each["offset"]) == (split, int(offset))
     ]
     return found or [f"{row} is not in the ledger: it was not read yet, or was not refused"]
