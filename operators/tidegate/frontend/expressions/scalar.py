@@ -80,8 +80,7 @@ def plan_column(name: str) -> exp.Column:
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """The parts of a condition that its ANDs hold together."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if isinstance(node, exp.And):
         return [*conjuncts(node.this), *conjuncts(node.expression)]
     return [node]

@@ -9,8 +9,8 @@ from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import ROWTIME
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.plan.nodes import Node
-from tidegate.types import HIDDEN_PREFIX
+from tidegate.plan.nodes import Expr, Node, column_expr
+from tidegate.types import HIDDEN_PREFIX, Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,19 @@ class Field:
     hidden: bool = False
     table: str = ""
 
+    @staticmethod
+    def of(column: Column) -> Field:
+        """A column under its own name."""
+        return Field((column.name,), column.name, column.type)
+
     @property
     def name(self) -> str:
         return self.path[-1]
+
+    @property
+    def value(self) -> Expr:
+        """The plan's column as an expression."""
+        return column_expr(Column(self.column, self.type))
 
 
 @dataclass(frozen=True, slots=True)

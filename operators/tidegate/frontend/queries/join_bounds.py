@@ -14,7 +14,7 @@ from tidegate.frontend.expressions.monotone import shift_of
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.typecheck import TypeCheckError, is_integer
 from tidegate.plan.derivation import Columns
-from tidegate.types import is_event_time_type
+from tidegate.types import column_named, is_event_time_type
 
 SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
     exp.GT: exp.LT,
@@ -55,8 +55,7 @@ class Bounds:
 
 
 def moment(binder: Binder, node: exp.Expr) -> Moment | None:
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if isinstance(node, exp.Column):
         return Moment(node.name, 0) if is_event_time_type(_type_of(binder, node.name)) else None
     inner = moment(binder, node.this) if isinstance(node, exp.Add | exp.Sub) else None
@@ -67,8 +66,7 @@ def moment(binder: Binder, node: exp.Expr) -> Moment | None:
 def apart(binder: Binder, node: exp.Expr, constant: exp.Expr) -> tuple[Moment, Moment] | None:
     """The moments whose comparison says what that of ``node``, a difference, with ``constant``
     says: of ``b - a`` and c they are b and a + c."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     if not isinstance(node, exp.Sub):
         return None
     one, other = moment(binder, node.this), moment(binder, node.expression)
@@ -98,7 +96,7 @@ def _shift(binder: Binder, column: str, node: exp.Expr) -> int | None:
 
 
 def _type_of(binder: Binder, name: str) -> str:
-    return next(column.type for column in binder.schema if column.name == name)
+    return column_named(binder.schema, name).type
 
 
 def unbounded(

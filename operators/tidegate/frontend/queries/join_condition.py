@@ -40,9 +40,9 @@ from tidegate.plan.derivation import (
     derive,
 )
 from tidegate.plan.joins import Join, JoinKind, LookupJoin, TemporalJoin
-from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node, column_expr
+from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node
 from tidegate.plan.projections import widened
-from tidegate.types import Column
+from tidegate.types import column_named
 
 _J = TypeVar("_J", bound=Join)
 _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
@@ -96,8 +96,7 @@ class JoinCondition:
     def equal(self, left: Field, right: Field, span: Span) -> None:
         """Adds a column of USING."""
         self._span = self._span or span
-        one, other = Column(left.column, left.type), Column(right.column, right.type)
-        self._add_key(column_expr(one), column_expr(other), span)
+        self._add_key(left.value, right.value, span)
         if self._are_marked(left.column, right.column):
             self._bounds[left.column, right.column] = Bounds(0, 0)
 
@@ -358,7 +357,7 @@ class JoinCondition:
         return 0 if any(column.name == name for column in self._sides[0].schema) else 1
 
     def _type_of(self, name: str) -> str:
-        return next(column.type for column in self._binder.schema if column.name == name)
+        return column_named(self._binder.schema, name).type
 
 
 def _shaped(join: _J) -> _J:

@@ -63,11 +63,13 @@ def _measured(
 ) -> Relation:
     """The keys and measures of matches, with their names."""
     known = {known.column: known for known in relation.fields}
+    own = [node.column_of(key) for key in keys]
     fields = [
-        replace(known[key], table="") if key in known else Field((key,), key, "") for key in keys
+        replace(known.get(column.name, Field.of(column)), type=column.type, table="", hidden=False)
+        for column in own
     ]
-    columns = [(key, column_expr(node.column_of(key))) for key in keys]
-    seen = Relation(node, tuple(Field((c.name,), c.name, c.type) for c in node.schema))
+    columns = [(column.name, column_expr(column)) for column in own]
+    seen = Relation(node, tuple(map(Field.of, node.schema)))
     binder = Binder(seen, context.checker)
     for measure, scalar in measures:
         expr = binder.bind(scalar)
@@ -82,7 +84,6 @@ def _measured(
             syntax.span.place,
             hint="add MEASURES A.price AS price",
         )
-    fields = [replace(each, type=dict(columns)[each.column].type, hidden=False) for each in fields]
     result = Relation(project(node, columns), tuple(fields), final=relation.final)
     return result.named(syntax.alias)
 
@@ -202,12 +203,10 @@ class _One:
         looks = Looks(self.below, [])
         scalar = planner.looked(define.condition, name, looks)
         outputs = tuple(look.output for look in looks.found)
-        below = self.below.build()
-        fields = (Field((column.name,), column.name, column.type) for column in outputs)
         seen = replace(
             self._relation,
-            node=Node((*below.schema, *outputs)),
-            fields=(*self._relation.fields, *fields),
+            node=Node((*self.below.build().schema, *outputs)),
+            fields=(*self._relation.fields, *map(Field.of, outputs)),
         )
         binder = Binder(seen, self._binder.checker)
         predicate = binder.bind(scalar)

@@ -23,6 +23,11 @@ class Output:
     value: Expr
     hidden: bool = False
 
+    @staticmethod
+    def of(field: Field) -> Output:
+        """A field of the input as it is."""
+        return Output(field.path, field.column, field.value, field.hidden)
+
 
 def extra(name: str, value: Expr, outputs: list[Output]) -> Output:
     """A column besides ``outputs``, which nobody can name."""

@@ -25,7 +25,7 @@ from tidegate.frontend.queries.sorting import in_order, order_target
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, with_group_window
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.nodes import Expr, Filter, Node, column_expr
+from tidegate.plan.nodes import Expr, Filter, Node
 from tidegate.plan.projections import narrowed
 from tidegate.types import Column
 
@@ -153,10 +153,7 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
 
 def _ordered(context: Context, query: Query, relation: Relation) -> Relation:
     """The rows of ``relation`` in the order of ``query``, which names its columns."""
-    outputs = [
-        Output(known.path, known.column, column_expr(Column(known.column, known.type)))
-        for known in relation.fields
-    ]
+    outputs = [Output.of(known) for known in relation.fields]
     bind = Binder(relation, context.checker).bind
     whole = replace(query, items=())  # an alias is a column here, no longer what it stood for
     result = in_order(whole, relation.node, outputs, bind, None)
@@ -270,12 +267,7 @@ def _outputs_of(item: Item, relation: Relation, bind: Bind) -> list[Output]:
                 item.qualifier.span.place,
                 hint=f"did you mean {known}?" if known else "write '*'",
             )
-    return [
-        Output(
-            field.path, field.column, column_expr(Column(field.column, field.type)), field.hidden
-        )
-        for field in fields
-    ]
+    return [Output.of(field) for field in fields]
 
 
 def _computed(item: Item, bind: Bind) -> Output:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tidegate.connectors.registry import SHOWN, VIEWS, connector_of
-from tidegate.errors import BindError, Position, did_you_mean
+from tidegate.errors import BindError, did_you_mean
 from tidegate.frontend.ast.queries import Name, Option, Query
 from tidegate.frontend.ast.statements import (
     AlterTable,
@@ -29,7 +29,7 @@ from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.declared_tables import check_table
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.frontend.tables.table_as import given_names, with_columns_of
-from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, column_expr, quoted
+from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, quoted
 from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
 
@@ -96,13 +96,11 @@ def scans_of(sinks: Iterable[Written]) -> Iterator[Scan]:
     return (node for each in sinks for node in each.sink.walk() if isinstance(node, Scan))
 
 
-def check_paths(
-    sinks: Sequence[Written], ledger: Table | None = None, said: Position | None = None
-) -> None:
+def check_paths(sinks: Sequence[Written], ledger: Table | None = None) -> None:
     """Raises BindError when a sink, or the ``ledger``'s copy, writes where the job reads."""
     tables = [(each.sink.table, each.place) for each in sinks]
     if ledger is not None:
-        tables.append((ledger, said))
+        tables.append((ledger, None))
     for source in dict.fromkeys(scan.table for scan in scans_of(sinks)):
         for sink, place in tables:
             connector = connector_of(source)
@@ -189,7 +187,7 @@ def _new(
     for field in relation.visible:
         column = Column(unused(field.name, names), field.type)
         names.append(column.name)
-        columns.append((column.name, column_expr(Column(field.column, field.type))))
+        columns.append((column.name, field.value))
     schema = tuple(Column(column, expr.type) for column, expr in columns)
     table = connection.table(unused(name, taken), schema, "sink")
     sink = Sink(schema, _projected(relation.node, tuple(columns)), table)
@@ -229,9 +227,8 @@ def _match_count(relation: Relation, targets: Schema, entry: CreateTable, query:
 
 
 def _cast(field: Field, target: Column, query: Query, index: int) -> Expr:
-    value = column_expr(Column(field.column, field.type))
     if field.type == target.type:
-        return value
+        return field.value
     if not is_null(query, index) and not _casts(field.type, target.type):
         raise BindError(
             f"column {index + 1} of the query is {article(field.type)},"
@@ -239,7 +236,7 @@ def _cast(field: Field, target: Column, query: Query, index: int) -> Expr:
             _item_span(query, index).place,
             hint=f"write CAST({field.name} AS {target.type})",
         )
-    return converted(value, target.type)
+    return converted(field.value, target.type)
 
 
 def _casts(given: str, wanted: str) -> bool:

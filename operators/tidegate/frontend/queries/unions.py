@@ -10,7 +10,7 @@ from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.expressions.typecheck import converted
 from tidegate.plan.joins import Union
-from tidegate.plan.nodes import Node, column_expr
+from tidegate.plan.nodes import Node
 from tidegate.plan.projections import projected
 from tidegate.types import Column, Schema
 
@@ -32,7 +32,7 @@ def all_of(context: Context, parts: Sequence[tuple[Query, Relation]]) -> Relatio
     types = [_common(context, parts, index) for index in range(len(names))]
     schema = tuple(Column(name, type_) for name, type_ in zip(names, types, strict=True))
     nodes = tuple(_as(relation, schema) for _, relation in parts)
-    fields = tuple(Field((column.name,), column.name, column.type) for column in schema)
+    fields = tuple(Field.of(column) for column in schema)
     final = all(relation.final for _, relation in parts)
     return Relation(Union(schema, nodes), fields, final=final)
 
@@ -68,7 +68,7 @@ def is_null(query: Query, index: int) -> bool:
 def _as(relation: Relation, schema: Schema) -> Node:
     """The visible fields of ``relation`` as the columns of ``schema``."""
     columns = (
-        (column.name, converted(column_expr(Column(known.column, known.type)), column.type))
+        (column.name, converted(known.value, column.type))
         for known, column in zip(relation.visible, schema, strict=True)
     )
     return projected(relation.node, columns)

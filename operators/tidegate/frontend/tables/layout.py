@@ -24,7 +24,7 @@ from tidegate.frontend.expressions.scope import article, refuse_hidden, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError, is_numeric
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.plan.nodes import Expr
-from tidegate.types import Column, Schema
+from tidegate.types import Column, Schema, column_named
 
 TIMESTAMP: Final = "timestamp"
 """The key of a message's time."""
@@ -60,7 +60,7 @@ class SinkLayout:
 
     def converted(self, value: Expr, name: str) -> Expr:
         """``value`` of the declared type as the sink's."""
-        type_ = next(column.type for column in self.columns if column.name == name)
+        type_ = column_named(self.columns, name).type
         if value.type == type_:
             return value
         node: exp.Expr = exp.Var(this=value.sql)
