@@ -145,7 +145,7 @@ class Compilation:
             case Describe() | Show() | Explain():
                 self.answers.append(self._answered(statement))
             case Insert() | CreateSink() | Select():
-                written = plan_sink(self._context(), statement, self._taken)
+                written = plan_sink(self._context(), statement)
                 self._declare(replace(Entry.of(statement), sinks=(written,)))
             case CompilePlan():
                 self.plans.append(self._plan(statement))
@@ -183,12 +183,8 @@ class Compilation:
         catalog = self.catalog
         if without is not None:
             catalog = catalog.without(without, *catalog.users(without))
-        return Context(self.checker, catalog, self.hints, self.chosen, self.names_rowtime)
-
-    @property
-    def _taken(self) -> list[str]:
-        """The names of the sinks so far."""
-        return [each.sink.table.name for each in self.catalog.sinks]
+        taken = tuple(each.sink.table.name for each in self.catalog.sinks)
+        return Context(self.checker, catalog, self.hints, self.chosen, self.names_rowtime, taken)
 
     def _places(self) -> dict[str, Position]:
         """Where the file says what the tables that are read read."""
@@ -211,7 +207,7 @@ class Compilation:
         entry, relation = self._planned(statement, old)
         self._declare(Entry.of(statement, entry), old)
         if query is not None and relation is not None:
-            made = plan_table_as(self._context(), entry, query, relation, self._taken)
+            made = plan_table_as(self._context(), entry, query, relation)
             self._run(self.catalog.entries[-1], made)
 
     def _planned(
@@ -233,7 +229,7 @@ class Compilation:
     def _view(self, view: CreateView) -> None:
         known = self.catalog.entry(view.name.text)
         if known is not None and view.materialized and self._is_again(known, view):
-            self._run(known, plan_materialized(self._context(), view, self._taken))
+            self._run(known, plan_materialized(self._context(), view))
             return
         if self.catalog.keeps(view):
             return
@@ -242,7 +238,7 @@ class Compilation:
             self.catalog.check_free(view.name)
         context = self._context(without=old)
         if view.materialized:
-            made = plan_materialized(context, view, self._taken)
+            made = plan_materialized(context, view)
             self._declare(replace(Entry.of(view, view), sinks=(made,)), old)
         else:
             check_view(context, view)

@@ -15,7 +15,8 @@ class Context:
     """``catalog`` is what has been declared so far; ``hints`` are those that count for each table,
     by its name in lower case; ``settings`` are those of the job.
 
-    ``names_rowtime``: something in the file names the system column ``$rowtime``.
+    ``names_rowtime``: something in the file names the system column ``$rowtime``. ``taken`` are the
+    names of the sinks so far.
     """
 
     checker: TypeChecker
@@ -23,3 +24,4 @@ class Context:
     hints: Mapping[str, tuple[Option, ...]]
     settings: Mapping[str, str]
     names_rowtime: bool = False
+    taken: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tidegate.connectors.registry import SHOWN, VIEWS, connector_of
@@ -50,34 +50,31 @@ def plan_table(context: Context, entry: CreateTable) -> tuple[CreateTable, Relat
 
 
 def plan_table_as(
-    context: Context, entry: CreateTable, query: Query, relation: Relation, taken: Collection[str]
+    context: Context, entry: CreateTable, query: Query, relation: Relation
 ) -> Written:
     """The sink that writes into a declared table the query that it is made as."""
-    return _into(context, entry, given_names(relation, query), relation, query, (), taken)
+    return _into(context, entry, given_names(relation, query), relation, query, ())
 
 
-def plan_sink(
-    context: Context, statement: Insert | CreateSink | Select, taken: Collection[str]
-) -> Written:
+def plan_sink(context: Context, statement: Insert | CreateSink | Select) -> Written:
     """The sink of a statement that writes."""
+    query = statement.query
     match statement:
         case Insert():
-            return _insert(
-                context, statement.table, statement.columns, statement.query, statement.hints, taken
-            )
+            return _insert(context, statement.table, statement.columns, query, statement.hints)
         case CreateSink(into=Name() as into):
-            return _insert(context, into, (), statement.query, (), taken)
+            return _insert(context, into, (), query, ())
         case CreateSink():
-            return _create(context, statement, taken)
+            return _create(context, statement)
         case Select():
-            return _print(context, statement.query, SHOWN, taken)
+            return _print(context, query, SHOWN)
 
 
-def plan_materialized(context: Context, view: CreateView, taken: Collection[str]) -> Written:
+def plan_materialized(context: Context, view: CreateView) -> Written:
     """The sink of a materialized view: a Delta table in the checkpoint."""
     relation = plan_view(context, view)
     connection = Connection(VIEWS, "parquet", (), None)
-    return _new(context, relation, view.name.text, connection, view.query, taken)
+    return _new(context, relation, view.name.text, connection, view.query)
 
 
 def check_unread(entry: CreateTable, statement: AlterTable, sinks: Iterable[Written]) -> None:
@@ -119,11 +116,10 @@ def _insert(
     columns: tuple[Name, ...],
     query: Query,
     hints: tuple[Option, ...],
-    taken: Collection[str],
 ) -> Written:
     entry = context.catalog.find_table(name)
     relation = plan_query(context, query, top=True)
-    return _into(context, entry, columns, relation, query, hints, taken)
+    return _into(context, entry, columns, relation, query, hints)
 
 
 def _into(
@@ -133,14 +129,13 @@ def _into(
     relation: Relation,
     query: Query,
     hints: tuple[Option, ...],
-    taken: Collection[str],
 ) -> Written:
     what = f"table '{entry.name.text}'"
     connection = connect(what, entry.options, hints, "sink", key=entry.keys, buckets=entry.buckets)
     layout = sink_layout(entry, context.checker, connection.connector)
     schema = layout.columns
     targets = _targets(entry, layout.declared, columns)
-    name = unused(entry.name.text, taken)
+    name = unused(entry.name.text, context.taken)
     table = connection.table(name, schema, "sink", layout.metadata)
     _match_count(relation, targets, entry, query)
     values = {
@@ -157,31 +152,26 @@ def _into(
     return Written(taking_changes(sink, query), connection.place)
 
 
-def _create(context: Context, statement: CreateSink, taken: Collection[str]) -> Written:
+def _create(context: Context, statement: CreateSink) -> Written:
     options = statement.options
     name = statement.name.text if statement.name else "sink"
     if options is None:
-        return _print(context, statement.query, name, taken)
+        return _print(context, statement.query, name)
     relation = plan_query(context, statement.query, top=True)
     connection = connect(f"sink '{name}'", options, (), "sink")
-    return _new(context, relation, name, connection, statement.query, taken)
+    return _new(context, relation, name, connection, statement.query)
 
 
-def _print(context: Context, query: Query, name: str, taken: Collection[str]) -> Written:
+def _print(context: Context, query: Query, name: str) -> Written:
     relation = plan_query(context, query, top=True)
-    return _new(context, relation, name, Connection(SHOWN, "", (), None), query, taken)
+    return _new(context, relation, name, Connection(SHOWN, "", (), None), query)
 
 
 def _new(
-    context: Context,
-    relation: Relation,
-    name: str,
-    connection: Connection,
-    query: Query,
-    taken: Collection[str],
+    context: Context, relation: Relation, name: str, connection: Connection, query: Query
 ) -> Written:
     """A sink that has the columns of its query."""
-    taken = [*taken, *(other for other in context.catalog.names if other != name)]
+    taken = [*context.taken, *(other for other in context.catalog.names if other != name)]
     names: list[str] = []
     columns = []
     for field in relation.visible:
