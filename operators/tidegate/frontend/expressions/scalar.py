@@ -78,6 +78,13 @@ def plan_column(name: str) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
+def require_boolean(condition: Expr, what: str, span: Span) -> None:
+    """Raises BindError where ``what``, at ``span``, is no condition."""
+    if condition.type != "BOOLEAN":
+        message = f"{what} is {condition.type}, expected BOOLEAN"
+        raise BindError(message, span.place, hint="write a comparison")
+
+
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     """The parts of a condition that its ANDs hold together."""
     node = node.unnest()

@@ -11,12 +11,11 @@ from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError, Position
 from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions import intervals
-from tidegate.frontend.expressions.functions import cast, sql_of
+from tidegate.frontend.expressions.functions import call, cast, sql_of
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.scope import article
 from tidegate.frontend.expressions.typecheck import (
     NULL_TYPE,
-    Interval,
     TypeCheckError,
     is_integer,
     is_numeric,
@@ -91,10 +90,10 @@ def unit_us_in(node: Node, column: Column) -> int:
 
 def _picked_from(node: OverWindow | RecentRows | Aggregate, name: str) -> str | None:
     """The column of the input that ``name`` is a value of; None where it is computed."""
-    for call in node.calls:
-        if call.output.name == name:
-            given = call.arguments[:1] if isinstance(call, OverCall) else (call.argument,)
-            return given[0] if given and call.function in _PICKS else None
+    for each in node.calls:
+        if each.output.name == name:
+            given = each.arguments[:1] if isinstance(each, OverCall) else (each.argument,)
+            return given[0] if given and each.function in _PICKS else None
     return name
 
 
@@ -153,8 +152,7 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     if given == "VARCHAR" and size.node.is_string:
         node, given = _text_interval(binder, size), "INTERVAL"
     if given == "INTERVAL":
-        us = _fixed_us(_constant_interval(binder, node, size), size, what)
-        return _held(_in_units(us, unit_us, column, size), place, what)
+        return _held(_in_units(binder, node, size, column, unit_us, what), place, what)
     if column.type.startswith("TIMESTAMP") or not is_numeric(given):
         raise BindError(
             f"the {what} is {article(given)}, expected an INTERVAL"
@@ -166,6 +164,16 @@ def bind_size(binder: Binder, size: Scalar, column: Column, unit_us: int, what: 
     if value is None:
         raise BindError(f"the {what} must be whole units of the column", place)
     return _held(value, place, what)
+
+
+def bind_length(
+    binder: Binder, size: Scalar, column: Column, unit_us: int, what: str, hint: str = ""
+) -> int:
+    """As `bind_size`, of what has a length."""
+    length = bind_size(binder, size, column, unit_us, what)
+    if length <= 0:
+        raise BindError(f"the {what} must be more than 0", size.span.place, hint=hint)
+    return length
 
 
 def _held(value: int, place: Position, what: str) -> int:
@@ -189,9 +197,7 @@ def _minus(
         raise BindError(
             f"the delay of {article(column.type)} column must be a constant", strategy.span.place
         )
-    interval = _constant_interval(binder, node, strategy)
-    us = _fixed_us(interval, strategy, "delay")
-    units = _in_units(us, unit_us, column, strategy)
+    units = _in_units(binder, node, strategy, column, unit_us, "delay")
     scale = decimal_scale(column.type) or 0
     amount = exp.Literal.number(units)
     scaled = exp.Div(this=amount, expression=exp.Literal.number(10**scale)) if scale else amount
@@ -208,7 +214,7 @@ def _converted(node: exp.Expr, given: str, wanted: str, strategy: Scalar) -> exp
             return _from_milliseconds(node, given, wanted)
     elif is_numeric(given):
         if wanted == "BIGINT" and not is_integer(given):
-            node = exp.Anonymous(this="ceil", expressions=[node])
+            node = call("ceil", node)
         return cast(node, wanted)
     allowed = f"{wanted} or an INTERVAL"
     if wanted.startswith("TIMESTAMP"):
@@ -226,9 +232,9 @@ def _from_milliseconds(node: exp.Expr, given: str, wanted: str) -> exp.Expr:
         us: exp.Expr = exp.Mul(this=exp.Paren(this=cast(node, "BIGINT")), expression=factor)
     else:
         product = exp.Mul(this=exp.Paren(this=node), expression=factor)
-        us = cast(exp.Anonymous(this="ceil", expressions=[product]), "BIGINT")
+        us = cast(call("ceil", product), "BIGINT")
     maker = "make_timestamp" if wanted == "TIMESTAMP" else "make_timestamptz"
-    return exp.Anonymous(this=maker, expressions=[us])
+    return call(maker, us)
 
 
 def _text_interval(binder: Binder, scalar: Scalar) -> exp.Expr:
@@ -239,41 +245,34 @@ def _text_interval(binder: Binder, scalar: Scalar) -> exp.Expr:
         raise BindError(str(error), place, hint=error.hint) from None
 
 
-def _constant_interval(binder: Binder, node: exp.Expr, scalar: Scalar) -> Interval:
+def _in_units(
+    binder: Binder, node: exp.Expr, scalar: Scalar, column: Column, unit_us: int, what: str
+) -> int:
+    """The constant interval ``node``, which ``scalar`` is, in the unit of ``column``."""
+    place = scalar.span.place
     try:
         interval = binder.checker.interval(sql_of(node))
     except TypeCheckError as error:
-        raise BindError(
-            "this is not an interval",
-            scalar.span.place,
-            detail=str(error),
-            hint="write INTERVAL '1' HOUR",
-        ) from None
+        hint = "write INTERVAL '1' HOUR"
+        raise BindError("this is not an interval", place, detail=str(error), hint=hint) from None
     if interval is None:
-        raise BindError("this interval is NULL", scalar.span.place)
-    return interval
-
-
-def _fixed_us(interval: Interval, scalar: Scalar, what: str) -> int:
-    if interval.fixed_us is None:
+        raise BindError("this interval is NULL", place)
+    us = interval.fixed_us
+    if us is None:
         raise BindError(
             f"the {what} has months or years, which have no fixed length",
-            scalar.span.place,
+            place,
             hint="write it in days: INTERVAL '30' DAY",
         )
-    return interval.fixed_us
-
-
-def _in_units(us: int, unit_us: int, column: Column, scalar: Scalar) -> int:
     if unit_us == 0:
         raise BindError(
             f"an INTERVAL does not fit {article(column.type)} column whose unit is not known",
-            scalar.span.place,
+            place,
             hint="write a number; of a table's column, 'scan.watermark.unit' may say s, ms or us",
         )
     if us % unit_us:
         raise BindError(
             f"this INTERVAL is not a whole number of the column's units of {unit_us} microseconds",
-            scalar.span.place,
+            place,
         )
     return us // unit_us

@@ -256,19 +256,19 @@ class Aggregation:
         """TUMBLE_START, HOP_END and the like: a column of the window in GROUP BY."""
         name = GROUP_WINDOW_CALLS[node.name.lower()]
         key = window.key.span.shown
+        kind = window.windows.kind
         if not window.is_of(node):
             raise BindError(
                 f"{node.name} does not belong to {key} in GROUP BY",
                 span.place,
-                hint=f"write {window.kind}_{node.name.upper().partition('_')[2]}"
-                f"{key[len(window.kind) :]}",
+                hint=f"write {kind}_{node.name.upper().partition('_')[2]}{key[len(kind) :]}",
             )
         schema = self._binder.scope.relation.node.schema
         if all(column.name != name for column in schema):
             raise BindError(
                 f"{node.name} takes a window over a TIMESTAMP",
                 span.place,
-                hint=f"write {window.kind}_END",
+                hint=f"write {kind}_END",
             )
         self._add_window_key(name)
         return plan_column(name)

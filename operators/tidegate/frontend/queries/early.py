@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Query, Scalar
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.times import bind_size, unit_us_in
+from tidegate.frontend.expressions.times import bind_length, unit_us_in
 from tidegate.plan.changes import is_changing, is_early
 from tidegate.plan.derivation import derive
 from tidegate.plan.early import Early
@@ -36,15 +36,9 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
             hint="group by windows of a time, or by DATE_TRUNC of one, where the rows are read",
         )
     column = node.column_of(time)
-    unit_us = unit_us_in(node, column)
-    length = bind_size(binder, every, column, unit_us, "interval of EARLY EVERY")
-    if length <= 0:
-        raise BindError(
-            "the interval of EARLY EVERY must be more than 0",
-            place,
-            hint="leave EARLY EVERY out to have each result once, when it is final",
-        )
-    early = Early(column, length)
+    hint = "leave EARLY EVERY out to have each result once, when it is final"
+    unit_us, what = unit_us_in(node, column), "interval of EARLY EVERY"
+    early = Early(column, bind_length(binder, every, column, unit_us, what, hint))
     sql = early.tick_sql(quoted(time))
     return early, Expr(sql, "BIGINT", frozenset([time]), time, text=f"tick({time})")
 

@@ -25,6 +25,7 @@ from tidegate.frontend.expressions.scalar import (
     conjuncts,
     identifier_path,
     plan_column,
+    require_boolean,
 )
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
@@ -65,12 +66,7 @@ class JoinCondition:
     def take(self, scalar: Scalar) -> None:
         """Adds the condition of ON."""
         expr = self._binder.bind(scalar)
-        if expr.type != "BOOLEAN":
-            raise BindError(
-                f"the condition of the join is {expr.type}, expected BOOLEAN",
-                scalar.span.place,
-                hint="write a comparison",
-            )
+        require_boolean(expr, "the condition of the join", scalar.span)
         self._span = scalar.span
         for part in conjuncts(scalar.node):
             span = call_span(part, scalar.span)

@@ -9,9 +9,9 @@ from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.ast.queries import Define, MatchRef, Measure, Name, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_hint
-from tidegate.frontend.expressions.scalar import Binder
+from tidegate.frontend.expressions.scalar import Binder, require_boolean
 from tidegate.frontend.expressions.scope import Field, Relation, refuse_hidden, unused
-from tidegate.frontend.expressions.times import bind_size, unit_us_in
+from tidegate.frontend.expressions.times import bind_length, unit_us_in
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.changes import refuse_changing
 from tidegate.frontend.queries.looks import LookPlanner, Looks
@@ -186,11 +186,7 @@ class _One:
         below = self.below.build()
         column = below.column_of(time.column)
         unit_us = unit_us_in(below, column)
-        length = bind_size(self._binder, scalar, column, unit_us, "time of WITHIN")
-        if length <= 0:
-            place = scalar.span.place
-            raise BindError("the time of WITHIN must be more than 0", place)
-        return length
+        return bind_length(self._binder, scalar, column, unit_us, "time of WITHIN")
 
     def looks(self, time: SortKey) -> LookPlanner:
         """What finds the looks, once the time is known."""
@@ -210,12 +206,8 @@ class _One:
         )
         binder = Binder(seen, self._binder.checker)
         predicate = binder.bind(scalar)
-        if predicate.type != "BOOLEAN":
-            raise BindError(
-                f"the condition of {define.variable.text} is {predicate.type}, expected BOOLEAN",
-                define.condition.span.place,
-                hint="write a comparison",
-            )
+        what = f"the condition of {define.variable.text}"
+        require_boolean(predicate, what, define.condition.span)
         if PROC_TIME_SQL in predicate.sql:
             raise UnsupportedError(
                 "the clock in DEFINE would judge a row again with each epoch",

@@ -13,7 +13,12 @@ from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.aliases import with_aliases
 from tidegate.frontend.expressions.current_watermark import with_watermarks_before
 from tidegate.frontend.expressions.functions import sql_of
-from tidegate.frontend.expressions.scalar import Binder, conjuncts, identifier_path
+from tidegate.frontend.expressions.scalar import (
+    Binder,
+    conjuncts,
+    identifier_path,
+    require_boolean,
+)
 from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.queries.changes import refuse_changing
@@ -23,7 +28,7 @@ from tidegate.frontend.queries.over import OverPlanner
 from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.sorting import in_order, order_target
 from tidegate.frontend.queries.unions import all_of
-from tidegate.frontend.queries.windows import GroupWindow, group_window, with_group_window
+from tidegate.frontend.queries.windows import GroupWindow, group_window, windowed
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import Expr, Filter, Node
 from tidegate.plan.projections import narrowed
@@ -97,7 +102,7 @@ def _outputs(
     if is_grouped(query) or absent is not None:
         window = group_window(query)
         if window is not None:
-            relation = with_group_window(context, relation, window)
+            relation = windowed(context, relation, window.windows, named=False)
             binder = Binder(relation, context.checker)
         node, bind, keys = _grouped(binder, query, env, window, absent or ())
         outputs = [_computed(item, bind) for item in query.items]
@@ -210,7 +215,7 @@ def _with_over(
 def _filter(binder: Binder, condition: Scalar) -> Node:
     bound = binder.bind(condition)
     predicate = replace(bound, text=condition.text or bound.text)
-    _require_boolean(predicate, condition, "WHERE")
+    require_boolean(predicate, "the WHERE condition", condition.span)
     node = binder.scope.relation.node
     return Filter(node.schema, node, predicate)
 
@@ -239,7 +244,7 @@ def _grouped(
     above = node
     if query.having is not None:
         predicate = bind(query.having)
-        _require_boolean(predicate, query.having, "HAVING")
+        require_boolean(predicate, "the HAVING condition", query.having.span)
         above = Filter(node.schema, node, predicate)
     return above, bind, aggregation.key_names
 
@@ -286,12 +291,3 @@ def _default_name(scalar: Scalar) -> str:
     if isinstance(scalar.node, exp.Anonymous):
         return scalar.node.name.lower()
     return scalar.span.shown
-
-
-def _require_boolean(predicate: Expr, condition: Scalar, clause: str) -> None:
-    if predicate.type != "BOOLEAN":
-        raise BindError(
-            f"the {clause} condition is {predicate.type}, expected BOOLEAN",
-            condition.span.place,
-            hint="write a comparison",
-        )

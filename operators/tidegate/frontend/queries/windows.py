@@ -17,11 +17,17 @@ from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, identifier_path
 from tidegate.frontend.expressions.scope import Field, Relation, unused
-from tidegate.frontend.expressions.times import bind_size, require_event_time, unit_us_in
+from tidegate.frontend.expressions.times import (
+    bind_length,
+    bind_size,
+    require_event_time,
+    unit_us_in,
+)
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, derive, window_columns
 from tidegate.plan.nodes import Filter, Node, Project, column_expr
+from tidegate.plan.projections import project, widened
 from tidegate.plan.windows import Cumulate, Hop, Session, Tumble, Window
-from tidegate.types import Column
+from tidegate.types import Column, Schema
 
 _GROUP_WINDOWS: Final[dict[str, tuple[WindowKind, tuple[str, ...], str]]] = {
     "tumble": ("TUMBLE", ("a size",), "TUMBLE(t, INTERVAL '1' MINUTE)"),
@@ -42,24 +48,23 @@ GROUP_WINDOW_CALLS: Final = {
 @dataclass(frozen=True, slots=True)
 class GroupWindow:
     """``TUMBLE(column, size [, offset])``, ``HOP(column, slide, size [, offset])`` or
-    ``SESSION(column, gap)``, whose sessions are those of the other ``keys`` of GROUP BY."""
+    ``SESSION(column, gap)``, whose sessions are those of the other keys of GROUP BY.
+
+    ``key`` is that key of GROUP BY, ``windows`` what it means, as if it stood in FROM.
+    """
 
     key: Scalar
-    kind: WindowKind
-    column: Scalar
-    step: Scalar | None
-    size: Scalar
-    offset: Scalar | None
-    keys: tuple[Scalar, ...] = ()
+    windows: WindowRef
 
     def is_of(self, call: exp.Anonymous) -> bool:
         """Whether ``call``, such as TUMBLE_START(…), is of this window."""
         kind, _, _ = call.name.upper().partition("_")
-        return kind == self.kind and _arguments(call) == _arguments(self.key.node)
+        return kind == self.windows.kind and _arguments(call) == _arguments(self.key.node)
 
 
 def group_window(query: Query) -> GroupWindow | None:
     """The group window of ``query``. Raises BindError for a second one."""
+    assert query.source is not None
     found: GroupWindow | None = None
     for scalar in query.group_by:
         name = scalar.node.name.lower() if isinstance(scalar.node, exp.Anonymous) else ""
@@ -87,56 +92,45 @@ def group_window(query: Query) -> GroupWindow | None:
         offset = sizes.pop() if further else None
         step = sizes[0] if len(sizes) == 2 else None
         keys = tuple(key for key in query.group_by if key is not scalar)
-        found = GroupWindow(
-            scalar, kind, column, step, sizes[-1], offset, keys if kind == "SESSION" else ()
+        keys = keys if kind == "SESSION" else ()
+        windows = WindowRef(
+            kind, query.source, column, step, sizes[-1], offset, True, None, scalar.span, keys
         )
+        found = GroupWindow(scalar, windows)
     return found
 
 
-def windowed(context: Context, relation: Relation, syntax: WindowRef) -> Relation:
-    """``relation`` with the columns of the windows."""
-    relation, keys = _names(context, relation, syntax.keys)
+def windowed(
+    context: Context, relation: Relation, syntax: WindowRef, *, named: bool = True
+) -> Relation:
+    """``relation`` with the columns of the windows; in SQL they have no names unless ``named``."""
+    relation, keys = key_columns(context, relation, syntax.keys)
     relation, time = time_column(context, relation, syntax.column)
     names = window_columns(syntax.final and time.type.startswith("TIMESTAMP"))
-    relation, time = _without_windows(relation, time, names, shown=True)
-    node = _node(context, relation, time, syntax, names, keys)
-    added = (Field((name,), name, time.type) for name in names)
-    final = syntax.final or relation.final
-    return replace(relation, node=node, fields=(*relation.fields, *added), final=final)
-
-
-def with_group_window(context: Context, relation: Relation, window: GroupWindow) -> Relation:
-    """``relation`` with plan columns for a window of GROUP BY, which have no names in SQL."""
-    relation, keys = _names(context, relation, window.keys)
-    relation, time = time_column(context, relation, window.column)
-    names = window_columns(time.type.startswith("TIMESTAMP"))
-    relation, time = _without_windows(relation, time, names, shown=False)
-    node = _node(context, relation, time, window, names, keys)
-    return replace(relation, node=node, final=True)
+    relation, time = _without_windows(relation, time, names, shown=named)
+    columns = tuple(Column(name, time.type) for name in names)
+    node = _node(context, relation, time, syntax, columns, tuple(key.name for key in keys))
+    fields = (*relation.fields, *(map(Field.of, columns) if named else ()))
+    return replace(relation, node=node, fields=fields, final=syntax.final or relation.final)
 
 
 def _node(
     context: Context,
     relation: Relation,
     time: Column,
-    syntax: WindowRef | GroupWindow,
-    names: tuple[str, ...],
+    syntax: WindowRef,
+    columns: Schema,
     keys: tuple[str, ...],
 ) -> Window | Session:
     binder = Binder(relation, context.checker)
     unit_us = unit_us_in(relation.node, time)
 
     def bound(scalar: Scalar, what: str) -> int:
-        length = bind_size(binder, scalar, time, unit_us, f"{what} of the windows")
-        if length <= 0:
-            place = scalar.span.place
-            raise BindError(f"the {what} of the windows must be more than 0", place)
-        return length
+        return bind_length(binder, scalar, time, unit_us, f"{what} of the windows")
 
     below = relation.node
-    windows = (Column(name, time.type) for name in names)
-    schema = (*below.schema, *windows)
-    with_time = WINDOW_TIME in names
+    schema = (*below.schema, *columns)
+    with_time = any(column.name == WINDOW_TIME for column in columns)
     if syntax.kind == "SESSION":
         gap = bound(syntax.size, "gap")
         derived = derive(below)[time.name]
@@ -187,14 +181,6 @@ def time_column(context: Context, relation: Relation, scalar: Scalar) -> tuple[R
     return relation, column
 
 
-def _names(
-    context: Context, relation: Relation, scalars: tuple[Scalar, ...]
-) -> tuple[Relation, tuple[str, ...]]:
-    """The plan columns whose sessions are meant."""
-    relation, columns = key_columns(context, relation, scalars)
-    return relation, tuple(column.name for column in columns)
-
-
 def key_columns(
     context: Context, relation: Relation, scalars: tuple[Scalar, ...]
 ) -> tuple[Relation, tuple[Column, ...]]:
@@ -209,26 +195,22 @@ def key_columns(
 def _column(context: Context, relation: Relation, scalar: Scalar) -> tuple[Relation, Column]:
     """The plan column that ``scalar`` names; a projected one for a nested field or more."""
     binder = Binder(relation, context.checker)
-    shown = scalar.span.shown
     path = identifier_path(scalar.node, scalar.span)
-    schema = relation.node.schema
+    names = [column.name for column in relation.node.schema]
     if path is not None:
         found = binder.scope.find(path)
-        name = ".".join((*found.field.path, *found.inside))
         if not found.inside:
             return relation, relation.node.column_of(found.field.column)
         field_path = (*found.field.path, *found.inside)
     else:
-        name, field_path = shown, (shown,)
-        if any(column.name == name for column in schema):
-            return relation, relation.node.column_of(name)
+        field_path = (scalar.span.shown,)
+        if field_path[0] in names:
+            return relation, relation.node.column_of(field_path[0])
     expr = binder.bind(scalar)
-    name = unused(name, [column.name for column in schema])
-    column = Column(name, expr.type)
-    columns = (*((known.name, column_expr(known)) for known in schema), (name, expr))
-    node = Project((*schema, column), relation.node, columns)
+    name = unused(".".join(field_path), names)
+    node = widened(relation.node, [(name, expr)])
     fields = (*relation.fields, Field(field_path, name, expr.type, hidden=True))
-    return replace(relation, node=node, fields=fields), column
+    return replace(relation, node=node, fields=fields), Column(name, expr.type)
 
 
 def _without_windows(
@@ -242,10 +224,9 @@ def _without_windows(
     renamed: dict[str, str] = {name: unused(name, taken) for name in names if name in taken}
     if not renamed:
         return relation, time
-    columns = tuple(
+    columns = (
         (renamed.get(known.name, known.name), column_expr(known)) for known in relation.node.schema
     )
-    schema = tuple(Column(name, expr.type) for name, expr in columns)
     fields = tuple(
         replace(
             field,
@@ -254,9 +235,8 @@ def _without_windows(
         )
         for field in relation.fields
     )
-    node = Project(schema, relation.node, columns)
     time = Column(renamed.get(time.name, time.name), time.type)
-    return replace(relation, node=node, fields=fields), time
+    return replace(relation, node=project(relation.node, columns), fields=fields), time
 
 
 def repeated_by(node: Node) -> tuple[str, ...]:
@@ -266,16 +246,16 @@ def repeated_by(node: Node) -> tuple[str, ...]:
     return tuple(name for name in (WINDOW_END, WINDOW_START) if over and name in names)
 
 
-def without_unused_time(project: Project) -> Project:
-    """``project`` over windows that have a ``window_time`` only if it, or a filter, reads it.
+def without_unused_time(above: Project) -> Project:
+    """``above`` over windows that have a ``window_time`` only if it, or a filter, reads it.
 
     Both forms of one window are one plan then, and rows don't carry what nobody reads.
     """
-    used = frozenset[str]().union(*(expr.columns for _, expr in project.columns))
+    used = frozenset[str]().union(*(expr.columns for _, expr in above.columns))
     if WINDOW_TIME in used:
-        return project
-    below = _without_time(project.input)
-    return project if below is None else replace(project, input=below)
+        return above
+    below = _without_time(above.input)
+    return above if below is None else replace(above, input=below)
 
 
 def _without_time(node: Node) -> Node | None:

@@ -10,7 +10,7 @@ from tidegate.frontend.ast.queries import Per, Scalar
 from tidegate.frontend.expressions.clocks import reads_clock
 from tidegate.frontend.expressions.functions import SOURCE_WATERMARK, SYSTEM_WATERMARK, calls
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.frontend.expressions.times import bind_size
+from tidegate.frontend.expressions.times import bind_length
 from tidegate.plan.nodes import Node, Project, Scan, Unary, WatermarkFilter
 from tidegate.plan.strategies import PerKey
 from tidegate.types import Column
@@ -64,10 +64,7 @@ def bind_per(
                 place,
                 hint="keys are whole or decimal numbers, texts, BOOLEAN, dates and times",
             )
-    span = bind_size(binder, per.expiry, time, unit_us, "expiry of keys")
-    if span <= 0:
-        place = per.expiry.span.place
-        raise BindError("the expiry of keys must be more than 0", place)
+    span = bind_length(binder, per.expiry, time, unit_us, "expiry of keys")
     return PerKey(tuple(dict.fromkeys(column.name for column in keys)), span)
 
 
