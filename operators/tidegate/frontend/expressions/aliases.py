@@ -21,4 +21,4 @@ def with_aliases(query: Query, scalar: Scalar, scope: Scope) -> Scalar:
                 return exp.Paren(this=item.value.node.copy())
         return node
 
-    return Scalar(scalar.node.copy().transform(replaced), scalar.span, scalar.text)
+    return Scalar(scalar.node.transform(replaced), scalar.span, scalar.text)

@@ -134,10 +134,7 @@ def _over(node: Unary, below: Node) -> Node:
     match node:
         case Filter():
             return replace(node, schema=below.schema, input=below)
-        case WatermarkFilter():
-            own = node.schema[len(node.input.schema) :]
-            return replace(node, schema=(*below.schema, *own), input=below)
-        case Window():
+        case WatermarkFilter() | Window():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*below.schema, *own), input=below)
         case Project():

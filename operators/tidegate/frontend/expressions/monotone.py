@@ -73,9 +73,9 @@ class _Analysis:
     def __init__(self, checker: TypeChecker, schema: Schema) -> None:
         self._checker = checker
         self._schema = schema
-        self._rules: dict[type[exp.Expr], Callable[[exp.Expr], Order]] = {
-            exp.Column: lambda node: Order(node.name),
-            exp.Paren: lambda node: self.order(node.this),
+        self._rules: dict[type[exp.Expr], Callable[[exp.Expr, list[Order]], Order]] = {
+            exp.Column: lambda node, _: Order(node.name),
+            exp.Paren: lambda _, parts: parts[0],
             exp.Add: self._add,
             exp.Sub: self._subtract,
             exp.Mul: self._scale,
@@ -98,7 +98,9 @@ class _Analysis:
         rule = self._rules.get(type(node))
         if rule is None:
             return Order(None, f"{_title(node)} does not keep the order of {columns.pop()}")
-        return rule(node)
+        parts = [self.order(part) for part in node.iter_expressions()]
+        lost = next((part for part in parts if part.lost), None)
+        return lost or rule(node, parts)
 
     def _type(self, node: exp.Expr) -> str:
         try:
@@ -106,23 +108,17 @@ class _Analysis:
         except TypeCheckError:
             return ""
 
-    def _add(self, node: exp.Expr) -> Order:
-        left, right = self.order(node.this), self.order(node.expression)
-        if left.lost or right.lost:
-            return left if left.lost else right
+    def _add(self, node: exp.Expr, parts: list[Order]) -> Order:
+        left, right = parts
         if left.column and right.column:
-            return left if self._sums_rise(node) else self._lost("the sum", left)
+            rises = all(is_numeric(self._type(side)) for side in (node.this, node.expression))
+            return left if rises else self._lost("the sum", left)
         moving, still = (left, node.expression) if left.column else (right, node.this)
         fixed = node.this if left.column else node.expression
         return self._shifted(moving, still, self._type(fixed))
 
-    def _sums_rise(self, node: exp.Expr) -> bool:
-        return all(is_numeric(self._type(side)) for side in (node.this, node.expression))
-
-    def _subtract(self, node: exp.Expr) -> Order:
-        left, right = self.order(node.this), self.order(node.expression)
-        if left.lost or right.lost:
-            return left if left.lost else right
+    def _subtract(self, node: exp.Expr, parts: list[Order]) -> Order:
+        left, right = parts
         if right.column:
             return self._lost("what is subtracted", right)
         return self._shifted(left, node.expression, self._type(node.this))
@@ -150,10 +146,8 @@ class _Analysis:
         except TypeCheckError:
             return None
 
-    def _scale(self, node: exp.Expr) -> Order:
-        left, right = self.order(node.this), self.order(node.expression)
-        if left.lost or right.lost:
-            return left if left.lost else right
+    def _scale(self, node: exp.Expr, parts: list[Order]) -> Order:
+        left, right = parts
         if right.column and (left.column or not isinstance(node, exp.Mul)):
             return self._lost("this operation", right)
         moving, still = (left, node.expression) if left.column else (right, node.this)
@@ -170,10 +164,8 @@ class _Analysis:
         except TypeCheckError:
             return False
 
-    def _cast(self, node: exp.Expr) -> Order:
-        inner = self.order(node.this)
-        if inner.lost:
-            return inner
+    def _cast(self, node: exp.Expr, parts: list[Order]) -> Order:
+        inner = parts[0]
         given, wanted = self._type(node.this), self._type(node)
         if given == wanted or (is_numeric(given) and is_numeric(wanted)):
             return inner
@@ -185,27 +177,19 @@ class _Analysis:
             return Order(None, f"clocks are turned back in {self._checker.time_zone}")
         return Order(None, f"a cast from {given} to {wanted} does not keep the order")
 
-    def _extract(self, node: exp.Expr) -> Order:
-        inner = self.order(node.expression)
-        if inner.lost or node.name.upper() == "EPOCH":
-            return inner
-        return self._lost(f"EXTRACT({node.name.upper()})", inner)
+    def _extract(self, node: exp.Expr, parts: list[Order]) -> Order:
+        _, inner = parts
+        part = node.name.upper()
+        return inner if part == "EPOCH" else self._lost(f"EXTRACT({part})", inner)
 
-    def _at_time_zone(self, node: exp.Expr) -> Order:
-        inner = self.order(node.this)
+    def _at_time_zone(self, node: exp.Expr, parts: list[Order]) -> Order:
         zone = node.args["zone"]
-        if inner.lost:
-            return inner
         if zone.is_string and zone.name.upper() in ("UTC", "GMT", "ETC/UTC"):
-            return inner
+            return parts[0]
         return Order(None, "clocks are turned back in some time zones")
 
-    def _call(self, node: exp.Expr) -> Order:
+    def _call(self, node: exp.Expr, orders: list[Order]) -> Order:
         name, arguments = node.name.lower(), node.expressions
-        orders = [self.order(argument) for argument in arguments]
-        lost = next((order for order in orders if order.lost), None)
-        if lost is not None:
-            return lost
         if name in _TRUNCATIONS and orders[0].is_constant:
             if self._type(arguments[1]) == _ZONED and not self._checker.zone_is_fixed:
                 return Order(None, f"clocks are turned back in {self._checker.time_zone}")

@@ -47,7 +47,9 @@ def _to_timestamp(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str
     if types[0] == "VARCHAR":
         if len(arguments) == 1:
             return call("strptime", arguments[0], exp.Array(expressions=_texts(_TEXT_FORMATS)))
-        return _parsed(arguments, "to_timestamp")
+        return _by_pattern(
+            "strptime", arguments[0], arguments[1], formats.any_of_them, "to_timestamp"
+        )
     if len(arguments) == 2:
         return "to_timestamp with a format takes a text"
     return _from_epoch(arguments[0], types[0], 1_000_000)
@@ -69,7 +71,8 @@ def _to_date(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
         return "TO_DATE takes a text and perhaps its format"
     if len(arguments) == 1:
         return cast(arguments[0], "DATE")
-    parsed = _parsed(arguments, "TO_DATE")
+    text, pattern = arguments
+    parsed = _by_pattern("strptime", text, pattern, formats.any_of_them, "TO_DATE")
     return parsed if isinstance(parsed, str) else cast(parsed, "DATE")
 
 
@@ -77,7 +80,7 @@ def _to_char(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
     """PostgreSQL's, of times."""
     if len(arguments) != 2 or not _is_time(types[0]):
         return "TO_CHAR takes a time and its format; cast other values to STRING"
-    return _shown(arguments[0], arguments[1], formats.postgres, "TO_CHAR")
+    return _by_pattern("strftime", arguments[0], arguments[1], formats.postgres, "TO_CHAR")
 
 
 def _date_format(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
@@ -85,7 +88,7 @@ def _date_format(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
     if len(arguments) != 2 or not (_is_time(types[0]) or types[0] == "VARCHAR"):
         return "DATE_FORMAT takes a time and its format"
     time = cast(arguments[0], "TIMESTAMP") if types[0] == "VARCHAR" else arguments[0]
-    return _shown(time, arguments[1], formats.java, "DATE_FORMAT")
+    return _by_pattern("strftime", time, arguments[1], formats.java, "DATE_FORMAT")
 
 
 def _from_unixtime(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
@@ -94,7 +97,7 @@ def _from_unixtime(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | st
         return "FROM_UNIXTIME takes epoch seconds and perhaps a format"
     pattern = arguments[1] if len(arguments) == 2 else exp.Literal.string("yyyy-MM-dd HH:mm:ss")
     time = _from_epoch(arguments[0], types[0], 1_000_000)
-    return _shown(time, pattern, formats.java, "FROM_UNIXTIME")
+    return _by_pattern("strftime", time, pattern, formats.java, "FROM_UNIXTIME")
 
 
 def _timestampadd(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str:
@@ -178,23 +181,14 @@ def _is_time(type_: str) -> bool:
     return type_.startswith("TIMESTAMP") or type_ == "DATE"
 
 
-def _shown(
-    time: exp.Expr, pattern: exp.Expr, translate: Callable[[str], str], name: str
+def _by_pattern(
+    function: str, value: exp.Expr, pattern: exp.Expr, translate: Callable[[str], str], name: str
 ) -> exp.Expr | str:
+    """``value`` as a text, or read from one; ``name`` is how the call was written."""
     if not pattern.is_string:
         return f"the format of {name} must be a text constant"
     try:
-        return call("strftime", time, *_texts((translate(pattern.name),)))
-    except formats.FormatError as error:
-        return f"{name}: {error}"
-
-
-def _parsed(arguments: list[exp.Expr], name: str) -> exp.Expr | str:
-    text, pattern = arguments
-    if not pattern.is_string:
-        return f"the format of {name} must be a text constant"
-    try:
-        return call("strptime", text, *_texts((formats.any_of_them(pattern.name),)))
+        return call(function, value, exp.Literal.string(translate(pattern.name)))
     except formats.FormatError as error:
         return f"{name}: {error}"
 

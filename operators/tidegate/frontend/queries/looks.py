@@ -7,7 +7,6 @@ variable, or of the match.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -90,19 +89,12 @@ class LookPlanner:
                     hint="write CASE WHEN … inside the aggregate",
                 )
             look = self._look(node, span, variable)
-            if isinstance(look, Look):
-                column = plan_column(looks.column(look, span.shown).name)
-                return column.update_positions(start=span.start, end=span.end - 1)
-            if look is not None or identifier_path(node, span) is not None:
-                return look if look is not None else node
-            copy = type(node)()
-            copy.meta.update(node.meta)
-            for key, value in node.args.items():
-                parts = [_or(part, looked) for part in value] if isinstance(value, list) else None
-                copy.set(key, parts if parts is not None else _or(value, looked))
-            return copy
+            if not isinstance(look, Look):
+                return node if look is None else look
+            column = plan_column(looks.column(look, span.shown).name)
+            return column.update_positions(start=span.start, end=span.end - 1)
 
-        return Scalar(looked(scalar.node), scalar.span, scalar.text)
+        return Scalar(scalar.node.transform(looked), scalar.span, scalar.text)
 
     def _look(self, node: exp.Expr, span: Span, variable: str) -> Look | exp.Expr | None:
         """What ``node`` sees; None: its parts decide; a column: it is the row itself."""
@@ -184,7 +176,7 @@ class LookPlanner:
             names.add(name)
             return _without_variable(path) if name else part
 
-        bound = node.copy().transform(plain)
+        bound = node.transform(plain)
         if len(names) > 1:
             raise BindError(
                 f"'{span.shown}' is about rows of several variables",
@@ -201,10 +193,8 @@ class LookPlanner:
 
     def _check_place(self, node: exp.Anonymous, span: Span) -> None:
         inner = node.expressions[0].find(exp.Anonymous) if node.expressions else None
-        if inner is None and node.expressions:
-            return
         nests = inner is not None and inner.name.lower() in _PLACES | AGGREGATES
-        if nests or inner is None:
+        if nests or not node.expressions:
             raise UnsupportedError(
                 f"{node.name} takes a column{' of one row' * nests}",
                 span.place,
@@ -213,9 +203,8 @@ class LookPlanner:
 
     def _offset(self, node: exp.Anonymous, span: Span) -> int:
         """How many rows away FIRST, LAST and PREV look."""
-        usual = 1 if node.name.lower() == "prev" else 0
         if len(node.expressions) == 1:
-            return usual
+            return 1 if node.name.lower() == "prev" else 0
         second = node.expressions[1]
         is_number = isinstance(second, exp.Literal) and not second.is_string
         if len(node.expressions) == 2 and is_number and second.name.isdigit():
@@ -230,15 +219,6 @@ class LookPlanner:
 
     def _column_of(self, expr: Expr) -> Column:
         return Column(self._below.column(expr), expr.type)
-
-
-def _or(value: object, looked: Callable[[exp.Expr], exp.Expr]) -> object:
-    """``value`` looked at, if it is an expression that may be."""
-    if isinstance(value, exp.Expr) and not isinstance(
-        value, exp.DataType | exp.Identifier | exp.Var | exp.Literal
-    ):
-        return looked(value)
-    return value.copy() if isinstance(value, exp.Expr) else value
 
 
 def _without_variable(path: tuple[Name, ...]) -> exp.Expr:
