@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.expressions.functions import AGGREGATE_ALIASES, sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, call_span
@@ -49,12 +49,39 @@ class Call:
 
 @dataclass(slots=True)
 class _Written:
-    """What stands between the brackets of a call."""
+    """A call as it was ``written``, which means ``function``; ``within``: with WITHIN GROUP."""
 
+    written: str
+    function: str
+    span: Span
     arguments: list[exp.Expr]
     distinct: bool
     order: list[exp.Expr]
     within: bool
+
+    @staticmethod
+    def of(node: exp.Anonymous, span: Span) -> _Written:
+        arguments = list(node.expressions)
+        within = node.args.get("within")
+        order = list(within.expressions) if within is not None else []
+        if arguments and isinstance(arguments[-1], exp.Order):
+            order = list(arguments[-1].expressions)
+            arguments[-1:] = [arguments[-1].this] if arguments[-1].this is not None else []
+        distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+        if distinct:
+            arguments = [*arguments[0].expressions, *arguments[1:]]
+        name = node.name.lower()
+        function = AGGREGATE_ALIASES.get(name, name)
+        return _Written(name, function, span, arguments, distinct, order, within is not None)
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether it is ``count(*)`` or ``count()``."""
+        if self.written != "count" or self.distinct:
+            return False
+        return not self.arguments or (
+            len(self.arguments) == 1 and isinstance(self.arguments[0], exp.Star)
+        )
 
 
 class CallReader:
@@ -66,35 +93,34 @@ class CallReader:
 
     def read(self, node: exp.Anonymous, span: Span) -> Call:
         """The call ``node``. Raises BindError or UnsupportedError where it makes no sense."""
-        written = node.name.lower()
-        function = AGGREGATE_ALIASES.get(written, written)
-        parts = _written(node)
+        parts = _Written.of(node, span)
+        written, function = parts.written, parts.function
         where = self._where(node.args.get("where"), span)
         if written in _COUNT_IF:
-            where = self._counted(parts, where, span)
-        if written in _COUNT_IF or _is_count_star(written, parts):
+            where = self._counted(parts, where)
+        if written in _COUNT_IF or parts.counts_rows:
             return Call("count", None, False, where, (), False, None, "BIGINT", "count(*)")
         if parts.within:
-            self._turn(function, parts, span)
-        parameter = self._parameter(written, function, parts, span)
-        order = self._order(written, function, parts, span)
+            self._turn(parts)
+        parameter = self._parameter(parts)
+        order = self._order(parts)
         if parts.order and not parts.arguments:
             raise BindError(
                 f"{node.name} has no argument before ORDER BY",
-                self._place(span),
+                span.place,
                 hint=f"write {node.name}(column ORDER BY time)",
             )
         if len(parts.arguments) != 1 or (function in _BY and not order):
             raise BindError(
                 f"{node.name} takes {'two arguments' if function in _BY else 'one argument'},"
                 f" found {len(parts.arguments) + len(order) * (function in _BY)}",
-                self._place(span),
+                span.place,
                 hint=f"write {node.name}(column{', order' if function in _BY else ''})",
             )
         argument = self._bound(parts.arguments[0], span)
         distinct = parts.distinct or written == "approx_count_distinct"
-        self._check(written, function, distinct, order, span)
-        type_ = self._type(written, function, argument, distinct, span)
+        self._check(parts, distinct, order)
+        type_ = self._type(parts, argument, distinct)
         distinct = distinct and function not in ("min", "max")
         text = f"{written}({'distinct ' * distinct}{argument.text})"
         if order and function not in _BY:
@@ -102,32 +128,26 @@ class CallReader:
         by_source = self._by_source and function in PICKS | LISTS and not distinct
         return Call(function, argument, distinct, where, order, by_source, parameter, type_, text)
 
-    def _place(self, span: Span) -> Position:
-        return span.place
-
     def _bound(self, node: exp.Expr, span: Span) -> Expr:
-        shown = call_span(node, span)
-        return self._binder.bind(Scalar(node, shown))
+        return self._binder.bind(Scalar(node, call_span(node, span)))
 
     def _where(self, node: exp.Expr | None, span: Span) -> Expr | None:
         if node is None:
             return None
         expr = self._binder.bind(Scalar(node, argument_span(node, span)))
         if expr.type != "BOOLEAN":
-            raise BindError(
-                f"the FILTER condition is {expr.type}, expected BOOLEAN", self._place(span)
-            )
+            raise BindError(f"the FILTER condition is {expr.type}, expected BOOLEAN", span.place)
         return expr
 
-    def _counted(self, parts: _Written, where: Expr | None, span: Span) -> Expr:
+    def _counted(self, parts: _Written, where: Expr | None) -> Expr:
         """COUNT_IF(x) is COUNT(*) FILTER (WHERE x)."""
         if len(parts.arguments) != 1 or parts.distinct or parts.order:
-            raise BindError("count_if takes one condition", self._place(span))
-        condition = self._bound(parts.arguments[0], span)
+            raise BindError("count_if takes one condition", parts.span.place)
+        condition = self._bound(parts.arguments[0], parts.span)
         if condition.type != "BOOLEAN":
             raise BindError(
                 f"count_if takes a condition, not {article(condition.type)}",
-                self._place(span),
+                parts.span.place,
                 hint="write a comparison",
             )
         parts.arguments = []
@@ -136,64 +156,63 @@ class CallReader:
         both = f"({where.sql}) AND ({condition.sql})"
         return Expr(both, "BOOLEAN", where.columns | condition.columns, text=condition.text)
 
-    def _turn(self, function: str, parts: _Written, span: Span) -> None:
+    def _turn(self, parts: _Written) -> None:
         """``quantile(fraction) WITHIN GROUP (ORDER BY x)`` is ``quantile(x, fraction)``.
 
         STRING_AGG's and ARRAY_AGG's order may stand there too.
         """
-        if function in LISTS:
+        if parts.function in LISTS:
             return
-        if function not in (*_FRACTIONS, "mode") or len(parts.order) != 1:
+        if parts.function not in (*_FRACTIONS, "mode") or len(parts.order) != 1:
             raise BindError(
                 "WITHIN GROUP (ORDER BY one column) stands behind PERCENTILE_CONT, PERCENTILE_DISC,"
                 " MODE, LISTAGG and ARRAY_AGG",
-                self._place(span),
+                parts.span.place,
             )
         (key,) = parts.order
         if key.args.get("desc"):
             raise UnsupportedError(
                 "WITHIN GROUP (… DESC) is not supported",
-                self._place(span),
+                parts.span.place,
                 hint="order ascending, and take 1 - fraction",
             )
         parts.arguments = [key.this, *parts.arguments]
         parts.order = []
 
-    def _parameter(self, written: str, function: str, parts: _Written, span: Span) -> str | None:
+    def _parameter(self, parts: _Written) -> str | None:
         """The constant of the call, taken out of its arguments."""
-        if function == "string_agg":
+        if parts.function == "string_agg":
             node = parts.arguments.pop() if len(parts.arguments) == 2 else exp.Literal.string(",")
             if not (isinstance(node, exp.Literal) and node.is_string):
                 raise BindError(
                     "the separator of string_agg is a constant text",
-                    self._place(span),
+                    parts.span.place,
                     hint="write string_agg(column, ', ')",
                 )
             return sql_of(node)
-        if function not in _FRACTIONS:
+        if parts.function not in _FRACTIONS:
             return None
         fraction = parts.arguments.pop() if len(parts.arguments) == 2 else None
         is_number = isinstance(fraction, exp.Literal) and not fraction.is_string
         if fraction is None or not is_number or not 0 <= float(fraction.name) <= 1:
+            name = parts.written
             raise BindError(
-                f"{written} takes a column and a constant fraction from 0 to 1",
-                self._place(span),
-                hint=f"write {written}(column, 0.9),"
-                f" or {written}(0.9) WITHIN GROUP (ORDER BY column)",
+                f"{name} takes a column and a constant fraction from 0 to 1",
+                parts.span.place,
+                hint=f"write {name}(column, 0.9), or {name}(0.9) WITHIN GROUP (ORDER BY column)",
             )
         return f"{float(fraction.name)!r}::DOUBLE"
 
-    def _order(
-        self, written: str, function: str, parts: _Written, span: Span
-    ) -> tuple[OrderBy, ...]:
+    def _order(self, parts: _Written) -> tuple[OrderBy, ...]:
+        function, span = parts.function, parts.span
         if function in _BY and len(parts.arguments) == 2 and not parts.order:
             return (OrderBy(self._bound(parts.arguments.pop(), span)),)
         if not parts.order:
             return ()
         if function not in LISTS | {"first_value", "last_value"}:
             raise UnsupportedError(
-                f"ORDER BY inside {written} has no effect",
-                self._place(span),
+                f"ORDER BY inside {parts.written} has no effect",
+                span.place,
                 hint="first_value, last_value, array_agg and string_agg depend on an order",
             )
         keys = tuple(
@@ -208,52 +227,30 @@ class CallReader:
             other = "last_value" if function == "first_value" else "first_value"
             raise UnsupportedError(
                 f"{function} orders by one ascending column, NULLs last",
-                self._place(span),
+                span.place,
                 hint=f"use {other} for the other end",
             )
         return keys
 
-    def _check(
-        self, written: str, function: str, distinct: bool, order: Sequence[OrderBy], span: Span
-    ) -> None:
-        if function in PICKS and not order and not self._by_source:
+    def _check(self, parts: _Written, distinct: bool, order: Sequence[OrderBy]) -> None:
+        if parts.function in PICKS and not order and not self._by_source:
             raise BindError(
-                f"{written} over grouped or joined rows needs an order",
-                self._place(span),
-                hint=f"write {written}(column ORDER BY time)",
+                f"{parts.written} over grouped or joined rows needs an order",
+                parts.span.place,
+                hint=f"write {parts.written}(column ORDER BY time)",
             )
         if distinct and order:
             raise UnsupportedError(
-                f"{written}(DISTINCT … ORDER BY …) is not supported",
-                self._place(span),
+                f"{parts.written}(DISTINCT … ORDER BY …) is not supported",
+                parts.span.place,
                 hint="without ORDER BY the values come in ascending order",
             )
 
-    def _type(self, written: str, function: str, argument: Expr, distinct: bool, span: Span) -> str:
+    def _type(self, parts: _Written, argument: Expr, distinct: bool) -> str:
         try:
-            if function == "string_agg" and argument.type != "VARCHAR":
+            if parts.function == "string_agg" and argument.type != "VARCHAR":
                 raise ValueError(f"it takes VARCHAR, not {argument.type}; write CAST(… AS VARCHAR)")
-            return result_type(function, argument.type, distinct)
+            return result_type(parts.function, argument.type, distinct)
         except ValueError as error:
-            raise BindError(f"{written} is not possible here: {error}", self._place(span)) from None
-
-
-def _written(node: exp.Anonymous) -> _Written:
-    arguments = list(node.expressions)
-    within = node.args.get("within")
-    order = list(within.expressions) if within is not None else []
-    if arguments and isinstance(arguments[-1], exp.Order):
-        order = list(arguments[-1].expressions)
-        arguments[-1:] = [arguments[-1].this] if arguments[-1].this is not None else []
-    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
-    if distinct:
-        arguments = [*arguments[0].expressions, *arguments[1:]]
-    return _Written(arguments, distinct, order, within is not None)
-
-
-def _is_count_star(written: str, parts: _Written) -> bool:
-    if written != "count" or parts.distinct:
-        return False
-    return not parts.arguments or (
-        len(parts.arguments) == 1 and isinstance(parts.arguments[0], exp.Star)
-    )
+            message = f"{parts.written} is not possible here: {error}"
+            raise BindError(message, parts.span.place) from None
