@@ -29,34 +29,21 @@ from tidegate.frontend.ast.statements import (
     Unread,
 )
 from tidegate.frontend.expressions.clocks import is_own
-from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.tables.catalog import Catalog
 from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
 from tidegate.plan.user_functions import UserFunction
 
 VERSION: Final = 1
-_EMIT: Final = "scan.watermark.emit.strategy"
-_GROUP: Final = "scan.watermark.alignment.group"
-_DRIFT: Final = "scan.watermark.alignment.max-drift"
-_INTERVAL: Final = "scan.watermark.alignment.update-interval"
-_IDLE: Final = "scan.watermark.idle-timeout"
 _STRATEGIES: Final = {"ON_EVENT": "on-event", "ON_PERIODIC": "on-periodic"}
-_DEFAULTS: Final[Mapping[str, object]] = {
-    "emitStrategy": "ON_EVENT",
-    "alignGroupName": None,
-    "alignMaxDrift": "PT0S",
-    "alignUpdateInterval": "PT1S",
-    "sourceIdleTimeout": -1,
+_PARAMS: Final[Mapping[str, tuple[str, object]]] = {
+    "emitStrategy": ("scan.watermark.emit.strategy", "ON_EVENT"),
+    "alignGroupName": ("scan.watermark.alignment.group", None),
+    "alignMaxDrift": ("scan.watermark.alignment.max-drift", "PT0S"),
+    "alignUpdateInterval": ("scan.watermark.alignment.update-interval", "PT1S"),
+    "sourceIdleTimeout": ("scan.watermark.idle-timeout", -1),
 }
-_OPTIONS: Final = {
-    "emitStrategy": _EMIT,
-    "alignGroupName": _GROUP,
-    "alignMaxDrift": _DRIFT,
-    "alignUpdateInterval": _INTERVAL,
-    "sourceIdleTimeout": _IDLE,
-}
-"""By the names of Flink's members."""
+"""Flink's members: the options that they are, and what they have where nothing is said."""
 
 Params = Mapping[str, Mapping[str, str | None]]
 """By table, in lower case: options, None for one that the table does not have."""
@@ -125,11 +112,6 @@ def read(place: Position | None, path: str) -> tuple[str, Params]:
         raise BindError(f"cannot read the plan {path}: {error.strerror}", place) from None
     except ValueError:
         raise BindError(f"{path} is not a plan: it is not JSON", place) from None
-    return parse(place, path, document)
-
-
-def parse(place: Position | None, path: str, document: Any) -> tuple[str, Params]:
-    """As `read`, of a document."""
     try:
         version, statements = document["planVersion"], document["statements"]
         if version != VERSION:
@@ -201,28 +183,26 @@ def with_params_of(table: CreateTable, params: Params) -> CreateTable:
     said = params.get(table.name.text.lower())
     if said is None:
         return table
-    options = table.options
-    return replace(
-        table, options=replace(options, items=_changed(options.items, said, options.span))
-    )
+    span = table.options.span
+    new = [
+        Option(Text(key, span), Text(value, span))
+        for key, value in said.items()
+        if value is not None
+    ]
+    items = (*_without(table.options.items, said), *new)
+    return replace(table, options=replace(table.options, items=items))
 
 
 def without_params(
     hints: Mapping[str, tuple[Option, ...]], params: Params
 ) -> dict[str, tuple[Option, ...]]:
     """``hints`` without what ``params`` say."""
-    return {table: _changed(given, params.get(table, {}), None) for table, given in hints.items()}
+    return {table: _without(given, params.get(table, {})) for table, given in hints.items()}
 
 
-def _changed(
-    given: tuple[Option, ...], said: Mapping[str, str | None], span: Span | None
-) -> tuple[Option, ...]:
-    """``given`` without the options that are ``said``, and those if ``span`` is their place."""
-    kept = tuple(option for option in given if option.key.value.lower() not in said)
-    if span is None:
-        return kept
-    new = ((Text(key, span), value) for key, value in said.items() if value is not None)
-    return (*kept, *(Option(key, Text(value, span)) for key, value in new))
+def _without(given: tuple[Option, ...], said: Mapping[str, str | None]) -> tuple[Option, ...]:
+    """``given`` without the options that are ``said``."""
+    return tuple(option for option in given if option.key.value.lower() not in said)
 
 
 def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
@@ -241,29 +221,31 @@ def _sources(job: Job) -> list[tuple[Table, list[WatermarkFilter]]]:
 
 
 def _params_of(table: Table) -> dict[str, object]:
-    idle = parse_duration(table.option(_IDLE, "0"))
+    said = {name: table.option(option) for name, (option, _) in _PARAMS.items()}
+    idle = parse_duration(said["sourceIdleTimeout"] or "0")
     return {
-        "emitStrategy": "ON_PERIODIC" if table.option(_EMIT) == "on-periodic" else "ON_EVENT",
-        "alignGroupName": table.option(_GROUP) or None,
-        "alignMaxDrift": _iso(parse_duration(table.option(_DRIFT, "0"))),
-        "alignUpdateInterval": _iso(parse_duration(table.option(_INTERVAL, "1 s"))),
+        "emitStrategy": "ON_PERIODIC" if said["emitStrategy"] == "on-periodic" else "ON_EVENT",
+        "alignGroupName": said["alignGroupName"] or None,
+        "alignMaxDrift": _iso(parse_duration(said["alignMaxDrift"] or "0")),
+        "alignUpdateInterval": _iso(parse_duration(said["alignUpdateInterval"] or "1 s")),
         "sourceIdleTimeout": -(-idle // 1000) or -1,
     }
 
 
 def _options(params: Mapping[str, object]) -> dict[str, str | None]:
     """The options that parameters are; what is as always is no option."""
-    unknown = set(params) - set(_OPTIONS)
+    unknown = set(params) - set(_PARAMS)
     if unknown:
         raise ValueError(f"unknown watermarkParams {', '.join(sorted(unknown))}")
     found: dict[str, str | None] = {}
     for name, value in params.items():
-        said: str | None = None if value == _DEFAULTS[name] else str(value)
+        option, usual = _PARAMS[name]
+        said: str | None = None if value == usual else str(value)
         if said is not None and name == "emitStrategy":
             said = _STRATEGIES[said]
         if said is not None and name == "sourceIdleTimeout":
             said = f"{int(said)} ms"
-        found[_OPTIONS[name]] = said
+        found[option] = said
     return found
 
 
