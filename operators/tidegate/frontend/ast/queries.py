@@ -55,6 +55,11 @@ class Options:
     span: Span
     encode: Text | None = None
 
+    def get(self, name: str) -> str:
+        """The value of the option called ``name``, in any case; empty where it is not said."""
+        values = (each.value.value for each in self.items if each.key.value.lower() == name)
+        return next(values, "")
+
 
 @dataclass(frozen=True, slots=True)
 class TableRef:

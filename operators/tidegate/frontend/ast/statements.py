@@ -47,6 +47,11 @@ class WatermarkDef:
     per: Per | None = None
 
     @property
+    def column(self) -> str:
+        """The path as a text."""
+        return ".".join(name.text for name in self.path)
+
+    @property
     def said(self) -> Span:
         """Where the strategy stands, with what is behind it."""
         return self.strategy.span if self.per is None else self.strategy.span.to(self.per.span)

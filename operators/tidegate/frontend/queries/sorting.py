@@ -15,7 +15,7 @@ from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
 from tidegate.frontend.queries.windows import repeated_by
 from tidegate.plan.derivation import derive
 from tidegate.plan.joins import Union, has_splits
-from tidegate.plan.nodes import Node, Sort, SortKey, column_expr
+from tidegate.plan.nodes import Expr, Node, Sort, SortKey, column_expr
 from tidegate.types import OFFSET, SPLIT
 
 
@@ -29,10 +29,7 @@ def in_order(
         known = _ordinal(item, outputs)
         if known is None:
             value = bind(order_target(item, query))
-            known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-        if known is None:
-            known = extra(item.value.span.shown, value, outputs + extras)
-            extras.append(known)
+            known = _output(item.value.span.shown, value, outputs, extras)
         columns.append(known.column)
     ties = _ties(node, outputs, extras, keys)
     below = projected(node, outputs + extras)
@@ -74,12 +71,17 @@ def _ties(
         keys = ()
     for key in keys:
         value = column_expr(node.column_of(key))
-        known = next((out for out in outputs + extras if out.value.sql == value.sql), None)
-        if known is None:
-            known = extra(key, value, outputs + extras)
-            extras.append(known)
-        ties.append(known.column)
+        ties.append(_output(key, value, outputs, extras).column)
     return tuple(ties)
+
+
+def _output(name: str, value: Expr, outputs: list[Output], extras: list[Output]) -> Output:
+    """The one of ``outputs`` and ``extras`` that is ``value``; one more of these where none is."""
+    for known in outputs + extras:
+        if known.value.sql == value.sql:
+            return known
+    extras.append(extra(name, value, outputs + extras))
+    return extras[-1]
 
 
 def _check_direction(time: OrderItem) -> None:

@@ -79,8 +79,7 @@ def _extras(column: ColumnDef) -> list[str]:
 
 
 def _watermark(mark: WatermarkDef) -> str:
-    path = ".".join(name.text for name in mark.path)
-    nested = f" FOR {path}" * (len(mark.path) > 1)
+    nested = f" FOR {mark.column}" * (len(mark.path) > 1)
     return f"WATERMARK{nested} AS {mark.said.shown}"
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.errors import BindError
-from tidegate.frontend.ast.statements import AlterTable, CreateTable, WatermarkDef
+from tidegate.frontend.ast.statements import AlterTable, CreateTable
 
 
 def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
     """``table`` after ``statement``. Raises BindError where it does not fit the declaration."""
     marks = table.watermarks
     name, place = table.name.text, statement.span.place
-    declared = ", ".join(_column(mark) for mark in marks)
+    declared = ", ".join(mark.column for mark in marks)
     if statement.watermark is None:
         if not marks:
             raise BindError(
@@ -25,8 +25,8 @@ def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
                 " 'scan.watermark.default' = 'none' turns the default one off",
             )
         return replace(table, watermarks=())
-    column = _column(statement.watermark)
-    same = [mark for mark in marks if _column(mark).lower() == column.lower()]
+    column = statement.watermark.column
+    same = [mark for mark in marks if mark.column.lower() == column.lower()]
     if statement.action == "ADD":
         if same:
             raise BindError(
@@ -45,7 +45,3 @@ def altered(table: CreateTable, statement: AlterTable) -> CreateTable:
         return replace(table, watermarks=(statement.watermark,))
     new = (statement.watermark if mark in same else mark for mark in marks)
     return replace(table, watermarks=tuple(new))
-
-
-def _column(mark: WatermarkDef) -> str:
-    return ".".join(name.text for name in mark.path)

@@ -73,10 +73,7 @@ def _waits(sink: Sink) -> bool:
             continue  # rows pass
         if waits_for_clocks(node):
             continue  # what it waits for is no row's word
-        if node.stateful:
-            return True
-        if isinstance(node, WatermarkFilter) and node.before:
-            return True
-        if isinstance(node, Scan) and is_aligned(node.table):
+        asks = isinstance(node, WatermarkFilter) and node.before
+        if node.stateful or asks or (isinstance(node, Scan) and is_aligned(node.table)):
             return True
     return False

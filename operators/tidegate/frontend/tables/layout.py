@@ -77,11 +77,8 @@ class SinkLayout:
 
 def connector_of(entry: CreateTable) -> str:
     """The connector that the declaration names; empty where it names none, or an unknown one."""
-    for option in entry.options.items:
-        if option.key.value.lower() == "connector":
-            connector = found(option.value.value)
-            return connector.name if connector else ""
-    return ""
+    connector = found(entry.options.get("connector"))
+    return connector.name if connector else ""
 
 
 def has_rowtime(connector: str) -> bool:

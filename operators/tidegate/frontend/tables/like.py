@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
 from tidegate.errors import BindError, UnsupportedError
-from tidegate.frontend.ast.queries import Name, Option, Options
+from tidegate.frontend.ast.queries import Name, Options
 from tidegate.frontend.ast.statements import ColumnDef, CreateTable, Feature, Like, WatermarkDef
 
 _FORMATS: Final = ("format", "value.format")
@@ -57,8 +56,11 @@ class _Merge:
             elif rule == "OVERWRITING" and _feature(other) == feature:
                 kept.append(new.pop(column.name.text.lower()))
             else:
-                says = f"write OVERWRITING {feature}" if feature else "give it another name"
-                raise self._twice(f"column '{other.name.text}'", other.name, says)
+                raise BindError(
+                    f"column '{other.name.text}' already exists, in '{self._base.name.text}'",
+                    other.name.span.place,
+                    hint=f"write OVERWRITING {feature}" if feature else "give it another name",
+                )
         return (*kept, *new.values())
 
     def watermarks(self) -> tuple[WatermarkDef, ...]:
@@ -68,7 +70,7 @@ class _Merge:
         for mark in new:
             if any(_path(mark) == _path(other) for other in base):
                 raise BindError(
-                    f"a watermark for {'.'.join(_path(mark))} already exists, in"
+                    f"a watermark for {mark.column.lower()} already exists, in"
                     f" '{self._base.name.text}'",
                     mark.span.place,
                     hint="write LIKE … (OVERWRITING WATERMARKS)",
@@ -79,12 +81,15 @@ class _Merge:
         rule, base, new = self._rules["OPTIONS"], self._base.options, self._new.options
         if rule == "EXCLUDING":
             return new
-        given = {option.key.value.lower() for option in new.items}
-        if rule == "INCLUDING":
-            for option in base.items:
-                if option.key.value.lower() in given:
-                    raise self._again(option, new.items)
-        is_encoded = new.encode is not None or not given.isdisjoint(_FORMATS)
+        given = {option.key.value.lower(): option for option in reversed(new.items)}
+        for option in base.items if rule == "INCLUDING" else ():
+            if (again := given.get(option.key.value.lower())) is not None:
+                raise BindError(
+                    f"'{self._base.name.text}' has the option '{option.key.value}' already",
+                    again.key.span.place,
+                    hint="write LIKE … (OVERWRITING OPTIONS)",
+                )
+        is_encoded = new.encode is not None or not given.keys().isdisjoint(_FORMATS)
         kept = tuple(
             option
             for option in base.items
@@ -104,20 +109,6 @@ class _Merge:
                 hint="write LIKE … (EXCLUDING CONSTRAINTS)",
             )
         return self._new.keys or self._base.keys
-
-    def _again(self, old: Option, items: Sequence[Option]) -> BindError:
-        key = old.key.value.lower()
-        span = next(option.key.span for option in items if option.key.value.lower() == key)
-        return BindError(
-            f"'{self._base.name.text}' has the option '{old.key.value}' already",
-            span.place,
-            hint="write LIKE … (OVERWRITING OPTIONS)",
-        )
-
-    def _twice(self, what: str, name: Name, hint: str) -> BindError:
-        return BindError(
-            f"{what} already exists, in '{self._base.name.text}'", name.span.place, hint=hint
-        )
 
 
 def _feature(column: ColumnDef) -> Feature | None:
