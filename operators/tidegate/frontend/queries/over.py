@@ -24,7 +24,7 @@ from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import check_name, ignoring, is_there, unwrapped
 from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
-from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.derivation import Derived, closing_key, derive
 from tidegate.plan.nodes import Expr, SortKey
 from tidegate.plan.over import CARRIED, OverCall, OverWindow, RecentRows
 from tidegate.types import Column
@@ -45,12 +45,21 @@ class _Spec:
     frame: exp.WindowSpec | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call with OVER."""
+
+    window: exp.Window
+    frame: exp.WindowSpec | None
+    span: Span
+
+
 @dataclass(slots=True)
 class _Group:
     """The calls of one partition and order."""
 
     spec: _Spec
-    calls: list[tuple[exp.Window, exp.WindowSpec | None, Span]] = field(default_factory=list)
+    calls: list[_Call] = field(default_factory=list)
 
 
 class OverPlanner:
@@ -76,8 +85,8 @@ class OverPlanner:
         for window, span in self._windows(scalars):
             spec = self._spec(window, span)
             group = groups.setdefault((spec.partition, spec.order), _Group(spec))
-            if all(window != known for known, _, _ in group.calls):
-                group.calls.append((window, spec.frame, span))
+            if all(window != known.window for known in group.calls):
+                group.calls.append(_Call(window, spec.frame, span))
         columns: dict[exp.Expr, str] = {}
         for group in groups.values():
             relation = self._grouped(relation, group, columns)
@@ -119,80 +128,47 @@ class OverPlanner:
     def _grouped(self, relation: Relation, group: _Group, columns: dict[exp.Expr, str]) -> Relation:
         """``relation`` behind the node of one group."""
         binder = Binder(relation, self._context.checker)
-        below = Below(relation.node)
-        span = group.calls[0][2]
-        place = span.place
+        below, spec, span = Below(relation.node), group.spec, group.calls[0].span
 
         def column(node: exp.Expr) -> str:
-            shown = argument_span(node, span)
-            return below.column(binder.bind(Scalar(node, shown)))
+            return below.column(binder.bind(Scalar(node, argument_span(node, span))))
 
-        if self._judged and not (group.spec.partition or group.spec.order):
-            calls = [
-                self._recent_call(binder, below, spec, window, call_place)
-                for window, spec, call_place in group.calls
-            ]
-            columns |= {
-                window: call.output.name
-                for (window, _, _), call in zip(group.calls, calls, strict=True)
-            }
-            node = below.build()
-            schema = (*node.schema, *(call.output for call in calls))
-            return replace(relation, node=RecentRows(schema, node, "", "", tuple(calls)))
-        keys = tuple(dict.fromkeys(column(key) for key in group.spec.partition))
+        keys = tuple(dict.fromkeys(column(key) for key in spec.partition))
         order = tuple(
             SortKey(column(each.this), bool(each.args.get("desc")), bool(each.args["nulls_first"]))
-            for each in group.spec.order
+            for each in spec.order
         )
-        derived = derive(below.build())
-        closing = closing_key(keys, derived)
-        by_partition = closing is not None
-        if closing is None:
-            self._check_order(group, order, derived, place)
-        time = closing or order[0].column
-        frames = FramePlanner(binder, below.build().column_of(time), order, by_partition)
+        in_split_order = self._judged and not (keys or order)
+        time, by_partition = Column("", ""), False
+        if not in_split_order:
+            derived = derive(below.build())
+            closing = closing_key(keys, derived)
+            by_partition = closing is not None
+            if closing is None:
+                self._check_order(group, order, derived)
+            time = below.build().column_of(closing or order[0].column)
+        planner = _CallPlanner(FramePlanner(binder, time, order, by_partition), below, self._names)
         calls = []
-        for window, spec, call_place in group.calls:
-            call = self._call(binder, below, frames, spec, window, call_place)
-            columns[window] = call.output.name
+        for each in group.calls:
+            call = planner.planned(each)
+            if in_split_order:
+                _check_looks_back(call, each.span)
+            columns[each.window] = call.output.name
             calls.append(call)
         node = below.build()
         schema = (*node.schema, *(call.output for call in calls))
-        over = OverWindow(
-            schema, node, keys, time, order, ties_of(relation.node), tuple(calls), by_partition
-        )
+        if in_split_order:
+            return replace(relation, node=RecentRows(schema, node, "", "", tuple(calls)))
+        ties = ties_of(relation.node)
+        over = OverWindow(schema, node, keys, time.name, order, ties, tuple(calls), by_partition)
         return replace(relation, node=over)
 
-    def _recent_call(
-        self,
-        binder: Binder,
-        below: Below,
-        spec: exp.WindowSpec | None,
-        window: exp.Window,
-        span: Span,
-    ) -> OverCall:
-        """A call over the last rows in the order of the split."""
-        frames = FramePlanner(binder, Column("", ""), (), by_partition=False)
-        call = self._call(binder, below, frames, spec, window, span)
-        frame = call.frame
-        looks_back = frame is not None and frame.in_rows and frame.start is not None
-        looks_back = looks_back and frame is not None and frame.end is not None and frame.end <= 0
-        if not looks_back and call.function != "lag":
-            raise UnsupportedError(
-                "OVER in the order of a split looks at rows before the current one only",
-                span.place,
-                hint="write OVER (ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), or LAG",
-            )
-        return call
-
     def _check_order(
-        self,
-        group: _Group,
-        order: tuple[SortKey, ...],
-        derived: Mapping[str, object],
-        place: Position,
+        self, group: _Group, order: tuple[SortKey, ...], derived: Mapping[str, Derived]
     ) -> None:
         """Rows are final in the order of a time, or not at all."""
+        span = group.calls[0].span
+        place = span.place
         if not order:
             raise UnsupportedError(
                 "OVER without ORDER BY would wait for all rows of the stream",
@@ -200,10 +176,8 @@ class OverPlanner:
                 hint="add ORDER BY a time column that has a watermark; or PARTITION BY"
                 " window_start, window_end of a window",
             )
-        first = group.spec.order[0]
-        shown = argument_span(first.this, group.calls[0][2]).shown
-        found = derived[order[0].column]
-        lost = getattr(found, "lost", "")
+        shown = argument_span(group.spec.order[0].this, span).shown
+        lost = derived[order[0].column].lost
         if lost:
             raise BindError(
                 f"OVER (… ORDER BY {shown}): the column has no watermark, so no row would be final",
@@ -223,16 +197,22 @@ class OverPlanner:
                 hint=f"order by {shown} ascending; LEAD looks the other way than LAG",
             )
 
-    def _call(
-        self,
-        binder: Binder,
-        below: Below,
-        frames: FramePlanner,
-        spec: exp.WindowSpec | None,
-        window: exp.Window,
-        span: Span,
-    ) -> OverCall:
-        place = span.place
+
+@dataclass(frozen=True, slots=True)
+class _CallPlanner:
+    """Plans the calls of one group, whose arguments are computed ``below``.
+
+    ``names`` are the aliases of what stands in the SELECT list.
+    """
+
+    frames: FramePlanner
+    below: Below
+    names: Mapping[exp.Expr, str]
+
+    def planned(self, call: _Call) -> OverCall:
+        """The call of the plan. Raises BindError or UnsupportedError."""
+        window, span, below, frames = call.window, call.span, self.below, self.frames
+        binder, place = frames.binder, span.place
         function, where, ignores = unwrapped(window.this, place)
         name = function.name.lower() if isinstance(function, exp.Anonymous) else ""
         if name not in FUNCTIONS or (name in _OF_WHOLE and not frames.by_partition):
@@ -245,7 +225,7 @@ class OverPlanner:
             )
         if ignores:
             check_name(name, place)
-        output = self._names.get(window) or sql_of(window)
+        output = self.names.get(window) or sql_of(window)
         condition, holds = None, None
         if where is not None:
             if name not in OVER_AGGREGATES:
@@ -258,12 +238,12 @@ class OverPlanner:
             if not isinstance(part, exp.Star)
         ]
         if name in _OFFSETS:
-            call = self._offset(binder, below, name, arguments, output, place)
+            offset = self._offset(name, arguments, output, place)
             if not ignores:
-                return call
+                return offset
             condition = below.column(is_there(arguments[0]))
-            return ignoring(call, condition, by_partition=frames.by_partition, place=place)
-        self._check_arguments(name, arguments, place)
+            return ignoring(offset, condition, by_partition=frames.by_partition, place=place)
+        _check_arguments(name, arguments, place)
         type_ = _type_of(name, arguments, place)
         if name in ("sum", "avg") and is_wide(arguments[0].type):
             raise UnsupportedError(
@@ -277,28 +257,12 @@ class OverPlanner:
         column = below.output(Column(output, type_))
         if name in _NUMBERING or name in _OF_WHOLE:
             return OverCall(column, name, columns)
-        frame = frames.frame(spec, bool(frames.order), span)
+        frame = frames.frame(call.frame, span)
         if frame.start is None and not frames.by_partition and name not in CARRIED:
             raise UnsupportedError(f"{name} over all rows is not supported", place)
         return OverCall(column, name, columns, frame, where=condition)
 
-    def _check_arguments(self, name: str, arguments: list[Expr], place: Position) -> None:
-        wanted = {"row_number": 0, "rank": 0, "dense_rank": 0, "percent_rank": 0, "cume_dist": 0}
-        count = wanted.get(name, 1)
-        if len(arguments) == count or (name == "count" and not arguments):
-            return
-        takes = "no argument" if count == 0 else "one argument"
-        raise BindError(f"{name} takes {takes}, found {len(arguments)}", place)
-
-    def _offset(
-        self,
-        binder: Binder,
-        below: Below,
-        name: str,
-        arguments: list[Expr],
-        output: str,
-        place: Position,
-    ) -> OverCall:
+    def _offset(self, name: str, arguments: list[Expr], output: str, place: Position) -> OverCall:
         """LAG and LEAD: a column, how many rows away, and what stands for a row that is not."""
         if not 1 <= len(arguments) <= 3:
             raise BindError(
@@ -309,7 +273,8 @@ class OverPlanner:
         offset = 1
         if len(arguments) > 1:
             is_constant = not arguments[1].columns and arguments[1].type != "VARCHAR"
-            found = binder.checker.integer(arguments[1].sql) if is_constant else None
+            checker = self.frames.binder.checker
+            found = checker.integer(arguments[1].sql) if is_constant else None
             if found is None or not 1 <= found <= ROWS_MAX:
                 raise BindError(
                     f"{name} looks a whole number of rows away, at least 1",
@@ -320,14 +285,36 @@ class OverPlanner:
         type_, default = arguments[0].type, None
         if len(arguments) > 2:
             given = arguments[2]
-            default = below.column(
+            default = self.below.column(
                 given
                 if given.type == type_
                 else Expr(f"CAST({given.sql} AS {type_})", type_, given.columns, text=given.text)
             )
-        argument = below.column(arguments[0])
-        column = below.output(Column(output, type_))
+        argument = self.below.column(arguments[0])
+        column = self.below.output(Column(output, type_))
         return OverCall(column, name, (argument,), None, offset, default)
+
+
+def _check_arguments(name: str, arguments: list[Expr], place: Position) -> None:
+    wanted = {"row_number": 0, "rank": 0, "dense_rank": 0, "percent_rank": 0, "cume_dist": 0}
+    count = wanted.get(name, 1)
+    if len(arguments) == count or (name == "count" and not arguments):
+        return
+    takes = "no argument" if count == 0 else "one argument"
+    raise BindError(f"{name} takes {takes}, found {len(arguments)}", place)
+
+
+def _check_looks_back(call: OverCall, span: Span) -> None:
+    """Raises UnsupportedError for a call in the order of a split that waits for rows."""
+    frame = call.frame
+    looks_back = frame is not None and frame.in_rows and frame.start is not None
+    looks_back = looks_back and frame is not None and frame.end is not None and frame.end <= 0
+    if not looks_back and call.function != "lag":
+        raise UnsupportedError(
+            "OVER in the order of a split looks at rows before the current one only",
+            span.place,
+            hint="write OVER (ROWS BETWEEN 10 PRECEDING AND CURRENT ROW), or LAG",
+        )
 
 
 def _type_of(name: str, arguments: list[Expr], place: Position) -> str:

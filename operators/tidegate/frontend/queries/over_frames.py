@@ -29,10 +29,10 @@ class FramePlanner:
     order: tuple[SortKey, ...]
     by_partition: bool
 
-    def frame(self, spec: exp.Expr | None, is_ordered: bool, span: Span) -> Frame:
+    def frame(self, spec: exp.Expr | None, span: Span) -> Frame:
         """The frame that ``spec`` says, or the one that SQL means where nothing is said."""
         if spec is None:
-            return Frame(False, None) if is_ordered else Frame(True, None, None)
+            return Frame(False, None) if self.order else Frame(True, None, None)
         place = span.place
         kind = str(spec.args.get("kind") or "").upper()
         if kind not in ("ROWS", "RANGE") or spec.args.get("exclude"):
