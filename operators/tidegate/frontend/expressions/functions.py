@@ -117,6 +117,14 @@ def call(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))
 
 
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a condition that its ANDs hold together."""
+    node = node.unnest()
+    if isinstance(node, exp.And):
+        return [*conjuncts(node.this), *conjuncts(node.expression)]
+    return [node]
+
+
 def number(value: int) -> exp.Expr:
     return exp.Literal.number(value)
 

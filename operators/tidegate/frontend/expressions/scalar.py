@@ -73,9 +73,10 @@ def call_span(node: exp.Expr, default: Span) -> Span:
     return span if closing is None else span.cut(span.start, closing.end())
 
 
-def plan_column(name: str) -> exp.Column:
-    """A reference to a plan column."""
-    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+def plan_column(name: str, at: Span | None = None) -> exp.Column:
+    """A reference to a plan column, which stands ``at`` a place of the file."""
+    column = exp.Column(this=exp.Identifier(this=name, quoted=True))
+    return column if at is None else column.update_positions(start=at.start, end=at.end - 1)
 
 
 def require_boolean(condition: Expr, what: str, span: Span) -> None:
@@ -83,14 +84,6 @@ def require_boolean(condition: Expr, what: str, span: Span) -> None:
     if condition.type != "BOOLEAN":
         message = f"{what} is {condition.type}, expected BOOLEAN"
         raise BindError(message, span.place, hint="write a comparison")
-
-
-def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a condition that its ANDs hold together."""
-    node = node.unnest()
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return [node]
 
 
 class Binder:
@@ -169,8 +162,7 @@ class Binder:
         if isinstance(node, exp.Interval):
             return self._interval(node, span, special)
         if node in self._over:
-            column = plan_column(self._over[node])
-            return column.update_positions(start=span.start, end=span.end - 1)
+            return plan_column(self._over[node], span)
         self._refuse(node, span)
         copy = type(node)()
         for key, value in node.args.items():
@@ -274,12 +266,7 @@ class Binder:
         path = identifier_path(node.expressions[0], span) if len(node.expressions) == 1 else None
         found = self.scope.try_find(path) if path is not None else None
         name = dict(self.scope.relation.before).get(found.field.column) if found else None
-        if name is None:
-            return None
-        column = plan_column(name)
-        place = call_span(node, span)
-        column.update_positions(start=place.start, end=place.end - 1)
-        return column
+        return None if name is None else plan_column(name, call_span(node, span))
 
     def _unit(self, node: exp.Anonymous, written: exp.Expr, span: Span) -> exp.Expr:
         """The unit of time that stands as a word in the first place."""

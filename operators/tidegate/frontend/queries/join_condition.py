@@ -18,11 +18,10 @@ from sqlglot import exp
 from tidegate.errors import BindError, Position, UnsupportedError
 from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.context import Context
-from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.functions import conjuncts, sql_of
 from tidegate.frontend.expressions.scalar import (
     Binder,
     call_span,
-    conjuncts,
     identifier_path,
     plan_column,
     require_boolean,

@@ -91,8 +91,7 @@ class LookPlanner:
             look = self._look(node, span, variable)
             if not isinstance(look, Look):
                 return node if look is None else look
-            column = plan_column(looks.column(look, span.shown).name)
-            return column.update_positions(start=span.start, end=span.end - 1)
+            return plan_column(looks.column(look, span.shown).name, span)
 
         return Scalar(scalar.node.transform(looked), scalar.span, scalar.text)
 

@@ -12,13 +12,8 @@ from tidegate.frontend.ast.queries import Item, Query, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.aliases import with_aliases
 from tidegate.frontend.expressions.current_watermark import with_watermarks_before
-from tidegate.frontend.expressions.functions import sql_of
-from tidegate.frontend.expressions.scalar import (
-    Binder,
-    conjuncts,
-    identifier_path,
-    require_boolean,
-)
+from tidegate.frontend.expressions.functions import conjuncts, sql_of
+from tidegate.frontend.expressions.scalar import Binder, identifier_path, require_boolean
 from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.queries.changes import refuse_changing
