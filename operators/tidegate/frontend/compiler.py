@@ -77,7 +77,7 @@ def declared_sink(text: str, file: str, table: str) -> Table:
             f"table '{entry.name.text}' has the columns of its query",
             hint="to write into it from elsewhere, declare the columns in CREATE TABLE",
         )
-    return sink_of(checker, entry, entry.name.text)
+    return sink_of(checker, entry)
 
 
 def _source(text: str, file: str) -> Source:

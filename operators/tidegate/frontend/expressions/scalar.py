@@ -56,6 +56,20 @@ def identifier_path(node: exp.Expr, near: Span) -> tuple[Name, ...] | None:
     return None
 
 
+def path_node(path: tuple[Name, ...]) -> exp.Expr:
+    """The expression of which ``path`` is the `identifier_path`."""
+    first, *further = (
+        exp.Identifier(this=name.text, quoted=name.quoted).update_positions(
+            start=name.span.start, end=name.span.end - 1
+        )
+        for name in path
+    )
+    node: exp.Expr = exp.Column(this=first)
+    for part in further:
+        node = exp.Dot(this=node, expression=part)
+    return node
+
+
 def argument_span(node: exp.Expr, default: Span) -> Span:
     """The place of an argument, from its leftmost to its rightmost known part."""
     places = [part.meta for part in node.walk() if "start" in part.meta]

@@ -19,6 +19,7 @@ from tidegate.frontend.expressions.scalar import (
     argument_span,
     call_span,
     identifier_path,
+    path_node,
     plan_column,
 )
 from tidegate.frontend.expressions.scope import unused
@@ -101,7 +102,7 @@ class LookPlanner:
         if path is not None:
             name = self._named(path)
             if variable and (not name or name == variable):
-                return _without_variable(path) if name else None
+                return path_node(path[1:]) if name else None
             return self._value("last", node, span, 0)
         if not isinstance(node, exp.Anonymous):
             return None
@@ -173,7 +174,7 @@ class LookPlanner:
                 return part
             name = self._named(path)
             names.add(name)
-            return _without_variable(path) if name else part
+            return path_node(path[1:]) if name else part
 
         bound = node.transform(plain)
         if len(names) > 1:
@@ -218,16 +219,3 @@ class LookPlanner:
 
     def _column_of(self, expr: Expr) -> Column:
         return Column(self._below.column(expr), expr.type)
-
-
-def _without_variable(path: tuple[Name, ...]) -> exp.Expr:
-    """The column of ``path``, which begins with a variable."""
-    parts = [exp.Identifier(this=part.text, quoted=part.quoted) for part in path[1:]]
-    for part, name in zip(parts, path[1:], strict=True):
-        part.update_positions(start=name.span.start, end=name.span.end - 1)
-    column: exp.Expr = exp.Column(
-        **dict(zip(("this", "table", "db", "catalog"), reversed(parts[:4]), strict=False))
-    )
-    for part in parts[4:]:
-        column = exp.Dot(this=column, expression=part)
-    return column

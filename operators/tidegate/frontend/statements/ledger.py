@@ -24,7 +24,7 @@ def ledger_copy(
     """The table called ``name`` as a copy of the ledger. Raises BindError or OptionsError."""
     place = _place(statements)
     entry = declared(context.catalog, name, file, place)
-    table = sink_of(context.checker, entry, entry.name.text)
+    table = sink_of(context.checker, entry)
     columns = []
     for column in table.columns:
         if column.name not in NAMES:
@@ -49,10 +49,10 @@ def declared(catalog: Catalog, name: str, file: str, place: Position | None) -> 
     raise BindError(message, place, hint=hint)
 
 
-def sink_of(checker: TypeChecker, entry: CreateTable, name: str) -> Table:
-    """A declared table as one that is written, called ``name`` in the job."""
-    what, keys, buckets = f"table '{entry.name.text}'", entry.keys, entry.buckets
-    connection = connect(what, entry.options, (), "sink", key=keys, buckets=buckets)
+def sink_of(checker: TypeChecker, entry: CreateTable) -> Table:
+    """A declared table as one that is written."""
+    name, keys, buckets = entry.name.text, entry.keys, entry.buckets
+    connection = connect(f"table '{name}'", entry.options, (), "sink", key=keys, buckets=buckets)
     layout = sink_layout(entry, checker, connection.connector)
     return connection.table(name, layout.columns, "sink", layout.metadata)
 

@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
 from tidegate.errors import BindError
-from tidegate.frontend.ast.queries import Name, Scalar
+from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.ast.statements import ROWTIME, CreateTable, WatermarkDef
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import clock_columns, with_own_watermark
 from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, SYSTEM_WATERMARK, call, calls
-from tidegate.frontend.expressions.scalar import Binder, plan_column
+from tidegate.frontend.expressions.scalar import Binder, path_node, plan_column
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
 from tidegate.frontend.tables.connections import Connection, connect
@@ -97,9 +97,8 @@ def _with_watermarks(
             relation = replace(relation, node=own)
     rowtimes = _system_rowtimes(entry)
     for mark in entry.watermarks:
-        column = Scalar(_path_node(mark.path), mark.path[0].span.to(mark.path[-1].span))
         relation = with_watermark(
-            context, relation, column, mark.strategy, table, rowtimes, mark.per
+            context, relation, _time_of(mark), mark.strategy, table, rowtimes, mark.per
         )
     return relation
 
@@ -182,20 +181,11 @@ def _nested(
     found = binder.scope.find(mark.path)
     if not found.inside:
         return None
-    span = mark.path[0].span.to(mark.path[-1].span)
-    expr = binder.bind(Scalar(_path_node(mark.path), span))
+    expr = binder.bind(_time_of(mark))
     path = (*found.field.path, *found.inside)
     name = unused(".".join(path), [column.name for column in relation.node.schema])
     return (name, expr), Field(path, name, expr.type, hidden=True)
 
 
-def _path_node(path: tuple[Name, ...]) -> exp.Expr:
-    node: exp.Expr = exp.Column(this=_identifier(path[0]))
-    for name in path[1:]:
-        node = exp.Dot(this=node, expression=_identifier(name))
-    return node
-
-
-def _identifier(name: Name) -> exp.Identifier:
-    identifier = exp.Identifier(this=name.text, quoted=name.quoted)
-    return identifier.update_positions(start=name.span.start, end=name.span.end - 1)
+def _time_of(mark: WatermarkDef) -> Scalar:
+    return Scalar(path_node(mark.path), mark.path[0].span.to(mark.path[-1].span))

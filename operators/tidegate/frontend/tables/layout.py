@@ -63,21 +63,15 @@ class SinkLayout:
         type_ = column_named(self.columns, name).type
         if value.type == type_:
             return value
-        node: exp.Expr = exp.Var(this=value.sql)
-        if _TEXTS.get(type_) != value.type:
-            node = cast(node, type_)
-        elif type_ == "BLOB":
-            node = call("encode", node)
-        else:
-            node = _each(node, "encode")
-        sql = sql_of(node)
+        sql = sql_of(_as(exp.Var(this=value.sql), value.type, type_))
         lost = f"a cast to {type_} does not keep the order"
         return Expr(sql, type_, value.columns, None, lost, value.text)
 
 
 def connector_of(entry: CreateTable) -> str:
     """The connector that the declaration names; empty where it names none, or an unknown one."""
-    connector = found(entry.options.get("connector"))
+    word = entry.options.get("connector")
+    connector = found(word) if word else None
     return connector.name if connector else ""
 
 
@@ -248,16 +242,15 @@ def _can_be(given: str, wanted: str) -> bool:
 
 
 def _as(node: exp.Expr, given: str, wanted: str) -> exp.Expr:
-    """A column of metadata as the declared type."""
-    if _TEXTS.get(given) != wanted:
+    """A column of metadata as the declared type, or a value of that as the metadata."""
+    if _TEXTS.get(given) == wanted:
+        function = "decode"
+    elif _TEXTS.get(wanted) == given:
+        function = "encode"
+    else:
         return cast(node, wanted)
-    if given == "BLOB":
-        return call("decode", node)
-    return _each(node, "decode")
-
-
-def _each(node: exp.Expr, function: str) -> exp.Expr:
-    """A map with ``function`` of every value."""
+    if "BLOB" in (given, wanted):
+        return call(function, node)
     one = exp.Var(this=f"lambda x: {function}(x)")
     values = call("list_transform", call("map_values", node.copy()), one)
     return call("map", call("map_keys", node), values)
