@@ -1,19 +1,25 @@
-"""Small things that writers and committers of files share: durable writes, errors with a path."""
+"""What writers and committers of files share: durable writes, errors with a path, and the directory
+in which rows wait for their epoch, in one file for each writer."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
+import pyarrow as pa
 from pyarrow import fs
 
+from tidegate.connectors.locations import open_location
 from tidegate.errors import SinkError
+from tidegate.plan.nodes import Table
+from tidegate.ports import Stage, StagedFile, order_of
 
 if TYPE_CHECKING:
     from tidegate.store.s3 import S3Store
@@ -112,6 +118,68 @@ def delete_staged(filesystem: Any, directory: str, epoch: int) -> None:
         if found and (not found[1] or int(found[1]) <= epoch):
             with suppress(FileNotFoundError):  # a driver before this one published it just now
                 filesystem.delete_file(info.path)
+
+
+class Staging:
+    """The staging directory of a sink that has no place of its own: in the checkpoint."""
+
+    def __init__(self, place: str) -> None:
+        self.filesystem, self.directory = open_location(place)
+
+    def make(self) -> None:
+        with sink_errors("write to", self.directory):
+            make_directory(self.filesystem, self.directory)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Removes staged files that are published."""
+        with sink_errors("clean", self.directory):
+            for path in paths:
+                if is_file(self.filesystem, path):
+                    self.filesystem.delete_file(path)
+
+    def discard(self, epoch: int) -> None:
+        """Removes what is staged of the epochs up to ``epoch``."""
+        with sink_errors("clean", self.directory):
+            delete_staged(self.filesystem, self.directory, epoch)
+
+
+class Stager(ABC):
+    """Implements `tidegate.ports.SinkWriter`: one file, of all that is written."""
+
+    name: str
+    """Of the file, with ``{}`` for epoch, writer and what no other attempt has."""
+
+    def __init__(self, table: Table, stage: Stage) -> None:
+        self._columns = table.columns
+        self._writer = stage.writer
+        self._staging = Staging(stage.staging)
+        name = self.name.format(f"{stage.epoch}-{stage.writer}-{unique_token()}")
+        self._path = f"{self._staging.directory}/{name}"
+        self._parts: list[pa.Table] = []
+
+    def write(self, data: pa.Table) -> None:
+        if data.num_rows:
+            self._parts.append(data)
+
+    def close(self) -> list[StagedFile]:
+        if not self._parts:
+            return []
+        content = self._encoded(self._parts)
+        self._staging.make()
+        with sink_errors("write to", self._staging.directory):
+            write_durable(self._staging.filesystem, self._path, content)
+        rows = sum(part.num_rows for part in self._parts)
+        return [StagedFile(self._path, order_of(self._writer, 0), rows, len(content))]
+
+    def abort(self) -> None:
+        self._parts.clear()
+        with suppress(OSError):  # what went wrong before says more
+            if is_file(self._staging.filesystem, self._path):
+                self._staging.filesystem.delete_file(self._path)
+
+    @abstractmethod
+    def _encoded(self, parts: Sequence[pa.Table]) -> bytes:
+        """The content of the file."""
 
 
 def _on_s3(filesystem: Any, path: str) -> tuple[S3Store, str] | None:

@@ -6,13 +6,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyarrow import fs
 
-from tidegate.connectors.staged_parquet import (
-    ParquetStager,
-    delete_files,
-    staged_parts,
-)
+from tidegate.connectors.staged_parquet import ParquetStager, staged_parts
+from tidegate.connectors.staging import Staging
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, in_order
@@ -30,16 +26,16 @@ def staged(directory: Path, writer: str, *keys: int) -> list[StagedFile]:
 
 def test_rows_come_in_their_order(tmp_path: Path) -> None:
     files = staged(tmp_path, "10", *range(70_000)) + staged(tmp_path, "9", 1, 2)
-    local, paths = fs.LocalFileSystem(), in_order(files)
-    parts = list(staged_parts(local, paths, "table 't'"))
+    staging, paths = Staging(str(tmp_path)), in_order(files)
+    parts = list(staged_parts(staging, paths, "table 't'"))
     assert [part.num_rows for part in parts] == [2, 65_536, 4_464]
     assert parts[0].column_names == ["k", OP]
     assert [file.rows for file in files] == [70_000, 2]
-    delete_files(local, str(tmp_path), paths)
-    delete_files(local, str(tmp_path), paths)
+    staging.delete(paths)
+    staging.delete(paths)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(TrustError, match="a staged file of table 't' is lost"):
-        list(staged_parts(local, paths, "table 't'"))
+        list(staged_parts(staging, paths, "table 't'"))
 
 
 def test_nothing_is_left_of_what_is_given_up(tmp_path: Path) -> None:

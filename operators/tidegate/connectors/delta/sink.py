@@ -22,15 +22,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
-from tidegate.connectors.locations import one_spelling, open_location
+from tidegate.connectors.locations import one_spelling
 from tidegate.connectors.option_types import OptionProblem, Options, names_in, parsed
-from tidegate.connectors.staged_parquet import delete_files, staged_parts
-from tidegate.connectors.staging import (
-    delete_staged,
-    make_directory,
-    sink_errors,
-    unique_token,
-)
+from tidegate.connectors.staged_parquet import staged_parts
+from tidegate.connectors.staging import Staging, sink_errors, unique_token
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
@@ -78,7 +73,7 @@ class DeltaCommitter:
         self._table = table
         self._key = options.key_fields
         self._place = one_spelling(options.path or view_path(staging, table.name))
-        self._filesystem, self._staging = open_location(staging)
+        self._staging = Staging(staging)
         self._token = token
         self._identity = ""
 
@@ -90,8 +85,7 @@ class DeltaCommitter:
     def prepare(self, fresh: bool) -> dict[str, str]:
         from deltalake import DeltaTable, Schema
 
-        with sink_errors("write to", self._staging):
-            make_directory(self._filesystem, self._staging)
+        self._staging.make()
         with self._errors("open"):
             if not DeltaTable.is_deltatable(self._place, store_options()):
                 if not fresh:
@@ -122,16 +116,15 @@ class DeltaCommitter:
             table = self._opened()
             if (table.transaction_version(self._application) or 0) < epoch:
                 what = f"the Delta table '{self._place}'"
-                rows = pa.concat_tables(staged_parts(self._filesystem, files, what))
+                rows = pa.concat_tables(staged_parts(self._staging, files, what))
                 self._apply(table, rows, epoch)
                 if table.version() % TIDY_EVERY == 0:
                     table.optimize.compact()
                     table.vacuum(dry_run=False)
-        delete_files(self._filesystem, self._staging, files)
+        self._staging.delete(files)
 
     def discard_unknown(self, epoch: int) -> None:
-        with sink_errors("clean", self._staging):
-            delete_staged(self._filesystem, self._staging, epoch)
+        self._staging.discard(epoch)
 
     @property
     def _application(self) -> str:

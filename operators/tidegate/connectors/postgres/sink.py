@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
 from tidegate.connectors.postgres.client import USUAL, PostgresPatience, Server, Session
 from tidegate.connectors.postgres.guard import Guard
@@ -25,13 +24,8 @@ from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.target import Target
 from tidegate.connectors.postgres.text import Text
-from tidegate.connectors.staged_parquet import delete_files, staged_parts
-from tidegate.connectors.staging import (
-    delete_staged,
-    make_directory,
-    sink_errors,
-    unique_token,
-)
+from tidegate.connectors.staged_parquet import staged_parts
+from tidegate.connectors.staging import Staging, unique_token
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import TrustError
 from tidegate.failpoints import hit
@@ -58,7 +52,7 @@ class PostgresCommitter:
     ) -> None:
         self._options = parsed(PostgresOptions, table.options)
         self._table = table
-        self._filesystem, self._staging = open_location(staging)
+        self._staging = Staging(staging)
         self._token = token
         self._clock: Clock = clock or SystemClock()
         self._patience = patience
@@ -76,8 +70,7 @@ class PostgresCommitter:
         self._applied = 0
 
     def prepare(self, fresh: bool) -> dict[str, str]:
-        with sink_errors("write to", self._staging):
-            make_directory(self._filesystem, self._staging)
+        self._staging.make()
         server = self._server("prepare")
         target = Target(server, self._table, self._statements)
         guard = self._guard_of(server, "")
@@ -121,11 +114,10 @@ class PostgresCommitter:
 
         guard.holding(self._term, apply)
         self._applied = max(epoch, self._applied)
-        delete_files(self._filesystem, self._staging, paths)
+        self._staging.delete(paths)
 
     def discard_unknown(self, epoch: int) -> None:
-        with sink_errors("clean", self._staging):
-            delete_staged(self._filesystem, self._staging, epoch)
+        self._staging.discard(epoch)
 
     def _write(self, session: Session, paths: Sequence[str]) -> None:
         """The rows of staged files, into the table."""
@@ -145,7 +137,7 @@ class PostgresCommitter:
         with_op = self._statements.key is not None
         text = Text(self._table.columns, shared_engine(), with_op=with_op)
         first = 0
-        for rows in staged_parts(self._filesystem, paths, f"table '{self._table.name}'"):
+        for rows in staged_parts(self._staging, paths, f"table '{self._table.name}'"):
             changes = _changes(rows) if self._statements.key is not None else rows
             seen.look(changes)
             yield text.encode(changes, first)

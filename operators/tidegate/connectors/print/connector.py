@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Literal
 
 import pyarrow as pa
@@ -20,19 +19,11 @@ from pydantic import Field
 
 from tidegate.connectors.connector import Connector
 from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
-from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import Options
-from tidegate.connectors.staging import (
-    delete_staged,
-    is_file,
-    make_directory,
-    sink_errors,
-    unique_token,
-    write_durable,
-)
+from tidegate.connectors.staging import Stager, Staging, is_file, sink_errors
 from tidegate.engine.engine import shared_engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile, in_order, order_of
+from tidegate.ports import StagedFile, in_order
 from tidegate.types import OP, Op
 
 
@@ -43,42 +34,20 @@ class PrintOptions(Options):
     format: Literal["json"] = "json"
 
 
-class PrintWriter:
-    """Implements `tidegate.ports.SinkWriter`."""
+class PrintWriter(Stager):
+    """Stages the lines of the table's rows."""
 
-    def __init__(self, table: Table, stage: Stage) -> None:
-        self._table = table
-        self._filesystem, root = open_location(stage.staging)
-        self._path = f"{root}/print-{stage.epoch}-{stage.writer}-{unique_token()}.json"
-        self._directory = root
-        self._writer = stage.writer
-        self._pieces: list[bytes] = []
-        self._rows = 0
+    name = "print-{}.json"
 
-    def write(self, data: pa.Table) -> None:
-        if OP in data.column_names:
-            lines = encode_lines(data, self._table.columns, shared_engine(), "\n")
-            signs = pa.array([f"{op.sign} " for op in Op]).take(data.column(OP))
-            self._pieces.append(joined(pc.binary_join_element_wise(signs, lines, "")))
-        else:
-            self._pieces.append(encode(data, self._table.columns, shared_engine()))
-        self._rows += data.num_rows
+    def _encoded(self, parts: Sequence[pa.Table]) -> bytes:
+        return b"".join(map(self._lines, parts))
 
-    def close(self) -> list[StagedFile]:
-        if self._rows == 0:
-            return []
-        content = b"".join(self._pieces)
-        with sink_errors("write to", self._directory):
-            make_directory(self._filesystem, self._directory)
-            write_durable(self._filesystem, self._path, content)
-        return [StagedFile(self._path, order_of(self._writer, 0), self._rows, len(content))]
-
-    def abort(self) -> None:
-        self._pieces.clear()
-        self._rows = 0
-        with suppress(OSError):  # what went wrong before says more
-            if is_file(self._filesystem, self._path):
-                self._filesystem.delete_file(self._path)
+    def _lines(self, data: pa.Table) -> bytes:
+        if OP not in data.column_names:
+            return encode(data, self._columns, shared_engine())
+        lines = encode_lines(data, self._columns, shared_engine(), "\n")
+        signs = pa.array([f"{op.sign} " for op in Op]).take(data.column(OP))
+        return joined(pc.binary_join_element_wise(signs, lines, ""))
 
 
 class PrintCommitter:
@@ -91,13 +60,12 @@ class PrintCommitter:
         output: Callable[[str], object] | None = None,
     ) -> None:
         self._identifier = table.option("print-identifier") or table.name
-        self._filesystem, self._directory = open_location(staging_base)
+        self._staging = Staging(staging_base)
         self._output = output or _to_stdout
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         del fresh
-        with sink_errors("write to", self._directory):
-            make_directory(self._filesystem, self._directory)
+        self._staging.make()
         return {}
 
     def bind(self, remembered: Mapping[str, str]) -> None:
@@ -105,20 +73,20 @@ class PrintCommitter:
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch
+        filesystem, directory = self._staging.filesystem, self._staging.directory
         for path in in_order(staged):
-            with sink_errors("print from", self._directory):
-                if not is_file(self._filesystem, path):
+            with sink_errors("print from", directory):
+                if not is_file(filesystem, path):
                     continue  # printed before the crash
-                with self._filesystem.open_input_file(path) as source:
+                with filesystem.open_input_file(path) as source:
                     text = source.read().decode()
             lines = text.split("\n")[:-1]
             self._output("".join(f"{self._identifier}> {line}\n" for line in lines))
-            with sink_errors("print from", self._directory):
-                self._filesystem.delete_file(path)
+            with sink_errors("print from", directory):
+                filesystem.delete_file(path)
 
     def discard_unknown(self, epoch: int) -> None:
-        with sink_errors("clean", self._directory):
-            delete_staged(self._filesystem, self._directory, epoch)
+        self._staging.discard(epoch)
 
 
 def _to_stdout(text: str) -> None:
