@@ -19,7 +19,7 @@ from tidegate.connectors.avro.schema import Leaf
 from tidegate.connectors.avro.target import Target, fits, form_of
 from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.json_shape import Kind
-from tidegate.connectors.formats.text_rules import text_fits
+from tidegate.connectors.formats.text_rules import stored_fits
 from tidegate.engine.engine import Engine
 
 MOMENT_MIN: Final = -9_223_372_022_400_000_000
@@ -63,7 +63,7 @@ def read_leaf(leaf: Leaf, target: Target, cursor: Cursor, engine: Engine) -> pa.
     values = _READERS[form_of(leaf)](leaf, target, cursor)
     if values.type == target.arrow and _is_whole(target):
         return values
-    return _cast(leaf, values, target, cursor, engine)
+    return _cast(values, target, cursor, engine)
 
 
 def _is_whole(target: Target) -> bool:
@@ -223,28 +223,16 @@ def _wide(high: Words, low: Words, limit: int) -> Bools:
     return found
 
 
-def _cast(leaf: Leaf, values: pa.Array, target: Target, cursor: Cursor, engine: Engine) -> pa.Array:
+def _cast(values: pa.Array, target: Target, cursor: Cursor, engine: Engine) -> pa.Array:
     """``values`` cast by DuckDB; rows whose value does not fit become bad."""
+    assert target.kind is not None
     value = f"TRY_CAST(v AS {target.type})"
-    sql = (
-        f"SELECT {value} AS v, coalesce({_fits_sql(leaf, target, value)}, false) AS good FROM leaf"
-    )
+    fitting = stored_fits(target.kind, value, "v", values.type)
+    sql = f"SELECT {value} AS v, coalesce({fitting}, false) AS good FROM leaf"
     result = engine.query(sql, {"leaf": pa.table({"v": values})}).combine_chunks()
     good = result.column("good").combine_chunks()
     cursor.fail(~good.to_numpy(zero_copy_only=False).astype(np.bool_))
     return result.column("v").combine_chunks()
-
-
-def _fits_sql(leaf: Leaf, target: Target, value: str) -> str:
-    form = form_of(leaf)
-    assert target.kind is not None
-    if form in ("string", "enum", "bytes", "fixed"):
-        return text_fits(target.kind, value, "v")
-    if target.kind is Kind.INTEGER and form in ("float", "double", "decimal"):
-        return f"({value} IS NOT NULL AND {value} = v)"  # 1.5 is no integer
-    if target.kind is Kind.MOMENT:
-        return f"({value} IS NOT NULL AND isfinite({value}))"
-    return f"{value} IS NOT NULL"
 
 
 _READERS: Final[Mapping[str, Callable[[Leaf, Target, Cursor], pa.Array]]] = {

@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.avro.schema import Entries, Items, Leaf, Node, Record, Union
-from tidegate.connectors.formats.json_shape import Branch, Kind, shape_of
+from tidegate.connectors.formats.json_shape import Kind, kinds_of
 from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
@@ -83,9 +83,7 @@ def _target(type_: Any, arrow: pa.DataType) -> Target:
                 ("value", _target(value, arrow.item_type)),
             )
             return Target(str(type_), arrow, Kind.OTHER, below)
-    field = shape_of((Column("", str(type_)),)).fields[0]
-    assert not isinstance(field, Branch)
-    return Target(str(type_), arrow, field.kind)
+    return Target(str(type_), arrow, kinds_of((Column("", str(type_)),))[0])
 
 
 _NUMBERS: Final = frozenset({Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT})

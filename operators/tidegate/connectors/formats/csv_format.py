@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -20,7 +19,7 @@ import pyarrow as pa
 
 from tidegate.connectors.formats.json_encode import joined, timestamp_text
 from tidegate.connectors.formats.json_format import Decoded
-from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
+from tidegate.connectors.formats.json_shape import kinds_of
 from tidegate.connectors.formats.text_rules import literal, text_fits
 from tidegate.connectors.option_types import CsvOptions
 from tidegate.engine.engine import Engine
@@ -42,7 +41,6 @@ def decode(lines: pa.Array, schema: Schema, options: CsvOptions, engine: Engine)
 
 @lru_cache(maxsize=64)
 def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
-    kinds = [field.kind if isinstance(field, Leaf) else Kind.OTHER for field in _fields(schema)]
     delimiter, quote = literal(options.delimiter), literal(options.quote)
     null = literal(options.null_literal)
     if has_quotes:
@@ -62,7 +60,10 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
         texts = [f"nullif(parts[{i}], {null})" for i in range(1, len(schema) + 1)]
     text_list = ", ".join(f"{text} AS t{i}" for i, text in enumerate(texts))
     values = ", ".join(f"TRY_CAST(t{i} AS {c.type}) AS v{i}" for i, c in enumerate(schema))
-    fits = [f"(t{i} IS NULL OR {text_fits(k, f'v{i}', f't{i}')})" for i, k in enumerate(kinds)]
+    fits = [
+        f"(t{i} IS NULL OR {text_fits(k, f'v{i}', f't{i}')})"
+        for i, k in enumerate(kinds_of(schema))
+    ]
     shown = ", ".join(f"v{i}" for i in range(len(schema)))
     return f"""
         WITH split AS MATERIALIZED (SELECT line, {parts} AS parts FROM lines),
@@ -71,10 +72,6 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
         ),
         vals AS MATERIALIZED (SELECT *, {values} FROM texts)
         SELECT coalesce(whole AND {" AND ".join(fits)}, false) AS good, {shown} FROM vals"""
-
-
-def _fields(schema: Schema) -> tuple[Any, ...]:
-    return shape_of(schema).fields
 
 
 def encode(data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine) -> bytes:

@@ -82,6 +82,11 @@ def shape_of(schema: Schema) -> Branch:
     return Branch((), fields)
 
 
+def kinds_of(schema: Schema) -> list[Kind]:
+    """The kind of each column; a STRUCT's is `Kind.OTHER`."""
+    return [f.kind if isinstance(f, Leaf) else Kind.OTHER for f in shape_of(schema).fields]
+
+
 def _field(steps: tuple[str, ...], type_: Any) -> Field:
     if type_.id == "struct":
         return Branch(steps, tuple(_field((*steps, name), child) for name, child in type_.children))

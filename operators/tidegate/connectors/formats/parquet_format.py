@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.connectors.formats.json_format import Decoded
-from tidegate.connectors.formats.json_shape import Kind, Leaf, shape_of
-from tidegate.connectors.formats.text_rules import text_fits
+from tidegate.connectors.formats.json_shape import kinds_of
+from tidegate.connectors.formats.text_rules import stored_fits
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import quoted
@@ -66,18 +66,17 @@ def read(
 
 def _decode(stored: pa.Table, schema: Schema, engine: Engine) -> Part:
     # Only declared columns are looked at: others may have types that the engine does not know.
-    kinds = [
-        field.kind if isinstance(field, Leaf) else Kind.OTHER for field in shape_of(schema).fields
-    ]
     table = stored.select([c.name for c in schema if c.name in stored.column_names])
     values, fits = [], []
-    for index, (column, kind) in enumerate(zip(schema, kinds, strict=True)):
+    for index, (column, kind) in enumerate(zip(schema, kinds_of(schema), strict=True)):
         if column.name not in table.column_names:
             values.append(f"CAST(NULL AS {column.type}) AS v{index}")
             continue
         name, value = quoted(column.name), f"TRY_CAST({quoted(column.name)} AS {column.type})"
         values.append(f"{value} AS v{index}")
-        fits.append(f"({name} IS NULL OR {_fits(kind, value, name, table[column.name].type)})")
+        fits.append(
+            f"({name} IS NULL OR {stored_fits(kind, value, name, table[column.name].type)})"
+        )
     good_sql = " AND ".join(fits) or "true"
     try:
         result = engine.query(
@@ -96,21 +95,6 @@ def _decode(stored: pa.Table, schema: Schema, engine: Engine) -> Part:
     data = pa.Table.from_arrays([c.filter(good) for c in result.columns[2:]], names=names)
     records = result.column("record").combine_chunks().cast(pa.binary())
     return Part(records, Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_)))
-
-
-def _fits(kind: Kind, value: str, name: str, stored: pa.DataType) -> str:
-    """DuckDB SQL: whether the stored value fits, ``value`` being its TRY_CAST (as in json)."""
-    if pa.types.is_string(stored) or pa.types.is_large_string(stored):
-        return text_fits(kind, value, name)
-    there = f"{value} IS NOT NULL"
-    numeric = kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL)
-    if pa.types.is_boolean(stored) and numeric:
-        return "false"
-    if kind is Kind.INTEGER and (pa.types.is_floating(stored) or pa.types.is_decimal(stored)):
-        return f"({there} AND {value} = {name})"  # 1.5 is no integer
-    if kind is Kind.MOMENT and pa.types.is_temporal(stored):
-        return f"({there} AND isfinite({value}))"
-    return there
 
 
 def encode(data: pa.Table) -> bytes:

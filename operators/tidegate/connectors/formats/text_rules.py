@@ -1,4 +1,5 @@
-"""Which texts fit which declared type: the rules that strings in json and fields in csv share.
+"""Which texts fit which declared type: the rules that strings in json and fields in csv share; and
+which values of another type.
 
 DuckDB's casts are kind: ``'1.5'`` becomes the BIGINT 2, ``'infinity'`` and ``'epoch'`` are
 timestamps. What would be rounded to an integer, or is no moment, does not fit.
@@ -7,6 +8,8 @@ timestamps. What would be rounded to an integer, or is no moment, does not fit.
 from __future__ import annotations
 
 from typing import Final
+
+import pyarrow as pa
 
 from tidegate.connectors.formats.json_shape import Kind
 
@@ -34,6 +37,20 @@ def text_fits(kind: Kind, value: str, text: str) -> str:
             return f"({there} AND {_not_epoch(value, text)})"
         case _:
             return there
+
+
+def stored_fits(kind: Kind, value: str, stored: str, type_: pa.DataType) -> str:
+    """As `text_fits` of what is ``stored`` with an Arrow type; of texts it is that."""
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+        return text_fits(kind, value, stored)
+    there = f"{value} IS NOT NULL"
+    if pa.types.is_boolean(type_) and kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):
+        return "false"
+    if kind is Kind.INTEGER and (pa.types.is_floating(type_) or pa.types.is_decimal(type_)):
+        return f"({there} AND {value} = {stored})"  # 1.5 is no integer
+    if kind is Kind.MOMENT and pa.types.is_temporal(type_):
+        return f"({there} AND isfinite({value}))"
+    return there
 
 
 def _not_epoch(value: str, text: str) -> str:
