@@ -29,7 +29,7 @@ import pyarrow.compute as pc
 
 from tidegate.clock import Clock
 from tidegate.codec import encode
-from tidegate.connectors.formats import csv_format, json_format, lines
+from tidegate.connectors.formats import lines
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine, shared_engine
@@ -275,14 +275,8 @@ def _decoded(records: Any, source: Table, engine: Engine) -> tuple[pa.Table, int
             hint="write their bytes with --as-is",
         )
     whole = records.combine_chunks() if isinstance(records, pa.ChunkedArray) else records
-    there = whole.filter(pc.fill_null(pc.greater(pc.binary_length(whole), 0), False))
-    valid = lines.valid_utf8(there)
-    text = lines.as_strings(there if valid is None else there.filter(pa.array(valid)))
-    if source.format == "csv":
-        csv = parsed(CsvOptions, source.options)
-        decoded = csv_format.decode(text, source.columns, csv, engine)
-    else:
-        decoded = json_format.decode(text, source.columns, engine)
+    csv = parsed(CsvOptions, source.options)
+    decoded = lines.decode(whole.drop_null(), source.format, source.columns, csv, engine)
     return decoded.data, len(whole) - decoded.data.num_rows
 
 

@@ -6,8 +6,8 @@ that is not UTF-8 is malformed and keeps its bytes in the ledger.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,9 @@ import pyarrow as pa
 from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
 from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
-from tidegate.connectors.formats import csv_format, json_format, lines, parquet_format
+from tidegate.connectors.formats import lines, parquet_format
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
@@ -27,8 +27,6 @@ from tidegate.types import OFFSET, RECORD
 
 CHUNK_ROWS: Final = 65_536
 _HEAD_BYTES: Final = 4096
-
-Decoder: TypeAlias = Callable[[pa.Array], json_format.Decoded]
 
 
 def source_chunk(
@@ -56,11 +54,11 @@ class FilesystemReader:
 
     def __init__(self, table: Table, engine: Engine) -> None:
         options = parsed(FilesystemSourceOptions, table.options)
+        self._options = options
         self._table = table
         self._engine = engine
         self._path = options.path
         self._each_file = options.split == "file"
-        self._csv = parsed(CsvOptions, table.options)
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:
@@ -140,8 +138,8 @@ class FilesystemReader:
 
     def _read_lines(self, file: Any, begin: int, stop: int, offset: int) -> Iterator[SourceChunk]:
         is_csv = self._table.format == "csv"
-        blank = b"" if is_csv and self._csv.delimiter in " \t" else b" \t"
-        header = is_csv and self._csv.header and _is_blank(file, begin, blank)
+        blank = b"" if is_csv and self._options.delimiter in " \t" else b" \t"
+        header = is_csv and self._options.header and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
             records = lines.split_lines(block, blank)
             if header and len(records):
@@ -152,19 +150,9 @@ class FilesystemReader:
                 yield chunk
 
     def _decode(self, records: pa.Array, offset: int) -> SourceChunk:
-        valid = lines.valid_utf8(records)
-        text = lines.as_strings(records if valid is None else records.filter(pa.array(valid)))
-        decoded = self._decode_text(text)
-        good = decoded.good
-        if valid is not None:
-            good = valid.copy()
-            good[valid] = decoded.good
-        return source_chunk(records, decoded.data, good, offset)
-
-    def _decode_text(self, text: pa.Array) -> json_format.Decoded:
-        if self._table.format == "csv":
-            return csv_format.decode(text, self._table.columns, self._csv, self._engine)
-        return json_format.decode(text, self._table.columns, self._engine)
+        form, columns = self._table.format, self._table.columns
+        decoded = lines.decode(records, form, columns, self._options, self._engine)
+        return source_chunk(records, decoded.data, decoded.good, offset)
 
     def _read_parquet(
         self, file: Any, path: str, begin: int, stop: int | None, offset: int

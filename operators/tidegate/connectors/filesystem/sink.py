@@ -21,7 +21,7 @@ from pyarrow import fs
 from tidegate.connectors.filesystem.options import FilesystemOptions
 from tidegate.connectors.formats import csv_format, json_encode, parquet_format
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.connectors.option_types import parsed
 from tidegate.connectors.staging import (
     create_new,
     delete_staged,
@@ -50,8 +50,7 @@ class FilesystemWriter:
     def __init__(self, table: Table, stage: Stage, file_bytes_max: int = FILE_BYTES_MAX) -> None:
         options = parsed(FilesystemOptions, table.options)
         self._table = table
-        self._csv = parsed(CsvOptions, table.options)
-        self._path = options.path
+        self._options = options
         self._filesystem, root = open_location(options.path)
         self._staging = f"{root}/{STAGING}/{_scoped(stage.staging)}"
         self._name = f"{stage.epoch}-{stage.writer}"
@@ -90,7 +89,7 @@ class FilesystemWriter:
         self._start_file()
 
     def _encode(self, data: pa.Table) -> bytes:
-        columns, csv = self._table.columns, self._csv
+        columns, csv = self._table.columns, self._options
         if self._table.format == "json":
             return json_encode.encode(data, columns, shared_engine())
         head = csv_format.header(columns, csv) if csv.header and not self._pieces else b""
@@ -105,7 +104,7 @@ class FilesystemWriter:
         else:
             content = b"".join(self._pieces)
         path = f"{self._staging}/{self._name}-{unique_token()}.{self._table.format}"
-        with sink_errors("write to", self._path):
+        with sink_errors("write to", self._options.path):
             make_directory(self._filesystem, self._staging)
             write_durable(self._filesystem, path, content)
             sync(self._filesystem, self._staging)

@@ -12,8 +12,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from tidegate.connectors.formats import csv_format, json_format
+from tidegate.connectors.option_types import CsvOptions
+from tidegate.engine.engine import Engine
 from tidegate.errors import RunError
+from tidegate.types import Schema
 
 BLOCK_BYTES: Final = 8 << 20
 _BLOCK_BYTES_MAX: Final = 2**31 - 1
@@ -85,6 +90,25 @@ def _blank(
         if not data[starts[index] : ends[index]].tobytes().strip(blank):
             empty[index] = True
     return empty
+
+
+def decode(
+    records: pa.Array, form: str, schema: Schema, csv: CsvOptions, engine: Engine
+) -> json_format.Decoded:
+    """Decodes lines (binary), json or csv. One that is empty, or no UTF-8, is malformed."""
+    valid = valid_utf8(records)
+    if pc.min(pc.binary_length(records)).as_py() == 0:
+        full = pc.greater(pc.binary_length(records), 0).to_numpy(zero_copy_only=False)
+        valid = full.astype(np.bool_) if valid is None else full & valid
+    text = as_strings(records if valid is None else records.filter(pa.array(valid)))
+    if form == "csv":
+        decoded = csv_format.decode(text, schema, csv, engine)
+    else:
+        decoded = json_format.decode(text, schema, engine)
+    if valid is None:
+        return decoded
+    valid[valid] = decoded.good
+    return json_format.Decoded(decoded.data, valid)
 
 
 def valid_utf8(records: pa.Array) -> npt.NDArray[np.bool_] | None:

@@ -21,13 +21,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
-from tidegate.connectors.formats import avro_format, csv_format, json_format, lines, raw_format
+from tidegate.connectors.formats import avro_format, lines, raw_format
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
-from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import SourceChunk
@@ -154,34 +153,15 @@ class Decoder:
 
     def _values(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         match form:
-            case "json":
-                return self._text(_without_bom(records), schema, form)
-            case "csv":
-                return self._text(_without_end(_without_bom(records)), schema, form)
+            case "json" | "csv":
+                text = _without_bom(records)
+                text = _without_end(text) if form == "csv" else text
+                return lines.decode(text, form, schema, self._options, self._engine)
             case "raw":
                 return raw_format.decode(records, schema, self._engine)
             case "avro":
                 return avro_format.decode(records, schema, self._engine)
         return avro_format.decode(records, schema, self._engine, registry_of(self._options))
-
-    def _text(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
-        valid = lines.valid_utf8(records)
-        if form == "csv" and pc.min(pc.binary_length(records)).as_py() == 0:
-            # A line end, and nothing before it.
-            full = _mask(pc.greater(pc.binary_length(records), 0))
-            valid = full if valid is None else full & valid
-        text = lines.as_strings(records if valid is None else records.filter(pa.array(valid)))
-        if form == "csv":
-            decoded = csv_format.decode(
-                text, schema, parsed(CsvOptions, self._table.options), self._engine
-            )
-        else:
-            decoded = json_format.decode(text, schema, self._engine)
-        if valid is None:
-            return decoded
-        good = valid.copy()
-        good[valid] = decoded.good
-        return Decoded(decoded.data, good)
 
     def _fits(self, batch: Batch) -> Good:
         """Of which messages the metadata fit the columns that they are to be in."""

@@ -13,7 +13,6 @@ from tidegate.connectors.formats import avro_format, csv_format, json_encode, ra
 from tidegate.connectors.kafka.decode import registry_of
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
-from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import OP, Op, Schema
@@ -41,7 +40,6 @@ class Encoder:
     """Encodes the rows of one table. Raises OptionsError when options and columns don't fit."""
 
     def __init__(self, table: Table, options: KafkaSinkOptions, engine: Engine) -> None:
-        self._table = table
         self._options = options
         self._engine = engine
         self._metadata = {key: name for name, key in table.metadata}
@@ -90,8 +88,7 @@ class Encoder:
             case "json":
                 return json_encode.encode_lines(data, schema, self._engine).cast(pa.binary())
             case "csv":
-                options = parsed(CsvOptions, self._table.options)
-                lines = csv_format.encode_lines(data, schema, options, self._engine)
+                lines = csv_format.encode_lines(data, schema, self._options, self._engine)
                 return lines.cast(pa.binary())
             case "raw":
                 return raw_format.encode(data, schema, self._engine)
