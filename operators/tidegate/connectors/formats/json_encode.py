@@ -15,6 +15,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from tidegate.connectors.formats.json_scan import string_bytes
 from tidegate.connectors.formats.text_rules import literal
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
@@ -40,17 +41,7 @@ def encode_lines(data: pa.Table, schema: Schema, engine: Engine, end: str = "") 
 
 def joined(lines: pa.ChunkedArray) -> bytes:
     """All strings of ``lines``, end to end."""
-    return b"".join(_bytes_of(chunk) for chunk in lines.chunks)
-
-
-def _bytes_of(chunk: pa.Array) -> bytes:
-    """All strings of ``chunk`` end to end: Arrow stores them so."""
-    _, offsets, values = chunk.buffers()
-    width = 8 if pa.types.is_large_string(chunk.type) else 4
-    ends = memoryview(offsets).cast("q" if width == 8 else "i")
-    if values is None:
-        return b""
-    return bytes(memoryview(values)[ends[chunk.offset] : ends[chunk.offset + len(chunk)]])
+    return b"".join(string_bytes(chunk)[0].tobytes() for chunk in lines.chunks)
 
 
 @lru_cache(maxsize=64)
