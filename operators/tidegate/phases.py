@@ -55,11 +55,11 @@ class Phases:
         while True:
             self._enter(name)
             try:
-                item = next(iterator, _END)
+                item = next(iterator)
+            except StopIteration:
+                return
             finally:
                 self._leave()
-            if isinstance(item, _End):
-                return
             yield item
 
     def _enter(self, name: str) -> None:
@@ -75,12 +75,6 @@ class Phases:
         self._seconds[name] = self._seconds.get(name, 0.0) + now - self._since
         self._since = now
 
-
-class _End:
-    """What `Phases.timed` gets from an iterator that has ended."""
-
-
-_END: Final = _End()
 
 PHASES: Final = Phases()
 """Those of this process."""
