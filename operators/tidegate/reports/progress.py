@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
@@ -35,12 +34,7 @@ class Progress(Listener):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         pass
 
     def log(self, line: str) -> None:
@@ -107,9 +101,6 @@ class Progress(Listener):
 class JsonProgress(Progress):
     """One JSON document a line on stdout."""
 
-    def log(self, line: str) -> None:
-        sys.stderr.write(line + "\n")
-
     def on_epoch(self, entry: Entry) -> None:
         self.measure(entry)
         self._print({"event": "epoch", "rows_per_s": round(self._rate), **self._document(entry)})
@@ -142,16 +133,11 @@ class LiveProgress(Progress):
         self._live = Live(console=self._console, refresh_per_second=4, transient=False)
 
     def __enter__(self) -> Self:
-        self._live.__enter__()
+        self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
 
     def log(self, line: str) -> None:
         self._console.print(line, highlight=False, markup=False)
