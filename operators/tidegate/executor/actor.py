@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.build import Context, build
-from tidegate.executor.exchange.dispatch import Dispatch, Mode
+from tidegate.executor.exchange.dispatch import Dispatch
 from tidegate.executor.exchange.merge import Merge
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
@@ -23,7 +23,7 @@ from tidegate.executor.tally import TallyExecutor, used_by_split
 from tidegate.phases import PHASES
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
-from tidegate.plan.physical import Distribution, Exchange, Input, Tally
+from tidegate.plan.physical import Distribution, Input, Tally
 from tidegate.ports import SourceChunk
 from tidegate.state import StateTable
 from tidegate.types import (
@@ -84,9 +84,9 @@ class Actor:
             fragment.below,
             [output.at for output in fragment.outputs],
         )
-        self._dispatches: list[Dispatch | None] = [
-            _dispatch(output.exchange, vnodes, engine, instance) if output.exchange else None
-            for output in fragment.outputs
+        self._dispatches = [
+            None if x is None else Dispatch(x.keys, vnodes, engine, x.distribution, instance)
+            for x in (output.exchange for output in fragment.outputs)
         ]
         self._upstreams = Merge((), None)  # aligns the barriers of the actors before a split level
 
@@ -260,8 +260,3 @@ def _boundaries(fragment: Fragment) -> list[int]:
 def _shared_accounts(fragment: Fragment) -> frozenset[str]:
     accounts = [node.account for node in fragment.nodes if isinstance(node, Tally)]
     return frozenset(a for a in accounts if accounts.count(a) > 1)
-
-
-def _dispatch(exchange: Exchange, vnodes: int, engine: Engine, instance: int) -> Dispatch:
-    mode = Mode(exchange.distribution.value)
-    return Dispatch(exchange.keys, vnodes, engine, mode=mode, first=instance)

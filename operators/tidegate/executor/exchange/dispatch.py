@@ -17,7 +17,6 @@ run.
 
 from __future__ import annotations
 
-import enum
 import zlib
 from collections.abc import Iterator
 
@@ -28,42 +27,33 @@ from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.columns import single_array
 from tidegate.plan.nodes import quoted
+from tidegate.plan.physical import Distribution
 from tidegate.types import Barrier, Chunk, Message, Rejected, SplitStatus, Watermark
 
 SLICE_ROWS_MIN = 1024
 """A slice that SPREAD cuts is not smaller: an output costs more than so many rows."""
 
 
-class Mode(enum.StrEnum):
-    """How a dispatcher chooses the vnode of a row."""
-
-    HASH = "hash"
-    SPREAD = "spread"
-    GATHER = "gather"
-    BY_SPLIT = "by split"
-
-
 class Dispatch:
-    """Routes the messages of one output. Without ``mode``: HASH where there are keys, else SPREAD.
+    """Routes the messages of one output.
 
     ``first`` is where SPREAD begins: another one for each sender, else all begin with the same.
     """
 
     def __init__(
         self,
-        keys: tuple[str, ...] | None,
+        keys: tuple[str, ...],
         vnodes: int,
         engine: Engine,
-        *,
-        mode: Mode | None = None,
+        mode: Distribution = Distribution.HASH,
         first: int = 0,
     ) -> None:
-        self._keys = keys or ()
+        self._keys = keys
         self._vnodes = vnodes
         self._engine = engine
-        self._mode = mode or (Mode.HASH if keys else Mode.SPREAD)
+        self._mode = mode
         self._next = first % vnodes
-        if self._mode is Mode.HASH and not keys:
+        if mode is Distribution.HASH and not keys:
             raise InvariantError("dispatch: HASH without key columns")
 
     def route(self, message: Message) -> Iterator[tuple[int | None, Message]]:
@@ -75,19 +65,19 @@ class Dispatch:
             case Watermark() | Barrier():
                 yield None, message
             case SplitStatus():
-                if self._mode is Mode.BY_SPLIT:
+                if self._mode is Distribution.BY_SPLIT:
                     yield self._of_split(message.split), message
             case Rejected():
                 yield 0, message
 
     def _route_chunk(self, chunk: Chunk) -> Iterator[tuple[int | None, Message]]:
-        if self._mode is Mode.BY_SPLIT:
+        if self._mode is Distribution.BY_SPLIT:
             if chunk.split is None:
                 raise InvariantError("dispatch by split: a chunk without a split")
             yield self._of_split(chunk.split), chunk
-        elif self._vnodes == 1 or self._mode is Mode.GATHER:
+        elif self._vnodes == 1 or self._mode is Distribution.GATHER:
             yield 0, chunk
-        elif self._mode is Mode.SPREAD:
+        elif self._mode is Distribution.SPREAD:
             yield from self._spread(chunk)
         else:
             yield from self._hash(chunk)

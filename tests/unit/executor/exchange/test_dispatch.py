@@ -6,7 +6,8 @@ import pytest
 from kits.executor import ENGINE, Text
 from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
-from tidegate.executor.exchange.dispatch import SLICE_ROWS_MIN, Dispatch, Mode, hash_probe
+from tidegate.executor.exchange.dispatch import SLICE_ROWS_MIN, Dispatch, hash_probe
+from tidegate.plan.physical import Distribution
 from tidegate.types import LEDGER_SCHEMA, Chunk, Rejected
 
 TEXT = Text("k BIGINT, s VARCHAR, v BIGINT")
@@ -46,22 +47,22 @@ def test_one_key_is_one_chunk_that_is_not_copied() -> None:
     assert len(routed(Dispatch(("k",), 8, ENGINE), Chunk(chunk.slice(2)))) == 1  # NULL is a key
 
 
-@pytest.mark.parametrize("mode", [Mode.HASH, Mode.SPREAD, Mode.GATHER])
-def test_one_vnode_needs_no_work(mode: Mode) -> None:
+@pytest.mark.parametrize("mode", [Distribution.HASH, Distribution.SPREAD, Distribution.GATHER])
+def test_one_vnode_needs_no_work(mode: Distribution) -> None:
     chunk = TEXT.chunk(ROWS)
-    assert list(Dispatch(("k",), 1, ENGINE, mode=mode).route(chunk)) == [(0, chunk)]
+    assert list(Dispatch(("k",), 1, ENGINE, mode).route(chunk)) == [(0, chunk)]
 
 
 def test_gather_is_vnode_0() -> None:
     chunk = TEXT.chunk(ROWS)
-    assert list(Dispatch(None, 8, ENGINE, mode=Mode.GATHER).route(chunk)) == [(0, chunk)]
+    assert list(Dispatch((), 8, ENGINE, Distribution.GATHER).route(chunk)) == [(0, chunk)]
 
 
 def test_spread_cuts_contiguous_slices_round_robin() -> None:
     def of(rows: int) -> Chunk:
         return Chunk(pa.table({"v": range(rows)}))
 
-    dispatch = Dispatch(None, 3, ENGINE, first=2)
+    dispatch = Dispatch((), 3, ENGINE, Distribution.SPREAD, first=2)
     assert [vnode for vnode, _ in routed(dispatch, of(10))] == [2]
     assert [vnode for vnode, _ in routed(dispatch, of(10))] == [0]
     got = routed(dispatch, of(3 * SLICE_ROWS_MIN + 1))
@@ -71,7 +72,7 @@ def test_spread_cuts_contiguous_slices_round_robin() -> None:
 
 
 def test_by_split_keeps_chunks_whole_and_splits_together() -> None:
-    dispatch = Dispatch(None, 64, ENGINE, mode=Mode.BY_SPLIT)
+    dispatch = Dispatch((), 64, ENGINE, Distribution.BY_SPLIT)
     homes = {}
     for split in ("orders-0", "orders-1", "orders-2"):
         chunk = TEXT.chunk(ROWS, split)
@@ -87,10 +88,10 @@ def test_by_split_keeps_chunks_whole_and_splits_together() -> None:
 
 
 @pytest.mark.parametrize("line", ["watermark t 5 idle", "barrier 1"])
-@pytest.mark.parametrize("mode", list(Mode))
-def test_what_is_said_to_all(line: str, mode: Mode) -> None:
+@pytest.mark.parametrize("mode", list(Distribution))
+def test_what_is_said_to_all(line: str, mode: Distribution) -> None:
     message = TEXT.parse(line)
-    assert list(Dispatch(("k",), 4, ENGINE, mode=mode).route(message)) == [(None, message)]
+    assert list(Dispatch(("k",), 4, ENGINE, mode).route(message)) == [(None, message)]
 
 
 def test_statuses_end_where_splits_do() -> None:
@@ -113,4 +114,4 @@ def test_the_probe_is_the_same_in_every_engine() -> None:
 
 def test_hash_needs_keys() -> None:
     with pytest.raises(InvariantError, match="without key columns"):
-        Dispatch((), 4, ENGINE, mode=Mode.HASH)
+        Dispatch((), 4, ENGINE, Distribution.HASH)
