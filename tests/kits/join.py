@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from kits.executor import ENGINE, Text, leaf
+from kits.executor import Text, leaf
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
 from tidegate.plan.joins import Join, JoinKind
@@ -55,7 +55,7 @@ class Said:
     """``executor`` behind `Checked`, spoken to by port."""
 
     def __init__(self, executor: Executor, texts: Sequence[Text] = SIDES) -> None:
-        self._checked = Checked(executor, ENGINE)
+        self._checked = Checked(executor)
         self._texts = texts
 
     def __call__(self, *lines: str) -> list[str]:

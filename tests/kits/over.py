@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kits.executor import ENGINE, Text, leaf
+from kits.executor import Text, leaf
 from tidegate.executor.base import Executor
 from tidegate.executor.checked import Checked
 from tidegate.plan.nodes import SortKey
@@ -98,7 +98,7 @@ class Said:
     """``executor`` behind `Checked`."""
 
     def __init__(self, executor: Executor, text: Text = TEXT) -> None:
-        self._checked = Checked(executor, ENGINE)
+        self._checked = Checked(executor)
         self._text = text
         self._offset = 0
 

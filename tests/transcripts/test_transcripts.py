@@ -79,7 +79,7 @@ def _tumble(config: Config, columns: str) -> Executor:
     column = below.column_of(config["column"])
     added = schema(f"window_start {column.type}, window_end {column.type}")
     return TumbleExecutor(
-        windows.Tumble((*below.schema, *added), below, column.name, config["size"]), ENGINE
+        windows.Tumble((*below.schema, *added), below, column.name, config["size"])
     )
 
 

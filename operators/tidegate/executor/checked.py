@@ -20,7 +20,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times, is_hidden
@@ -30,8 +29,7 @@ from tidegate.types import Barrier, Chunk, Message, Watermark
 class Checked(Executor):
     """Runs ``executor`` and checks what it emits. ``inner`` is the executor itself."""
 
-    def __init__(self, executor: Executor, engine: Engine | None = None) -> None:
-        del engine  # the checks need none; every wrapper is built alike
+    def __init__(self, executor: Executor) -> None:
         self.inner = executor
         self.schema = executor.schema
         self._operator = executor.operator

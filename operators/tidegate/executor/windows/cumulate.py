@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
 from tidegate.plan.windows import Cumulate
@@ -21,8 +20,8 @@ from tidegate.plan.windows import Cumulate
 class CumulateExecutor(WindowExecutor):
     """The windows of each row that have not ended before it."""
 
-    def __init__(self, node: Cumulate, engine: Engine | None = None) -> None:
-        super().__init__(node, engine)
+    def __init__(self, node: Cumulate) -> None:
+        super().__init__(node)
         self._step = node.step
 
     def assign(self, times: Int64s, valid: Bools) -> Assigned:

@@ -23,7 +23,6 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import (
     INT64_MIN,
@@ -72,8 +71,7 @@ class Assigned:
 class WindowExecutor(Executor):
     """Gives each row its windows by ``node.time_column``."""
 
-    def __init__(self, node: Window, engine: Engine | None = None) -> None:
-        del engine  # every operator is built alike; this one needs none
+    def __init__(self, node: Window) -> None:
         self.schema = node.schema
         self._time = node.time_column
         self._size = node.size

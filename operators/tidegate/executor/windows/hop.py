@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import LOWEST, Assigned, WindowExecutor, floors, raised
 from tidegate.plan.windows import Hop
@@ -20,8 +19,8 @@ from tidegate.plan.windows import Hop
 class HopExecutor(WindowExecutor):
     """As many windows for each row as slides are in a size."""
 
-    def __init__(self, node: Hop, engine: Engine | None = None) -> None:
-        super().__init__(node, engine)
+    def __init__(self, node: Hop) -> None:
+        super().__init__(node)
         self._slide = node.slide
         self._offset = node.offset % node.slide
         # How far the start of each window of a time lies before the last start.
