@@ -20,14 +20,12 @@ from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
 from tidegate.executor.joins.window_join import WindowJoinExecutor
 from tidegate.executor.over.over_partitions import OverPartitionsExecutor
 from tidegate.executor.over.over_rows import OverRowsExecutor
-from tidegate.executor.over.recent_rows import RecentRowsExecutor
 from tidegate.executor.patterns.match_rows import MatchRowsExecutor
 from tidegate.executor.project import ProjectExecutor
 from tidegate.executor.sorting.merge_sort import MergeSortExecutor
 from tidegate.executor.sorting.sort import SortExecutor
 from tidegate.executor.tally import TallyExecutor
 from tidegate.executor.union import UnionExecutor
-from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.executor.windows.cumulate import CumulateExecutor
 from tidegate.executor.windows.fixed_windows import WindowExecutor
 from tidegate.executor.windows.hop import HopExecutor
@@ -35,7 +33,6 @@ from tidegate.executor.windows.session_rows import SessionRowsExecutor
 from tidegate.executor.windows.tumble import TumbleExecutor
 from tidegate.plan import joins, nodes, physical, windows
 from tidegate.plan.match import MatchRecognize
-from tidegate.plan.over import RecentRows
 from tidegate.state import StateTable
 
 
@@ -122,21 +119,3 @@ def _windows(node: windows.Window) -> WindowExecutor:
         case windows.Cumulate():
             return CumulateExecutor(node)
     raise AssertionError(f"no executor for {type(node).__name__}")
-
-
-def build_recent(node: RecentRows, context: Context, split: str) -> RecentRowsExecutor:
-    """The executor of one split; its state table is shared by the splits of the actor."""
-    return RecentRowsExecutor(node, split, context.engine, context.state(node.id))
-
-
-def build_filter(
-    node: nodes.WatermarkFilter, context: Context, table: str, split: str, keep_record: bool
-) -> WatermarkFilterExecutor:
-    """The watermark filter of one split; its state table is shared by the splits of the actor.
-
-    ``keep_record``: another filter stands above it, which may refuse what this one accepts.
-    """
-    state = context.state(node.id)
-    return WatermarkFilterExecutor(
-        node, table, split, context.engine, state, keep_record=keep_record
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tidegate.executor.base import Executor
-from tidegate.executor.build import Context, build, build_filter, build_recent
+from tidegate.executor.build import Context, build
 from tidegate.executor.over.recent_rows import RecentRowsExecutor
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.scan import SplitScan
@@ -30,7 +30,7 @@ class SplitLevel:
         split: str,
         context: Context,
     ) -> None:
-        table = fragment.table
+        table, engine = fragment.table, context.engine
         self.split = split
         self.status = Status.ACTIVE
         self._scans: dict[int, SplitScan] = {}
@@ -45,15 +45,18 @@ class SplitLevel:
                     self._entries.append(at)
                 case nodes.Scan():
                     self._entries.append(at)
-                    self._scans[at] = SplitScan(node, split, context.engine)
+                    self._scans[at] = SplitScan(node, split, engine)
                 case nodes.WatermarkFilter():
                     name = table.name if table else node.account.split("#")[0]
-                    executors[at] = judging = build_filter(
-                        node, context, name, split, at in stacked
+                    # Its state table is shared by the splits; a filter above it wants its records.
+                    judging = WatermarkFilterExecutor(
+                        node, name, split, engine, context.state(node.id), keep_record=at in stacked
                     )
+                    executors[at] = judging
                     self._filters.append(judging)
                 case RecentRows():
-                    executors[at] = recent = build_recent(node, context, split)
+                    recent = RecentRowsExecutor(node, split, engine, context.state(node.id))
+                    executors[at] = recent
                     self._recent.append(recent)
                 case _:
                     executors[at] = build(node, context, f"split.{at}.{split}")

@@ -6,7 +6,7 @@ import pytest
 
 from kits.actor import States, plan
 from kits.executor import ENGINE
-from tidegate.executor.build import Context, build, build_filter
+from tidegate.executor.build import Context, build
 from tidegate.executor.checked import Checked
 from tidegate.plan.nodes import Node, WatermarkFilter
 from tidegate.plan.physical import Input
@@ -47,14 +47,6 @@ def test_every_operator_of_the_plan_has_one() -> None:
 def test_checks_wrap_it() -> None:
     node = next(node for node in _nodes() if type(node).__name__ == "Tally")
     assert isinstance(build(node, _context(checks=True), "op"), Checked)
-
-
-def test_a_filter_has_its_state_by_id() -> None:
-    node = next(node for node in _nodes() if isinstance(node, WatermarkFilter))
-    states = States()
-    context = Context(ENGINE, states, frozenset())
-    build_filter(node, context, "marked", "a", keep_record=False)
-    assert list(states.tables) == [node.id]
 
 
 def test_an_unknown_node() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from kits.actor import actor, barrier, plan, records, rows, shown
+from kits.actor import States, actor, barrier, plan, records, rows, shown
 from tidegate.executor.actor import Emission
 from tidegate.plan.nodes import WatermarkFilter
 from tidegate.types import BROKER_TIME, Chunk, Status
@@ -54,6 +54,13 @@ def test_what_sources_and_filters_need_goes_no_further(query: str, pushdown: boo
 
 def _chunks(emissions: Iterable[Emission]) -> list[Chunk]:
     return [e.message for e in emissions if isinstance(e.message, Chunk)]
+
+
+def test_a_filter_has_its_state_by_id() -> None:
+    of, states = plan("SELECT t, v FROM marked"), States()
+    actor(of, 0, states).open_splits(["a"], 1)
+    (node,) = of.watermark_filters()
+    assert [name for name in states.tables if not name.startswith("merge.")] == [node.id]
 
 
 def test_one_account_of_a_chain_of_filters() -> None:
