@@ -3,8 +3,7 @@
 **The boundary rule (S1).** ``Watermark(col, w)`` promises that every later record of that stream
 has ``col >= w``. A record is late iff ``col < w``; a record *at* the watermark is on time. A window
 ``[start, end)`` closes when ``w >= end``. Flink and Spark also call ``col == w`` late: an adapter
-to them converts, nothing else in this package does. `is_late` and `is_closed` are the only
-spellings of the rule for single values; vectorised code uses the same strict ``<``.
+to them converts, nothing else in this package does.
 
 **Event time is a 64-bit integer** in the column's own unit (S12): microseconds since the epoch for
 TIMESTAMP and TIMESTAMPTZ, the number itself for BIGINT, the unscaled number for DECIMAL(p<=18, s).
@@ -16,8 +15,9 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from decimal import Decimal
+from operator import add
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -139,18 +139,16 @@ Message: TypeAlias = Chunk | Watermark | Barrier | Rejected | SplitStatus
 
 
 class Reason(enum.StrEnum):
-    """Why a row is in the ledger. A row has the first of these that applies, in this order (S7)."""
+    """Why a row is in the ledger. A row has the first of these that applies, in this order (S7).
+
+    The last two are counted as ``late``, the others as ``quarantined``.
+    """
 
     MALFORMED = "malformed"
     NULL_TIME = "null_time"
     FUTURE = "future"
     BEHIND_MERGED = "behind_merged"
     LATE = "late"
-
-    @property
-    def is_late(self) -> bool:
-        """Late rows are counted as ``late``, all others as ``quarantined``."""
-        return self in (Reason.BEHIND_MERGED, Reason.LATE)
 
 
 _WORD: Final = pa.dictionary(pa.int32(), pa.string())
@@ -183,17 +181,8 @@ class Counts:
     late: int = 0
     quarantined: int = 0
 
-    def add(self, other: Counts) -> None:
-        self.read += other.read
-        self.used += other.used
-        self.filtered += other.filtered
-        self.late += other.late
-        self.quarantined += other.quarantined
-
     def __add__(self, other: Counts) -> Counts:
-        result = replace(self)
-        result.add(other)
-        return result
+        return Counts(*map(add, astuple(self), astuple(other)))
 
     @property
     def balanced(self) -> bool:
@@ -282,16 +271,6 @@ def merged_watermark(inputs: Sequence[tuple[int | None, Status]]) -> tuple[int |
         return max(known, default=None), Status.IDLE
     # All are finished, or have never had a row (an actor without splits): nothing will come.
     return END, Status.FINISHED
-
-
-def is_late(event_time: int, watermark: int | None) -> bool:
-    """S1: late iff strictly below the watermark; before the first candidate nothing is late."""
-    return watermark is not None and event_time < watermark
-
-
-def is_closed(window_end: int, watermark: int | None) -> bool:
-    """S1: ``[start, end)`` closes when the watermark reaches its end."""
-    return watermark is not None and watermark >= window_end
 
 
 _DECIMAL: Final = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")

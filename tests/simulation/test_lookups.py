@@ -51,7 +51,7 @@ def _check_account(run: SimulatedRun) -> None:
     assert set(run.counts) == {"orders", "names"}
     total = Counts()
     for counts in run.counts["names"].values():
-        total.add(counts)
+        total += counts
     assert total == Counts(read=5, used=4, quarantined=1)
 
 

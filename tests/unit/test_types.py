@@ -18,27 +18,9 @@ from tidegate.types import (
     decimal_scale,
     event_time_literal,
     event_time_sql,
-    is_closed,
     is_event_time_type,
-    is_late,
     merged_watermark,
 )
-
-
-@pytest.mark.parametrize(
-    ("time", "watermark", "late"),
-    [(9, 10, True), (10, 10, False), (11, 10, False), (-99, None, False)],
-)
-def test_a_record_at_the_watermark_is_on_time(time: int, watermark: int | None, late: bool) -> None:
-    assert is_late(time, watermark) is late
-
-
-@pytest.mark.parametrize(
-    ("end", "watermark", "closed"),
-    [(10, 9, False), (10, 10, True), (10, END, True), (10, None, False)],
-)
-def test_a_window_closes_at_its_end(end: int, watermark: int | None, closed: bool) -> None:
-    assert is_closed(end, watermark) is closed
 
 
 @pytest.mark.parametrize(
@@ -88,7 +70,7 @@ def one(sql: str) -> Any:
 def test_accounts_balance() -> None:
     counts = Counts(read=10, used=4, filtered=3, late=2, quarantined=1)
     assert counts.balanced
-    counts.add(Counts(read=1, late=1))
+    counts += Counts(read=1, late=1)
     assert counts == Counts(11, 4, 3, 3, 1)
     assert counts.balanced
     assert not Counts(read=1).balanced
@@ -142,7 +124,6 @@ def test_reasons_stand_in_the_order_in_which_they_apply() -> None:
         "behind_merged",
         "late",
     ]
-    assert [reason for reason in Reason if reason.is_late] == [Reason.BEHIND_MERGED, Reason.LATE]
 
 
 def test_columns_by_name() -> None:

@@ -92,10 +92,10 @@ class SplitLevel:
             return by_account.setdefault(account, SplitReport(account, self.split, Counts()))
 
         for scan in self._scans.values():
-            report(scan.node.account).counts.add(scan.take_counts())
+            report(scan.node.account).counts += scan.take_counts()
         for judging in self._filters:
             entry = report(judging.node.account)
-            entry.counts.add(judging.take_counts())
+            entry.counts += judging.take_counts()
             entry.filters[judging.node.id] = judging.snapshot()
         for recent in self._recent:
             report(recent.node.account).filters[recent.node.id] = recent.snapshot()
