@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from tidegate.errors import InvariantError
+from tidegate.executor.columns import INT64_MIN
 from tidegate.types import (
     END,
     Barrier,
@@ -127,6 +128,13 @@ def held_status(held: int | None, value: int | None, status: Status) -> Status:
     """
     is_held = status is Status.IDLE and held is not None and value is not None and held < value
     return Status.ACTIVE if is_held else status
+
+
+def held_back(value: int | None, distance: int) -> int | None:
+    """A watermark moved by ``distance``."""
+    if value is None or value == END:
+        return value
+    return max(INT64_MIN, min(value + distance, END - 1))
 
 
 def least(watermarks: Sequence[Watermark]) -> tuple[int | None, Status]:

@@ -13,9 +13,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from tidegate.executor.base import Executor, held_status
+from tidegate.executor.base import Executor, held_back, held_status
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
-from tidegate.executor.joins.pairing import held_back
 from tidegate.state import StateTable, compact
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 

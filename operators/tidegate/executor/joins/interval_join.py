@@ -23,11 +23,11 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import least
+from tidegate.executor.base import held_back, least
 from tidegate.executor.buffers.time_store import TimeStore, spanned
 from tidegate.executor.columns import INT64_MAX, INT64_MIN
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import among, chunks, held_back
+from tidegate.executor.joins.pairing import among, chunks
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.state import StateTable, get_int, put_int
 from tidegate.types import END, Barrier, Chunk, Message, Status, Watermark
@@ -43,18 +43,13 @@ class IntervalJoinExecutor(Joining):
         super().__init__(join, engine)
         self._states = [state(port) for port in range(2)]
         self._stores = [TimeStore(self._states[port], join.times[port]) for port in range(2)]
-        self._new: list[list[pa.Table]] = [[], []]
         self._final = [get_int(table, FINAL, INT64_MIN) for table in self._states]
         kind = join.kind
         self._settles = (kind.keeps_left or not kind.has_right, kind.keeps_right)
         """Whether a side's rows are looked at when they are final."""
 
-    def keep(self, port: int, rows: pa.Table) -> None:
-        self._new[port].append(rows)
-
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        new = [pa.concat_tables(part) if part else None for part in self._new]
-        self._new = [[], []]
+        new = [pa.concat_tables(part) if part else None for part in map(self._taken, range(2))]
         if self._join.kind.has_right:
             yield from self._pairs(new[0], new[1])
         for store, rows in zip(self._stores, new, strict=True):

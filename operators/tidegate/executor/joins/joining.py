@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -34,6 +33,7 @@ class Joining(Junction):
         self._columns = [[*names, *hidden[port]] for port, names in enumerate(self._visible)]
         self._like = [engine.arrow_schema(side.schema) for side in join.inputs]
         self._watermarks = [Watermark(time, None) for time in join.times]
+        self._new: list[list[pa.Table]] = [[], []]
 
     @property
     def _passed(self) -> tuple[int | None, int | None]:
@@ -41,9 +41,14 @@ class Joining(Junction):
         left, right = self._watermarks
         return left.value, right.value
 
-    @abstractmethod
     def keep(self, port: int, rows: pa.Table) -> None:
         """Rows of a side arrived, all of which have a time."""
+        self._new[port].append(rows)
+
+    def _taken(self, port: int) -> list[pa.Table]:
+        """What was kept of a side since the last call."""
+        rows, self._new[port] = self._new[port], []
+        return rows
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         if data.num_rows == 0:

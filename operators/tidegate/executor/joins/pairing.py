@@ -18,12 +18,9 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
 from tidegate.plan.joins import Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import quoted
-from tidegate.types import END, Chunk
+from tidegate.types import Chunk
 
 CHUNK_ROWS_MAX: Final = 65_536
-
-_LEFT: Final = ("__i", "__low", "__high")
-_RIGHT: Final = ("__j", "__time")
 
 
 class Pairing:
@@ -51,7 +48,7 @@ class Pairing:
         """The row numbers of all pairs, left and right."""
         if left.num_rows == 0 or right.num_rows == 0:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        tables = {"l": self._left(left), "r": self._right(right)}
+        tables = {"l": self._narrow(left, 0), "r": self._narrow(right, 1)}
         condition = self._join.condition
         try:
             found = self._query(tables, "" if condition is None else f" AND ({condition.sql})")
@@ -80,28 +77,23 @@ class Pairing:
         return beside(data, nulls) if port == 0 else beside(nulls, data)
 
     def _query(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
-        sql = f"SELECT __i, __j FROM l JOIN r ON {self._on}{condition}"
+        sql = f"SELECT l.__i, r.__i AS __j FROM l JOIN r ON {self._on}{condition}"
         return self._engine.query(sql, tables)
 
-    def _left(self, data: pa.Table) -> pa.Table:
+    def _narrow(self, data: pa.Table, port: int) -> pa.Table:
+        """The columns of a side that decide, and the rows' numbers."""
+        columns = data.select(self._names[port])
+        columns = columns.append_column("__i", pa.array(np.arange(data.num_rows)))
         if not self._is_timed:
-            return data.select(self._names[0]).append_column(_LEFT[0], _numbers(data))
-        times, valid = event_times(data.column(self._join.times[0]))
-        mask = ~valid
-        low = pa.array(moved(times, self._join.lower), mask=mask)
-        high = pa.array(moved(times, self._join.upper), mask=mask)
-        columns = data.select(self._names[0])
-        for name, values in zip(_LEFT, (_numbers(data), low, high), strict=True):
-            columns = columns.append_column(name, values)
+            return columns
+        join = self._join
+        times, valid = event_times(data.column(join.times[port]))
+        added = {"__time": times}
+        if port == 0:
+            added = {"__low": moved(times, join.lower), "__high": moved(times, join.upper)}
+        for name, values in added.items():
+            columns = columns.append_column(name, pa.array(values, mask=~valid))
         return columns
-
-    def _right(self, data: pa.Table) -> pa.Table:
-        if not self._is_timed:
-            return data.select(self._names[1]).append_column(_RIGHT[0], _numbers(data))
-        times, valid = event_times(data.column(self._join.times[1]))
-        columns = data.select(self._names[1])
-        columns = columns.append_column(_RIGHT[0], _numbers(data))
-        return columns.append_column(_RIGHT[1], pa.array(times, mask=~valid))
 
 
 def divided_by_time(rows: pa.Table, column: str) -> tuple[pa.Table, pa.Table]:
@@ -129,10 +121,6 @@ def moved(times: Int64s, by: int) -> Int64s:
     return np.maximum(times, INT64_MIN - by) + by
 
 
-def _numbers(data: pa.Table) -> pa.Array:
-    return pa.array(np.arange(data.num_rows, dtype=np.int64))
-
-
 def beside(left: pa.Table, right: pa.Table) -> pa.Table:
     """The columns of both, row by row."""
     names = [*left.column_names, *right.column_names]
@@ -150,10 +138,3 @@ def chunks(data: pa.Table) -> Iterator[Chunk]:
     """``data`` in pieces."""
     for start in range(0, data.num_rows, CHUNK_ROWS_MAX):
         yield Chunk(data.slice(start, CHUNK_ROWS_MAX))
-
-
-def held_back(value: int | None, distance: int) -> int | None:
-    """A watermark moved by ``distance``."""
-    if value is None or value == END:
-        return value
-    return max(INT64_MIN, min(value + distance, END - 1))

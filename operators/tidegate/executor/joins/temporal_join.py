@@ -24,11 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import least
+from tidegate.executor.base import held_back, least
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
 from tidegate.executor.columns import INT64_MIN, event_times
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import beside, chunks, held_back, with_keys
+from tidegate.executor.joins.pairing import beside, chunks, with_keys
 from tidegate.plan.joins import JoinKind, TemporalJoin
 from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark
@@ -56,18 +56,12 @@ class TemporalJoinExecutor(Joining):
         self._ties = join.ties
         self._waiting = TimeQueue(state(0), join.times[0])
         self._versions = state(1)
-        self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-
-    def keep(self, port: int, rows: pa.Table) -> None:
-        self._new[port].append(rows)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         left, right = self._passed
         self._add_versions()
-        lefts = list(self._new[0])
-        self._new[0].clear()
         passed = INT64_MIN if right is None else right
-        known, unknown = divided(lefts, self._join.times[0], passed)
+        known, unknown = divided(self._taken(0), self._join.times[0], passed)
         for rows in unknown:
             self._waiting.add(rows)
         versions: list[pa.Table] = []
@@ -91,10 +85,10 @@ class TemporalJoinExecutor(Joining):
             yield from (tables for _, (tables,) in slices([self._waiting], passed) if tables)
 
     def _add_versions(self) -> None:
-        if not self._new[1]:
+        new = self._taken(1)
+        if not new:
             return
-        versions = with_keys(pa.concat_tables(self._new[1]), (key for _, key in self._join.keys))
-        self._new[1].clear()
+        versions = with_keys(pa.concat_tables(new), (key for _, key in self._join.keys))
         if versions.num_rows:
             self._versions.append(_LOG, versions)
             compact(self._versions, _LOG, pa.concat_tables)

@@ -8,8 +8,9 @@ import pytest
 
 from kits.executor import ENGINE, Text, expr, leaf
 from kits.join import SIDES, a_join
+from tidegate.executor.base import held_back
 from tidegate.executor.joins import pairing
-from tidegate.executor.joins.pairing import Pairing, among, chunks, held_back, moved
+from tidegate.executor.joins.pairing import Pairing, among, chunks, moved
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Expr
 from tidegate.types import END
