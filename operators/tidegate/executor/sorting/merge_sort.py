@@ -20,10 +20,10 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
-from tidegate.executor.columns import event_times
+from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.sorting.order import sorted_slices
 from tidegate.plan.nodes import Sort
-from tidegate.types import END, Barrier, Chunk, Message, Watermark
+from tidegate.types import Barrier, Chunk, Message, Watermark
 
 CHUNK_ROWS_MAX = 65_536
 
@@ -65,16 +65,10 @@ class MergeSortExecutor(Executor):
 
     def _emit(self) -> Iterator[Chunk]:
         """What the watermark has passed, in order."""
-        bound = self._watermark.value
-        if bound is None or not self._held:
+        if self._watermark.value is None:
             return
-        data = pa.concat_tables(self._held)
-        self._held = []
-        if bound != END:
-            times, valid = event_times(data.column(self._node.column))
-            below = valid & (times < bound)
-            if not below.all():
-                self._held = [data.filter(pa.array(~below))]
-                data = data.filter(pa.array(below))
-        for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
-            yield Chunk(piece.select(self._kept))
+        ready, self._held = divided(self._held, self._node.column, self._watermark.value)
+        if ready:
+            data = pa.concat_tables(ready)
+            for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
+                yield Chunk(piece.select(self._kept))
