@@ -45,8 +45,7 @@ def updates_come_after_what_the_watermark_ends() -> Iterator[None]:
     honest = UpdatingAggregateExecutor.on_barrier
 
     def on_barrier(self: Any, barrier: Barrier) -> Iterator[Message]:
-        if self._word is not None and self._word.value is not None:
-            self._changes.forget(self._word.value)
+        self._changes.forget(self._bound(self._key))
         yield from honest(self, barrier)
 
     with patch.object(UpdatingAggregateExecutor, "on_barrier", on_barrier):

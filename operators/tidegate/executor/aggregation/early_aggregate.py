@@ -21,7 +21,7 @@ groups closed. In the table ``said`` what `GroupChanges` remembers of groups unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -29,60 +29,31 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import merge_sql
-from tidegate.executor.aggregation.group_changes import GroupChanges
-from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, with_derived
-from tidegate.executor.base import Executor
+from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState
+from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.physical import EarlyAggregate
 from tidegate.state import StateTable, get_int, put_int, scan_until
-from tidegate.types import TICK, Barrier, Chunk, Message, Watermark
+from tidegate.types import TICK
 
 CLOSED: Final = "early:closed"
 """State value: no waiting partial is of a group below it."""
 
 
-class EarlyAggregateExecutor(Executor):
+class EarlyAggregateExecutor(UpdatingAggregateExecutor):
     """Holds groups until the watermark of the closing key has passed them."""
 
     def __init__(
         self, node: EarlyAggregate, engine: Engine, state: Callable[[str], StateTable]
     ) -> None:
-        aggregate = node.aggregate
-        self.schema = aggregate.schema
-        self._key = aggregate.closing_key
-        self._derived = node.derived
-        self._engine = engine
-        self._changes = GroupChanges(aggregate, engine, state("said"))
-        self._merge = merge_sql(replace(aggregate, keys=(*aggregate.keys, TICK)), "rows_")
-        self._waiting = GroupState(state("waiting"), TICK, self._merged)
-        self._new: list[pa.Table] = []
-        self._watermarks: dict[str, Watermark] = {}
+        super().__init__(node, engine, state("said"))
+        by_tick = replace(node.aggregate, keys=(*node.aggregate.keys, TICK))
+        self._waiting = GroupState(state("waiting"), TICK, engine, merge_sql(by_tick, "rows_"))
 
-    def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        if chunk.data.num_rows:
-            self._new.append(chunk.data)
-        return iter(())
-
-    def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        """Waits for the barrier: what came with it changes groups first."""
-        if watermark.column in (self._key, TICK):
-            self._watermarks[watermark.column] = watermark
-        return iter(())
-
-    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        tick, closed = self._bound(TICK), self._bound(self._key)
-        ready = [*self._from_state(tick, closed), *self._from_epoch(tick, closed)]
-        if ready:
-            yield from self._changes.of(ready, barrier.epoch, closed)
-        self._changes.forget(closed)
-        if self._key in self._watermarks:
-            yield from with_derived(self._watermarks[self._key], self._derived)
-        yield barrier
-
-    def _bound(self, column: str) -> int:
-        known = self._watermarks.get(column)
-        return INT64_MIN if known is None or known.value is None else known.value
+    def _ready(self, closed: int) -> list[pa.Table]:
+        tick = self._bound(TICK)
+        return [*self._from_state(tick, closed), *self._from_epoch(tick, closed)]
 
     def _from_state(self, tick: int, closed: int) -> list[pa.Table]:
         """Takes the partials that waited for a tick below ``tick``, or are of groups that close.
@@ -114,6 +85,3 @@ class EarlyAggregateExecutor(Executor):
     def _keep(self, partials: list[pa.Table]) -> None:
         if partials:
             self._waiting.add(pa.concat_tables(partials))
-
-    def _merged(self, partials: list[pa.Table]) -> pa.Table:
-        return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})

@@ -23,7 +23,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState, with_derived
 from tidegate.executor.base import Executor
-from tidegate.executor.columns import Int64s
+from tidegate.executor.buffers.time_queue import divided
 from tidegate.plan.physical import FinalAggregate
 from tidegate.state import StateTable, scan_until
 from tidegate.types import Barrier, Chunk, Message, Watermark
@@ -44,15 +44,14 @@ class FinalAggregateExecutor(Executor):
         self._key = aggregate.closing_key
         self._derived = node.derived
         self._engine = engine
-        self._groups = GroupState(state, self._key, self._merged)
-        self._merge = merge_sql(aggregate, "rows_")
+        self._groups = GroupState(state, self._key, engine, merge_sql(aggregate, "rows_"))
         self._final = final_sql(aggregate, "rows_")
-        self._held: list[_Held] = []
+        self._held: list[pa.Table] = []
         self._watermark = Watermark(self._key, None)
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
-            self._held.append(_Held(chunk.data, self._groups.buckets(chunk.data)))
+            self._held.append(chunk.data)
         return iter(())
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
@@ -61,15 +60,12 @@ class FinalAggregateExecutor(Executor):
         self._watermark = watermark
         if watermark.value is not None:
             yield from self._close(watermark.value)
-        yield from self._watermarks()
+        yield from with_derived(self._watermark, self._derived)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         self._persist()
-        yield from self._watermarks()
-        yield barrier
-
-    def _watermarks(self) -> Iterator[Watermark]:
         yield from with_derived(self._watermark, self._derived)
+        yield barrier
 
     def _close(self, bound: int) -> Iterator[Chunk]:
         """Results of all groups below ``bound``, in order."""
@@ -85,18 +81,8 @@ class FinalAggregateExecutor(Executor):
         self._groups.table.delete_until(bound)
 
     def _take_held(self, bound: int) -> list[pa.Table]:
-        """Removes what is held of buckets below ``bound``."""
-        taken, kept = [], []
-        for held in self._held:
-            if held.lowest >= bound:
-                kept.append(held)
-                continue
-            below = held.buckets < bound
-            taken.append(held.data.filter(pa.array(below)))
-            if not below.all():
-                rest = held.data.filter(pa.array(~below))
-                kept.append(_Held(rest, held.buckets[~below]))
-        self._held = kept
+        """Removes what is held of groups below ``bound``."""
+        taken, self._held = divided(self._held, self._key, bound)
         return taken
 
     def _results(self, partials: list[pa.Table]) -> Iterator[Chunk]:
@@ -107,20 +93,6 @@ class FinalAggregateExecutor(Executor):
         """Appends what is held to state, one run per bucket."""
         if not self._held:
             return
-        parts = [held.data for held in self._held]
+        parts, self._held = self._held, []
         many = len(parts) > 1 and sum(part.num_rows for part in parts) >= MERGE_ROWS_MIN
-        data = self._merged(parts) if many else pa.concat_tables(parts)
-        self._held = []
-        self._groups.add(data)
-
-    def _merged(self, partials: list[pa.Table]) -> pa.Table:
-        return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
-
-
-class _Held:
-    """Partials in memory, the bucket of each row, and the lowest of them."""
-
-    def __init__(self, data: pa.Table, buckets: Int64s) -> None:
-        self.data = data
-        self.buckets = buckets
-        self.lowest = int(buckets.min())
+        self._groups.add(self._groups.merged(parts) if many else pa.concat_tables(parts))

@@ -39,7 +39,7 @@ class GroupChanges:
     def __init__(self, node: Aggregate, engine: Engine, state: StateTable) -> None:
         self._engine = engine
         self._sql = _Sql(node)
-        self._groups = GroupState(state, node.closing_key, self._latest)
+        self._groups = GroupState(state, node.closing_key, engine, self._sql.latest)
 
     def of(self, partials: list[pa.Table], epoch: int, closed: int = INT64_MIN) -> Iterator[Chunk]:
         """The changes that new ``partials`` make; call it once an epoch.
@@ -88,9 +88,6 @@ class GroupChanges:
         if open_.num_rows:
             self._groups.add(open_.append_column(_EPOCH, pa.array(np.full(open_.num_rows, epoch))))
 
-    def _latest(self, kept: list[pa.Table]) -> pa.Table:
-        return self._query(self._sql.latest, old_=pa.concat_tables(kept))
-
     def _query(self, sql: str, **tables: pa.Table) -> pa.Table:
         return self._engine.query(sql, tables)
 
@@ -98,9 +95,9 @@ class GroupChanges:
 class _Sql:
     """The statements of an aggregation.
 
-    ``merged``: partials ``rows_`` to one a group; ``latest``: of what is kept, ``old_``, the last
-    of each group; ``touched``: that of the groups in ``new_``; ``changes``: from one partial of
-    each group, ``before_`` and ``after_``, to what changed.
+    ``merged``: partials ``rows_`` to one a group; ``latest``: of what is kept, ``rows_``, the last
+    of each group; ``touched``: of ``old_`` that of the groups in ``new_``; ``changes``: from one
+    partial of each group, ``before_`` and ``after_``, to what changed.
     """
 
     def __init__(self, node: Aggregate) -> None:
@@ -109,7 +106,7 @@ class _Sql:
         by = f"PARTITION BY {', '.join(keys)} " if keys else ""
         is_last = f"QUALIFY row_number() OVER ({by}ORDER BY {_EPOCH} DESC) = 1"
         self.merged = merge_sql(node, "rows_")
-        self.latest = f"SELECT * FROM old_ {is_last}"
+        self.latest = f"SELECT * FROM rows_ {is_last}"
         kept = f"SELECT o.* FROM old_ AS o SEMI JOIN new_ AS n ON {self._same}"
         self.touched = f"SELECT * EXCLUDE ({_EPOCH}) FROM ({kept}) {is_last}"
         self.changes = self._changes(node, keys)

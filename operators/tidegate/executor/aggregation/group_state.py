@@ -6,13 +6,15 @@ groups. An epoch appends one run to each bucket that it touches; buckets with ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from tidegate.engine.engine import Engine
+from tidegate.executor.base import held_back
 from tidegate.executor.columns import Int64s, event_times
 from tidegate.state import StateTable, compact
 from tidegate.types import END, Watermark
@@ -21,17 +23,20 @@ NULL_BUCKET: Final = END - 1
 
 
 class GroupState:
-    """Partials in ``state``; ``merged`` makes one partial a group of several.
+    """Partials in ``state``; ``merge`` is SQL that makes one of several a group, of ``rows_``.
 
     ``key`` is the closing key; empty: groups stay.
     """
 
-    def __init__(
-        self, state: StateTable, key: str, merged: Callable[[list[pa.Table]], pa.Table]
-    ) -> None:
+    def __init__(self, state: StateTable, key: str, engine: Engine, merge: str) -> None:
         self.table = state
         self._key = key
-        self._merged = merged
+        self._engine = engine
+        self._merge = merge
+
+    def merged(self, partials: list[pa.Table]) -> pa.Table:
+        """One partial a group."""
+        return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
 
     def buckets(self, data: pa.Table) -> Int64s:
         """The bucket of each row."""
@@ -50,13 +55,11 @@ class GroupState:
         for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
             bucket = int(buckets[start])
             self.table.append(bucket, data.slice(start, stop - start))
-            compact(self.table, bucket, self._merged)
+            compact(self.table, bucket, self.merged)
 
 
 def with_derived(watermark: Watermark, derived: tuple[tuple[str, int], ...]) -> Iterator[Watermark]:
     """The closing key's watermark, then those derived from it: (column, distance)."""
-    value, status = watermark.value, watermark.status
     yield watermark
-    for column, delta in derived:
-        shown = value if value is None or value == END else min(value + delta, END - 1)
-        yield Watermark(column, shown, status)
+    for column, distance in derived:
+        yield Watermark(column, held_back(watermark.value, distance), watermark.status)

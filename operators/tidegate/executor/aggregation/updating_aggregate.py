@@ -21,7 +21,7 @@ from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN
-from tidegate.plan.physical import UpdatingAggregate
+from tidegate.plan.physical import FinalAggregate
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
@@ -29,14 +29,14 @@ from tidegate.types import Barrier, Chunk, Message, Watermark
 class UpdatingAggregateExecutor(Executor):
     """Holds groups until the watermark of the closing key, if it has one, has passed them."""
 
-    def __init__(self, node: UpdatingAggregate, engine: Engine, state: StateTable) -> None:
+    def __init__(self, node: FinalAggregate, engine: Engine, state: StateTable) -> None:
         aggregate = node.aggregate
         self.schema = aggregate.schema
         self._key = aggregate.closing_key
         self._derived = node.derived
         self._changes = GroupChanges(aggregate, engine, state)
         self._new: list[pa.Table] = []
-        self._word: Watermark | None = None
+        self._watermarks: dict[str, Watermark] = {}
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
@@ -45,18 +45,25 @@ class UpdatingAggregateExecutor(Executor):
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
         """Waits for the barrier: what came with it changes groups first."""
-        if self._key and watermark.column == self._key:
-            self._word = watermark
+        self._watermarks[watermark.column] = watermark
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        closed = INT64_MIN
-        if self._word is not None and self._word.value is not None:
-            closed = self._word.value
-        if self._new:
-            new, self._new = self._new, []
-            yield from self._changes.of(new, barrier.epoch, closed)
-        if self._word is not None:
-            self._changes.forget(closed)
-            yield from with_derived(self._word, self._derived)
+        closed = self._bound(self._key)
+        ready = self._ready(closed)
+        if ready:
+            yield from self._changes.of(ready, barrier.epoch, closed)
+        self._changes.forget(closed)
+        if self._key in self._watermarks:
+            yield from with_derived(self._watermarks[self._key], self._derived)
         yield barrier
+
+    def _bound(self, column: str) -> int:
+        known = self._watermarks.get(column)
+        return INT64_MIN if known is None or known.value is None else known.value
+
+    def _ready(self, closed: int) -> list[pa.Table]:
+        """The partials that change results now; groups below ``closed`` close."""
+        del closed
+        new, self._new = self._new, []
+        return new

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from kits.executor import ENGINE
 from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, with_derived
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Status, Watermark
@@ -9,7 +10,7 @@ from tidegate.types import END, Status, Watermark
 
 def test_a_run_for_each_bucket_in_the_order_of_rows() -> None:
     state = MemoryStateTable()
-    groups = GroupState(state, "w", pa.concat_tables)
+    groups = GroupState(state, "w", ENGINE, "SELECT * FROM rows_")
     groups.add(pa.table({"w": [20, 10, None, 20], "n": [1, 2, 3, 4]}))
     assert state.buckets() == [10, 20, NULL_BUCKET]
     assert [run.column("n").to_pylist() for run in state.read(20)] == [[1, 4]]
@@ -19,7 +20,7 @@ def test_a_run_for_each_bucket_in_the_order_of_rows() -> None:
 
 def test_without_a_closing_key_there_is_one_bucket() -> None:
     state = MemoryStateTable()
-    GroupState(state, "", pa.concat_tables).add(pa.table({"n": [1, 2]}))
+    GroupState(state, "", ENGINE, "SELECT * FROM rows_").add(pa.table({"n": [1, 2]}))
     assert (state.buckets(), state.rows) == ([0], 2)
 
 
