@@ -7,8 +7,9 @@ and nothing else, whichever driver committed it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import TypeAlias, TypeVar
 
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -34,11 +35,15 @@ from tidegate.reports.watermarks import holder
 from tidegate.types import END, Status, column_named, decimal_scale
 from tidegate.version import __version__
 
-Sample = tuple[tuple[str, ...], float]
-Buckets = tuple[tuple[str, ...], list[int], float]
+K = TypeVar("K")
+T = TypeVar("T")
+Labels: TypeAlias = tuple[str, ...]
+Sample: TypeAlias = tuple[Metric, Labels, float]
+Buckets: TypeAlias = tuple[Labels, Sequence[int], float]
 """Labels, how many in each bucket, their sum."""
 
 _FATES = ("used", "filtered", "late", "quarantined")
+_COMMITTED = [each for each in metrics.METRICS if not (each.live or each.bounds)]
 
 
 class JobMetrics(Listener):
@@ -71,78 +76,57 @@ class JobMetrics(Listener):
     def collect(self) -> Iterator[Family]:
         """All of them."""
         yield from self.committed(self._entry)
-        yield from self._live(self._entry)
+        told = (metrics.START, metrics.SPLIT_WATERMARK_LAG, metrics.WATERMARK_LAG)
+        yield from _families(told, self._live(self._entry))
+        durations: list[Buckets] = [((), self._durations, self._duration_s)]
+        yield _histogram(metrics.EPOCH_DURATION, durations)
 
     def committed(self, entry: Entry) -> Iterator[Family]:
         """Those that the entry tells, and where the run's time went."""
-        yield _family(metrics.INFO, [((__version__, self._plan.job.name), 1)])
-        yield _family(metrics.EPOCH, [((), entry.epoch)])
-        yield _family(metrics.EPOCH_TIME, [((), entry.time_us / 1e6)])
-        yield _family(metrics.EPOCH_COMMITTED, [((), entry.ended_us / 1e6)])
-        yield _family(metrics.PHASE, self._profile.seconds().items())
-        yield _family(
-            metrics.WORKER_MEMORY, [((k,), size) for k, size in entry.work.memory.items()]
-        )
-        yield from self._rows(entry)
+        yield from _families(_COMMITTED, self._samples(entry))
+        late: dict[Labels, Rejection] = {}
+        for (account, operator, _), rejection in _rejected(entry):
+            if any(rejection.buckets):
+                late[account, operator] = late.get((account, operator), Rejection()) + rejection
+        found = [(labels, each.buckets, each.seconds) for labels, each in late.items()]
+        yield _histogram(metrics.LATENESS, found)
+
+    def _samples(self, entry: Entry) -> Iterator[Sample]:
+        yield metrics.INFO, (__version__, self._plan.job.name), 1
+        yield metrics.EPOCH, (), entry.epoch
+        yield metrics.EPOCH_TIME, (), entry.time_us / 1e6
+        yield metrics.EPOCH_COMMITTED, (), entry.ended_us / 1e6
+        for phase, seconds in self._profile.seconds().items():
+            yield metrics.PHASE, phase, seconds
+        for kind, size in entry.work.memory.items():
+            yield metrics.WORKER_MEMORY, (kind,), size
+        for (account, split), counts in _flat(entry.accounts.counts):
+            for fate in _FATES:
+                yield metrics.ROWS, (account, split, fate), getattr(counts, fate)
+        yield metrics.LEDGER_ROWS, (), entry.accounts.ledger_rows
+        for labels, rejection in _rejected(entry):
+            yield metrics.REJECTED_ROWS, labels, rejection.rows
         yield from self._watermarks(entry)
         yield from self._splits(entry)
         yield from self._state(entry)
         yield from self._sinks(entry)
 
-    def _live(self, entry: Entry) -> Iterator[Family]:
+    def _live(self, entry: Entry) -> Iterator[Sample]:
         now_s = self._clock.now_us() / 1e6
-        yield _family(metrics.START, [((), self._start_s)])
-        durations: list[Buckets] = [((), self._durations, self._duration_s)]
-        yield _histogram(metrics.EPOCH_DURATION, durations)
-        lags, merged = list[Sample](), list[Sample]()
+        yield metrics.START, (), self._start_s
+        if self._executors is not None:
+            yield metrics.EXECUTORS, (), self._executors
         for node in self._filters.values():
             if not node.unit_us:
                 continue
-            second = 1e6 / node.unit_us
-            lags += [
-                ((node.account, node.column, split), now_s - value / second)
-                for split, state in entry.filters.states.get(node.id, {}).items()
-                if (value := state.effective) is not None
-            ]
+            second, labels = 1e6 / node.unit_us, (node.account, node.column)
+            for split, state in entry.filters.states.get(node.id, {}).items():
+                if (value := state.effective) is not None:
+                    yield metrics.SPLIT_WATERMARK_LAG, (*labels, split), now_s - value / second
             if (value := entry.filters.merged.get(node.id)) is not None:
-                merged.append(((node.account, node.column), now_s - value / second))
-        yield _family(metrics.SPLIT_WATERMARK_LAG, lags)
-        yield _family(metrics.WATERMARK_LAG, merged)
-        if self._executors is not None:
-            yield _family(metrics.EXECUTORS, [((), self._executors)])
+                yield metrics.WATERMARK_LAG, labels, now_s - value / second
 
-    def _rows(self, entry: Entry) -> Iterator[Family]:
-        yield _family(
-            metrics.ROWS,
-            (
-                ((account, split, fate), getattr(counts, fate))
-                for account, splits in entry.accounts.counts.items()
-                for split, counts in splits.items()
-                for fate in _FATES
-            ),
-        )
-        yield _family(metrics.LEDGER_ROWS, [((), entry.accounts.ledger_rows)])
-        rejected = [
-            ((account, operator, reason), counted)
-            for account, operators in entry.accounts.rejected.items()
-            for operator, reasons in operators.items()
-            for reason, counted in reasons.items()
-        ]
-        yield _family(
-            metrics.REJECTED_ROWS, [(labels, rejection.rows) for labels, rejection in rejected]
-        )
-        late: dict[tuple[str, ...], Rejection] = {}
-        for (account, operator, _), rejection in rejected:
-            if any(rejection.buckets):
-                late[account, operator] = late.get((account, operator), Rejection()) + rejection
-        found = [
-            (labels, list(rejection.buckets), rejection.seconds)
-            for labels, rejection in late.items()
-        ]
-        yield _histogram(metrics.LATENESS, found)
-
-    def _watermarks(self, entry: Entry) -> Iterator[Family]:
-        splits, merged, holds, drifts, keys = (list[Sample]() for _ in range(5))
+    def _watermarks(self, entry: Entry) -> Iterator[Sample]:
         groups: dict[str, list[float]] = {}
         for node in self._filters.values():
             unit = unit_of(column_named(node.schema, node.column).type)
@@ -151,89 +135,70 @@ class JobMetrics(Listener):
             statuses = entry.splits.statuses.get(table, {})
             states = entry.filters.states.get(node.id, {})
             known = {split: state.effective for split, state in states.items()}
-            splits += [((*labels, s), v / unit) for s, v in known.items() if v is not None]
-            if (value := entry.filters.merged.get(node.id)) is not None:
-                merged.append((labels, value / unit))
-            if node.per is not None:
-                keys += [((*labels, s), state.per_key.key_count) for s, state in states.items()]
-            holders, _ = holder(statuses, {s: known.get(s) for s in statuses})
-            holds += [((*labels, split), float(split in holders)) for split in statuses]
+            if (merged := entry.filters.merged.get(node.id)) is not None:
+                yield metrics.WATERMARK, labels, merged / unit
+            for split, state in states.items():
+                if (value := state.effective) is not None:
+                    yield metrics.SPLIT_WATERMARK, (*labels, split), value / unit
+                if node.per is not None:
+                    yield metrics.KEYS, (*labels, split), state.per_key.key_count
+            holders, _ = holder(statuses, {split: known.get(split) for split in statuses})
+            for split in statuses:
+                yield metrics.HOLDS_BACK, (*labels, split), float(split in holders)
             active = [
                 value * node.unit_us / 1e6
                 for split, value in known.items()
                 if value is not None and statuses.get(split) is Status.ACTIVE
             ]
             if node.unit_us and active:
-                drifts.append((labels, max(active) - min(active)))
+                yield metrics.DRIFT, labels, max(active) - min(active)
                 if group := self._groups[table]:
                     groups.setdefault(group, []).extend(active)
-        yield _family(metrics.SPLIT_WATERMARK, splits)
-        yield _family(metrics.WATERMARK, merged)
-        yield _family(metrics.HOLDS_BACK, holds)
-        yield _family(metrics.DRIFT, drifts)
-        yield _family(metrics.KEYS, keys)
-        aligned = [((group,), max(times) - min(times)) for group, times in groups.items()]
-        yield _family(metrics.ALIGNMENT_DRIFT, aligned)
+        for group, times in groups.items():
+            yield metrics.ALIGNMENT_DRIFT, (group,), max(times) - min(times)
 
-    def _splits(self, entry: Entry) -> Iterator[Family]:
-        yield _family(
-            metrics.SPLIT_STATUS,
-            (
-                ((table, split, each.name.lower()), float(each == status))
-                for table, splits in entry.splits.statuses.items()
-                for split, status in splits.items()
-                for each in Status
-            ),
-        )
-        yield _family(metrics.SPLIT_LAG, _by_split(entry.splits.lags()))
-        yield _family(metrics.BYTES, _by_split(entry.splits.bytes))
-        lost = {
-            table: {
-                split: sum(
-                    end - first for first, end in entry.splits.lost.get(table, {}).get(split, ())
-                )
-                for split in splits
-            }
-            for table, splits in entry.splits.statuses.items()
-        }
-        yield _family(metrics.LOST_ROWS, _by_split(lost))
+    def _splits(self, entry: Entry) -> Iterator[Sample]:
+        for (table, split), status in _flat(entry.splits.statuses):
+            for each in Status:
+                name = each.name.lower()
+                yield metrics.SPLIT_STATUS, (table, split, name), float(each == status)
+            lost = entry.splits.lost.get(table, {}).get(split, ())
+            yield metrics.LOST_ROWS, (table, split), sum(end - first for first, end in lost)
+        for labels, lag in _flat(entry.splits.lags()):
+            yield metrics.SPLIT_LAG, labels, lag
+        for labels, size in _flat(entry.splits.bytes):
+            yield metrics.BYTES, labels, size
 
-    def _state(self, entry: Entry) -> Iterator[Family]:
-        kept_by = [
-            ((str(fragment), operator), kept)
-            for fragment, operators in entry.work.state.items()
-            for operator, kept in operators.items()
-        ]
-        yield _family(metrics.STATE_ROWS, [(labels, kept.rows) for labels, kept in kept_by])
-        yield _family(metrics.STATE_BYTES, [(labels, kept.bytes) for labels, kept in kept_by])
-        yield _family(metrics.STATE_RUNS, [(labels, kept.runs) for labels, kept in kept_by])
-        windows, oldest = list[Sample](), list[Sample]()
-        for labels, kept in kept_by:
-            if unit := self._closing_unit(*labels):
-                windows.append((labels, kept.buckets))
+    def _state(self, entry: Entry) -> Iterator[Sample]:
+        for (fragment, operator), kept in _flat(entry.work.state):
+            labels = (str(fragment), operator)
+            yield metrics.STATE_ROWS, labels, kept.rows
+            yield metrics.STATE_BYTES, labels, kept.bytes
+            yield metrics.STATE_RUNS, labels, kept.runs
+            if unit := self._closing_unit(fragment, operator):
+                yield metrics.OPEN_WINDOWS, labels, kept.buckets
                 if kept.oldest < END - 1:  # else of groups without a time
-                    oldest.append((labels, kept.oldest / unit))
-        yield _family(metrics.OPEN_WINDOWS, windows)
-        yield _family(metrics.OLDEST_WINDOW, oldest)
-        sent = [((str(fragment),), sent) for fragment, sent in entry.work.sent.items()]
-        yield _family(metrics.EXCHANGE_MESSAGES, [(labels, each.messages) for labels, each in sent])
-        yield _family(metrics.EXCHANGE_BYTES, [(labels, each.bytes) for labels, each in sent])
+                    yield metrics.OLDEST_WINDOW, labels, kept.oldest / unit
+        for fragment, sent in entry.work.sent.items():
+            yield metrics.EXCHANGE_MESSAGES, (str(fragment),), sent.messages
+            yield metrics.EXCHANGE_BYTES, (str(fragment),), sent.bytes
 
-    def _closing_unit(self, fragment: str, operator: str) -> float:
+    def _closing_unit(self, fragment: int, operator: str) -> float:
         """The unit of the closing key of an operator whose buckets are windows; else 0."""
-        for node in self._plan.fragments[int(fragment)].nodes:
+        for node in self._plan.fragments[fragment].nodes:
             if type(node).__name__ == operator and (kind := closing_type(node)) is not None:
                 return unit_of(kind)
         return 0
 
-    def _sinks(self, entry: Entry) -> Iterator[Family]:
+    def _sinks(self, entry: Entry) -> Iterator[Sample]:
         # Several queries may write into one table.
         sunk = entry.sinks.sunk.items()
         by_sink = summed({self._sink_tables[target].name: each} for target, each in sunk)
         kinds = (metrics.SINK_COMMITS, metrics.SINK_ROWS, metrics.SINK_BYTES)
-        for place, metric in enumerate(kinds):
-            yield _family(metric, [((name,), sunk[place]) for name, sunk in by_sink.items()])
-        yield _family(metrics.SINK_RETRIES, [((), entry.work.events.get(SINK_RETRY, 0))])
+        for name, told in by_sink.items():
+            for metric, value in zip(kinds, told, strict=True):
+                yield metric, (name,), value
+        yield metrics.SINK_RETRIES, (), entry.work.events.get(SINK_RETRY, 0)
 
 
 def unit_of(kind: str) -> float:
@@ -244,21 +209,32 @@ def unit_of(kind: str) -> float:
     return 1e6 if scale is None else 10.0**scale
 
 
-def _by_split(values: By[str, int]) -> Iterator[Sample]:
-    for table, splits in values.items():
-        for split, value in splits.items():
-            yield (table, split), value
+def _flat(values: By[K, T]) -> Iterator[tuple[tuple[K, str], T]]:
+    for outer, inner in values.items():
+        for name, value in inner.items():
+            yield (outer, name), value
 
 
-def _family(metric: Metric, samples: Iterable[Sample]) -> Family:
-    kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
-    family: CounterMetricFamily | GaugeMetricFamily = kind(
-        metric.name, metric.help, labels=metric.labels
-    )
+def _rejected(entry: Entry) -> Iterator[tuple[Labels, Rejection]]:
+    for (account, operator), reasons in _flat(entry.accounts.rejected):
+        for reason, rejection in reasons.items():
+            yield (account, operator, reason), rejection
+
+
+def _families(told: Iterable[Metric], samples: Iterable[Sample]) -> Iterator[Family]:
+    """The families of the metrics that are ``told`` in any case, and of those with samples."""
     # Filters that stand on each other may have one column: the upper one's is the table's.
-    for labels, value in dict(samples).items():
-        family.add_metric(labels, value)
-    return family
+    found: dict[Metric, dict[Labels, float]] = {metric: {} for metric in told}
+    for metric, labels, value in samples:
+        found.setdefault(metric, {})[labels] = value
+    for metric, values in found.items():
+        kind = CounterMetricFamily if metric.kind is Kind.COUNTER else GaugeMetricFamily
+        family: CounterMetricFamily | GaugeMetricFamily = kind(
+            metric.name, metric.help, labels=metric.labels
+        )
+        for labels, value in values.items():
+            family.add_metric(labels, value)
+        yield family
 
 
 def _histogram(metric: Metric, samples: Iterable[Buckets]) -> Family:
