@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 
 from tidegate.clock import Clock
@@ -61,6 +60,7 @@ class EpochOptions:
     takeover: bool = False
 
 
+@dataclass(slots=True)
 class OpenJob:
     """A job whose checkpoint is held here, from `__enter__` to `__exit__`.
 
@@ -71,57 +71,41 @@ class OpenJob:
     the connectors, unless ``planner_of`` and ``committer_of`` give others.
     """
 
-    committer: Committer
-    last: Entry
-    is_finished: bool
-    parallelism: int
-
-    def __init__(
-        self,
-        plan: Plan,
-        checkpoint: Checkpoint,
-        options: EpochOptions,
-        clock: Clock,
-        log: Log,
-        patience_s: float = 0.0,
-        planner_of: PlannerOf = connector_planner,
-        committer_of: CommitterOf = connector_committer,
-    ) -> None:
-        self.plan = plan
-        self.checkpoint = checkpoint
-        self._options = options
-        self._clock = clock
-        self._log = log
-        self._patience_s = patience_s
-        self._planner_of = planner_of
-        self._committer_of = committer_of
-        self._lease = Lease(checkpoint.store.below("lease"), clock)
-        self._manifest: Manifest
+    plan: Plan
+    checkpoint: Checkpoint
+    options: EpochOptions
+    clock: Clock
+    log: Log
+    patience_s: float = 0.0
+    planner_of: PlannerOf = connector_planner
+    committer_of: CommitterOf = connector_committer
+    committer: Committer = field(init=False)
+    last: Entry = field(init=False)
+    is_finished: bool = field(init=False)
+    parallelism: int = field(init=False)
+    _lease: Lease = field(init=False)
+    _manifest: Manifest = field(init=False)
 
     def __enter__(self) -> Self:
         self.checkpoint.create()
-        note = self._lease.acquire(self._options.takeover, self._patience_s)
+        self._lease = Lease(self.checkpoint.store.below("lease"), self.clock)
+        note = self._lease.acquire(self.options.takeover, self.patience_s)
         try:
             if note:
-                self._log(note)
+                self.log(note)
             self._open()
         except BaseException:
             self._lease.release()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lease.release()
 
     def _open(self) -> None:
         tables = targets(self.plan.job, self.checkpoint)
         committers = {
-            target: self._committer_of(target, table, self.checkpoint.staging(target))
+            target: self.committer_of(target, table, self.checkpoint.staging(target))
             for target, table in tables.items()
         }
         fresh = not self.checkpoint.exists
@@ -132,7 +116,7 @@ class OpenJob:
             committer.bind(self._manifest.sinks[target])
         self.parallelism = self._manifest.parallelism
         self.checkpoint.check_spark_log()
-        self.committer = Committer(self.plan, self.checkpoint, self._lease, committers, self._clock)
+        self.committer = Committer(self.plan, self.checkpoint, self._lease, committers, self.clock)
         self.last = last = self.committer.recover()
         ended = last.epoch > 0 and is_finished(self.plan, last)
         self.is_finished = ended and self.checkpoint.is_committed(last.epoch)
@@ -143,7 +127,7 @@ class OpenJob:
         if self.checkpoint.last_epoch():
             raise TrustError(f"{self.checkpoint.uri} has epochs but no job.json")
         sinks = {target: committer.prepare(True) for target, committer in committers.items()}
-        manifest = Manifest.of(self.plan, self._options.parallelism, sinks)
+        manifest = Manifest.of(self.plan, self.options.parallelism, sinks)
         self.checkpoint.write_job(manifest)
         return manifest
 
@@ -159,7 +143,7 @@ class OpenJob:
         places = dict(self.plan.job.places)
         for table in self.plan.tables:
             try:
-                planner = self._planner_of(table, self._options.available_now)
+                planner = self.planner_of(table, self.options.available_now)
                 planner.splits(begun=begun)
             except OptionsError as error:
                 place, detail = places.get(table.name), error.detail
@@ -172,13 +156,13 @@ class OpenJob:
         return WireJob(
             self.plan,
             self.checkpoint.uri,
-            self._options.rows_max,
+            self.options.rows_max,
             self.parallelism,
-            self._options.available_now,
+            self.options.available_now,
             self._manifest.time_zone,
             tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
-            self._options.bytes_max,
-            self._options.duration_us,
+            self.options.bytes_max,
+            self.options.duration_us,
             str(stop_mark or ""),
         )
 
@@ -186,13 +170,13 @@ class OpenJob:
         """Logs that the job has ended, and what has appeared in its tables since."""
         text = self.checkpoint.spark_offset(self.last.epoch)
         offset = Offset.from_json(json.loads(text))
-        self._log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
+        self.log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
         for table in self.plan.tables:
             try:
-                planner = self._planner_of(table, True)
+                planner = self.planner_of(table, True)
                 unread = planner.unread(offset.positions(table.name))
             except OptionsError as error:  # the input may be gone: all of it was read
-                self._log(f"{table.name}: {error.message}")
+                self.log(f"{table.name}: {error.message}")
                 continue
             for name in unread:
-                self._log(f"{table.name}: {name} appeared since and is not read")
+                self.log(f"{table.name}: {name} appeared since and is not read")

@@ -22,18 +22,18 @@ AWAY_S: Final = 10.0
 """How often it is written into a store that is not local: nobody looks more often."""
 
 
+@dataclass(slots=True)
 class MetricsFile(Listener):
     """Writes the file anew, whole: for each epoch, or every `AWAY_S` and at the end of the run.
 
     Metrics that are ``live`` are left out: the file may be read when the job has long ended.
     """
 
-    def __init__(self, metrics: JobMetrics, store: Store, clock: Clock) -> None:
-        self._metrics = metrics
-        self._store = store
-        self._clock = clock
-        self._written_s = -AWAY_S
-        self._waiting: Entry | None = None
+    metrics: JobMetrics
+    store: Store
+    clock: Clock
+    _written_s: float = -AWAY_S
+    _waiting: Entry | None = None
 
     def on_epoch(self, entry: Entry) -> None:
         self._waiting = entry
@@ -41,7 +41,7 @@ class MetricsFile(Listener):
 
     def on_tick(self, waiting: bool = False) -> None:
         del waiting
-        if self._store.is_local or self._clock.monotonic_s() >= self._written_s + AWAY_S:
+        if self.store.is_local or self.clock.monotonic_s() >= self._written_s + AWAY_S:
             self.flush()
 
     def stopped(self) -> None:
@@ -53,10 +53,10 @@ class MetricsFile(Listener):
         if entry is None:
             return
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Committed(self._metrics, entry))
-        self._written_s = self._clock.monotonic_s()
+        registry.register(_Committed(self.metrics, entry))
+        self._written_s = self.clock.monotonic_s()
         with suppress(OSError, StoreError):
-            self._store.write(NAME, generate_latest(registry))
+            self.store.write(NAME, generate_latest(registry))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
