@@ -14,7 +14,7 @@ _WIDE: Final = 10_000
 
 def console() -> Console:
     """Of the standard output. In a pipe a line is a line: nothing is broken at 80 columns."""
-    return Console() if sys.stdout.isatty() else Console(width=_WIDE)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
 
 
 def print_ledger(document: dict[str, Any], console: Console) -> None:
@@ -26,7 +26,6 @@ def print_ledger(document: dict[str, Any], console: Console) -> None:
         console.print(
             f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
             f"{escape(printable(row['record'] or '')[:100])}",
-            highlight=False,
             soft_wrap=True,
         )
     print_counts(document, console)
@@ -49,15 +48,12 @@ def printable(text: str) -> str:
 
 def print_watermarks(document: dict[str, Any], console: Console) -> None:
     """The document of ``tidegate watermarks``."""
-    console.print(f"epoch {document['epoch']}, recorded {document['time'] or '-'}", highlight=False)
+    console.print(f"epoch {document['epoch']}, recorded {document['time'] or '-'}")
     for name, reason in document.get("silent", {}).items():
-        console.print(
-            f"{escape(printable(name))}: ends are those of that epoch: {escape(reason)}",
-            highlight=False,
-        )
+        console.print(f"{escape(printable(name))}: ends are those of that epoch: {escape(reason)}")
     for filter_ in document["filters"]:
         console.print()
-        console.print(_heading(filter_), highlight=False, soft_wrap=True)
+        console.print(_heading(filter_), soft_wrap=True)
         table = Table(box=None, pad_edge=False)
         for name in ("split", "offset", "end", "lag", "last event time", "watermark", "status"):
             table.add_column(name, justify="right" if name in ("offset", "end", "lag") else "left")
@@ -68,13 +64,12 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
             times = [str(_or_dash(split[name])) for name in ("event_time", "watermark")]
             name = escape(printable(split["split"]))
             table.add_row(name, *numbers, *times, split["status"], holds)
-        console.print(table, highlight=False)
+        console.print(table)
     for table_name, splits in document["lost"].items():
         for split, ranges in splits.items():
             for first, end in ranges:
                 console.print(
-                    f"lost: {escape(table_name)} {escape(split)} offsets {first} to {end - 1}",
-                    highlight=False,
+                    f"lost: {escape(table_name)} {escape(split)} offsets {first} to {end - 1}"
                 )
 
 
@@ -84,29 +79,24 @@ def print_status(document: dict[str, Any], console: Console) -> None:
     console.print(
         f"[bold]{escape(printable(document['job'] or '-'))}[/]  "
         + (f"run by {escape(printable(driver))}" if driver else "not running"),
-        highlight=False,
         soft_wrap=True,
     )
     print_counts(document, console)
     for told in document["ledger"]:
         console.print(
             f"ledger: {told['rows']:,} {told['reason']} of {escape(printable(told['table']))},"
-            f" by {told['operator']}",
-            highlight=False,
+            f" by {told['operator']}"
         )
     for kept in document["state"]:
         windows = "" if kept["windows"] is None else f", {kept['windows']:,} open windows"
         oldest = "" if kept["oldest"] is None else f" from {kept['oldest']}"
         console.print(
             f"state: {kept['operator']} of fragment {kept['fragment']}: {kept['rows']:,} rows,"
-            f" {_number(kept['bytes'])} bytes{windows}{oldest}",
-            highlight=False,
+            f" {_number(kept['bytes'])} bytes{windows}{oldest}"
         )
     for name, sunk in document["sinks"].items():
         console.print(
-            f"sink: {escape(printable(name))}: {sunk['rows']:,} rows in {sunk['commits']:,}"
-            " commits",
-            highlight=False,
+            f"sink: {escape(printable(name))}: {sunk['rows']:,} rows in {sunk['commits']:,} commits"
         )
     print_watermarks(document, console)
 
@@ -115,7 +105,7 @@ def print_counts(document: dict[str, Any], console: Console) -> None:
     """``read = used + …``."""
     counts = document["counts"]
     assert isinstance(counts, dict)
-    console.print("  ".join(f"{name} {value}" for name, value in counts.items()), highlight=False)
+    console.print("  ".join(f"{name} {value}" for name, value in counts.items()))
 
 
 def _heading(filter_: dict[str, Any]) -> str:
