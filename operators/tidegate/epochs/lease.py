@@ -24,6 +24,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from tidegate.clock import Clock
+from tidegate.codec import decode
 from tidegate.errors import LeaseHeldError, StoreError, TrustError
 from tidegate.patience import Patience, patiently
 from tidegate.store.base import Store
@@ -92,9 +93,8 @@ def holder_of(store: Store, clock: Clock) -> str | None:
     """Who holds the lease in ``store``, as people name it; None when nobody does."""
     term = _last_term(store)
     try:
-        document = json.loads(store.read(_name(term))) if term else {}
-        holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
-    except (OSError, ValueError, KeyError, TypeError):
+        holder = decode(Holder, json.loads(store.read(_name(term))), more=True)
+    except (OSError, ValueError):
         return None
     if holder.is_dead or store.age_s(_name(term), clock.now_us()) >= EXPIRY_S:
         return None
@@ -172,8 +172,8 @@ class Lease:
         if not document:
             return ""
         try:
-            holder = Holder(*(document[name] for name in ("host", "boot", "pid", "started")))
-        except (KeyError, TypeError) as error:
+            holder = decode(Holder, document, more=True)
+        except ValueError as error:
             raise TrustError(f"{where} does not name a holder of the checkpoint") from error
         who = f"process {holder.pid} on {holder.host}"
         if holder.is_dead:
