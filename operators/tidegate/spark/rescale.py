@@ -47,7 +47,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -61,6 +60,7 @@ from pyspark.sql import SparkSession
 from tidegate.clock import Clock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Holder, Lease
+from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.parallelism import FOLDER, Rescale, Rescales
 from tidegate.errors import (
@@ -85,8 +85,6 @@ _CANCEL_S: Final = 0.2
 _MOVER: Final = "mover.json"
 _MOVER_S: Final = 30.0
 """How long the Spark of a rescale that died may take to end: it has nothing to wait for."""
-
-Log = Callable[[str], None]
 
 
 def rescale(checkpoint: Checkpoint, options: RunOptions, clock: Clock, log: Log) -> None:

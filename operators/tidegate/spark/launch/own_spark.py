@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -13,13 +13,12 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.listener import Log
 from tidegate.spark.kubernetes.settings import kubernetes_settings
 from tidegate.spark.launch.gateway import socket_settings, start_spark
 from tidegate.spark.launch.s3a import joined, settings_for
 from tidegate.spark.run_options import RunOptions
 from tidegate.store.local import LocalStore
-
-Log = Callable[[str], None]
 
 
 @contextmanager
