@@ -31,41 +31,38 @@ class Outbox:
         self._routes = routes(plan.vnodes)
         self._seq = 0
         self._sent = Sent()
-        self._held: dict[tuple[int, int | None, str], tuple[Emission, Watermark]] = {}
+        self._held: dict[tuple[int, int | None, str], Watermark] = {}
+        """By output, vnode and column."""
 
     def send(self, emission: Emission) -> Iterator[Row]:
         """The rows of one emission."""
         message = emission.message
         if emission.output is None:
             assert isinstance(message, Rejected)
-            yield from self._rows(message, TO_LEDGER, None, 0)
+            yield from self._rows(message, TO_LEDGER)
             return
         output = self._fragment.outputs[emission.output]
         if output.exchange is None:
             if isinstance(message, Chunk):
-                yield from self._rows(message, TO_SINK - output.sink, None, 0)
+                yield from self._rows(message, TO_SINK - output.sink)
             return
         if isinstance(message, Watermark):
-            key = (emission.output, emission.vnode, message.column)
-            self._held[key] = (emission, message)
+            self._held[emission.output, emission.vnode, message.column] = message
             return
         if isinstance(message, Barrier):
-            for held in [k for k in self._held if k[0] == emission.output]:
-                earlier, watermark = self._held.pop(held)
-                yield from self._address(earlier, watermark)
-        yield from self._address(emission, message)
+            for held in [key for key in self._held if key[0] == emission.output]:
+                watermark = self._held.pop(held)
+                yield from self._rows(watermark, output.fragment, held[1], output.port)
+        yield from self._rows(message, output.fragment, emission.vnode, output.port)
 
     def report(self, report: FragmentReport) -> Row:
         """A report to the driver, with what was sent through exchanges, and the process' memory."""
         body = packed(replace(report, sent=self._sent, memory=resident_bytes()))
         return self._row(TO_DRIVER, self._instance % self._plan.vnodes, 0, Kind.REPORT, body)
 
-    def _address(self, emission: Emission, message: Message) -> Iterator[Row]:
-        assert emission.output is not None
-        output = self._fragment.outputs[emission.output]
-        yield from self._rows(message, output.fragment, emission.vnode, output.port)
-
-    def _rows(self, message: Message, to: int, vnode: int | None, port: int) -> Iterator[Row]:
+    def _rows(
+        self, message: Message, to: int, vnode: int | None = None, port: int = 0
+    ) -> Iterator[Row]:
         if to < 0:
             targets = [self._instance % self._plan.vnodes]
         elif vnode is None:

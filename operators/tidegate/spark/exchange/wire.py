@@ -11,7 +11,7 @@ import enum
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -54,9 +54,8 @@ class Kind(enum.IntEnum):
     REPORT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One message on its way. ``fragment`` below zero: not to a fragment (see the constants)."""
+class Row(NamedTuple):
+    """One message on its way. ``fragment`` below zero: not to a fragment (see `epochs.targets`)."""
 
     route: int
     fragment: int
@@ -88,11 +87,9 @@ class AlignedBarrier:
 def encode(message: Message, peers: tuple[int, ...] = ()) -> Iterator[tuple[Kind, bytes]]:
     """The bodies of ``message``: one, or several for a large chunk."""
     match message:
-        case Chunk(data, split):
-            for body in encode_table(data, split):
-                yield Kind.CHUNK, body
-        case Rejected(data):
-            for body in encode_table(data, None):
+        case Chunk() | Rejected():
+            split = message.split if isinstance(message, Chunk) else None
+            for body in encode_table(message.data, split):
                 yield Kind.CHUNK, body
         case Watermark(column, value, status):
             yield Kind.WATERMARK, _json([column, value, int(status)])
@@ -154,11 +151,8 @@ def to_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
 
 
 def _batch(rows: list[Row]) -> pa.RecordBatch:
-    columns = zip(
-        *((r.route, r.fragment, r.vnode, r.upstream, r.seq, int(r.kind), r.body) for r in rows),
-        strict=True,
-    )
-    arrays = [pa.array(c, f.type) for c, f in zip(columns, ARROW_SCHEMA, strict=True)]
+    columns = zip(ARROW_SCHEMA, zip(*rows, strict=True), strict=True)
+    arrays = [pa.array(values, field.type) for field, values in columns]
     return pa.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)
 
 

@@ -144,18 +144,9 @@ def _barriers(
 
 
 def _from_spark(row: Any) -> Row:
-    return Row(
-        row.route, row.fragment, row.vnode, row.upstream, row.seq, Kind(row.kind), bytes(row.body)
-    )
+    found = Row(*(row[name] for name in Row._fields))
+    return found._replace(kind=Kind(found.kind), body=bytes(found.body))
 
 
 def _to_spark(row: Row) -> Any:
-    return SparkRow(
-        route=row.route,
-        fragment=row.fragment,
-        vnode=row.vnode,
-        upstream=row.upstream,
-        seq=row.seq,
-        kind=int(row.kind),
-        body=row.body,
-    )
+    return SparkRow(**{**row._asdict(), "kind": int(row.kind)})
