@@ -15,8 +15,9 @@ Writes become durable with the epoch's barrier, never before.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -24,38 +25,83 @@ RUNS_PER_LEVEL = 8
 """Runs of one size tier that `compact` lets gather before it merges them into the next tier."""
 
 
-class StateTable(Protocol):
-    """State of one operator on one vnode. Buckets are scanned in ascending order."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run: its number where it is kept, its size tier, what it holds."""
+
+    number: int
+    level: int
+    rows: int = 0
+    bytes: int = 0
+
+
+class StateTable(ABC):
+    """State of one operator on one vnode. Buckets are scanned in ascending order.
+
+    An adapter keeps the runs, by a number that it gives each of them.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+        self.runs: dict[int, list[Run]] = {}
+        """By bucket."""
 
     def get(self, name: str) -> bytes | None:
         """The value called ``name``, or None."""
+        return self.values.get(name)
 
     def put(self, name: str, value: bytes) -> None:
         """Sets the value called ``name``."""
-
-    def delete(self, name: str) -> None:
-        """Forgets the value called ``name``; nothing happens when there is none."""
+        self.values[name] = value
 
     def append(self, bucket: int, run: pa.Table, level: int = 0) -> None:
         """Appends ``run`` to ``bucket``. A run's level is its size tier (see `compact`)."""
+        number, size = self._write(run)
+        self.runs.setdefault(bucket, []).append(Run(number, level, run.num_rows, size))
 
     def buckets(self) -> list[int]:
         """The buckets that hold runs, ascending. Cheap: an index, no run is read."""
+        return sorted(self.runs)
 
     def levels(self, bucket: int) -> list[int]:
         """The level of each run of ``bucket``, in order of appending. Cheap, as `buckets`."""
+        return [run.level for run in self.runs.get(bucket, ())]
 
     def read(self, bucket: int, below: int | None = None) -> list[pa.Table]:
         """The runs of ``bucket`` as appended; with ``below`` only those of a lower level."""
+        runs = self.runs.get(bucket, ())
+        return [self._read(run.number) for run in runs if below is None or run.level < below]
 
     def replace(self, bucket: int, below: int, run: pa.Table) -> None:
         """Puts ``run``, at level ``below``, in the place of the runs of lower levels."""
+        runs = self.runs[bucket]
+        for old in runs:
+            if old.level < below:
+                self._remove(old.number)
+        self.runs[bucket] = [old for old in runs if old.level >= below]
+        self.append(bucket, run, below)
 
     def delete_until(self, bound: int) -> None:
         """Range delete: forgets every bucket below ``bound``."""
+        for bucket in [bucket for bucket in self.runs if bucket < bound]:
+            self.delete_bucket(bucket)
 
     def delete_bucket(self, bucket: int) -> None:
         """Forgets one bucket."""
+        for run in self.runs.pop(bucket, ()):
+            self._remove(run.number)
+
+    @abstractmethod
+    def _write(self, run: pa.Table) -> tuple[int, int]:
+        """Keeps ``run``; gives its number, which no other run has had, and its bytes."""
+
+    @abstractmethod
+    def _read(self, number: int) -> pa.Table:
+        """The run of that number."""
+
+    @abstractmethod
+    def _remove(self, number: int) -> None:
+        """Forgets it."""
 
 
 def get_int(table: StateTable, name: str, default: int) -> int:
@@ -87,54 +133,34 @@ def compact(table: StateTable, bucket: int, merge: Callable[[list[pa.Table]], pa
         table.replace(bucket, full, merge(table.read(bucket, below=full)))
 
 
-class MemoryStateTable:
+class MemoryStateTable(StateTable):
     """A StateTable in memory; `snapshot` stands for a checkpoint."""
 
     def __init__(self) -> None:
-        self._values: dict[str, bytes] = {}
-        self._runs: dict[int, list[tuple[int, pa.Table]]] = {}
+        super().__init__()
+        self._tables: dict[int, pa.Table] = {}
+        self._last = 0
 
-    def get(self, name: str) -> bytes | None:
-        return self._values.get(name)
+    def _write(self, run: pa.Table) -> tuple[int, int]:
+        self._last += 1
+        self._tables[self._last] = run
+        return self._last, run.nbytes
 
-    def put(self, name: str, value: bytes) -> None:
-        self._values[name] = value
+    def _read(self, number: int) -> pa.Table:
+        return self._tables[number]
 
-    def delete(self, name: str) -> None:
-        self._values.pop(name, None)
-
-    def append(self, bucket: int, run: pa.Table, level: int = 0) -> None:
-        self._runs.setdefault(bucket, []).append((level, run))
-
-    def buckets(self) -> list[int]:
-        return sorted(self._runs)
-
-    def levels(self, bucket: int) -> list[int]:
-        return [level for level, _ in self._runs.get(bucket, ())]
-
-    def read(self, bucket: int, below: int | None = None) -> list[pa.Table]:
-        runs = self._runs.get(bucket, ())
-        return [run for level, run in runs if below is None or level < below]
-
-    def replace(self, bucket: int, below: int, run: pa.Table) -> None:
-        kept = [(level, old) for level, old in self._runs[bucket] if level >= below]
-        self._runs[bucket] = [*kept, (below, run)]
-
-    def delete_until(self, bound: int) -> None:
-        for bucket in [b for b in self._runs if b < bound]:
-            del self._runs[bucket]
-
-    def delete_bucket(self, bucket: int) -> None:
-        self._runs.pop(bucket, None)
+    def _remove(self, number: int) -> None:
+        del self._tables[number]
 
     def snapshot(self) -> MemoryStateTable:
         """A copy that later writes do not touch (Arrow tables are immutable: shared)."""
         copy = MemoryStateTable()
-        copy._values = dict(self._values)
-        copy._runs = {bucket: list(runs) for bucket, runs in self._runs.items()}
+        copy.values = dict(self.values)
+        copy.runs = {bucket: list(runs) for bucket, runs in self.runs.items()}
+        copy._tables, copy._last = dict(self._tables), self._last
         return copy
 
     @property
     def rows(self) -> int:
         """Rows held in runs: for tests of the bound on state."""
-        return sum(run.num_rows for runs in self._runs.values() for _, run in runs)
+        return sum(table.num_rows for table in self._tables.values())

@@ -19,9 +19,8 @@ def test_values() -> None:
     assert table.get("a") is None
     table.put("a", b"1")
     assert table.get("a") == b"1"
-    table.delete("a")
-    table.delete("a")
-    assert table.get("a") is None
+    table.put("a", b"2")
+    assert table.get("a") == b"2"
 
 
 def test_runs_are_appended_and_read_in_order() -> None:

@@ -40,4 +40,4 @@ class States:
     @property
     def places(self) -> int:
         """The buckets and values that are kept now."""
-        return sum(len(table.buckets()) + len(table._values) for table in self._now.values())
+        return sum(len(table.buckets()) + len(table.values) for table in self._now.values())

@@ -6,7 +6,7 @@ for each in every epoch. Messages for deeper fragments, sinks, ledger and driver
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -22,7 +22,8 @@ from tidegate.plan.fragments import Fragment
 from tidegate.plan.places import named_by_place
 from tidegate.spark.exchange.outbox import Outbox
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
-from tidegate.spark.stages.state import Map, Size, Value, VnodeState
+from tidegate.spark.stages.state import Map, Value, VnodeState
+from tidegate.state import Run
 from tidegate.types import Barrier
 
 BUCKETS_TOLD: Final = 256
@@ -95,33 +96,31 @@ def _run_actor(
         fragment=fragment.id,
         depth=fragment.depth,
         watermarks=actor.merged_watermarks(),
-        state=_state_sizes(fragment, state.sizes("op.")),
+        state=_state_sizes(fragment, state.kept("op.")),
         splits=tuple(actor.reports()),
     )
     reports.append((outbox, report))
 
 
-def _state_sizes(fragment: Fragment, sizes: Mapping[str, Size]) -> dict[str, StateSize]:
+def _state_sizes(
+    fragment: Fragment, kept: Mapping[str, Sequence[tuple[int, Run]]]
+) -> dict[str, StateSize]:
     """What the actor's operators keep, by the operator's name. A join has a table for each side.
 
-    ``sizes`` are those of all fragments on the vnode, by their names behind ``op.``.
+    ``kept`` are the runs of all fragments on the vnode, by their tables' names behind ``op.``.
     """
-    found: dict[str, Size] = {}
-    for name, size in sizes.items():
+    found: dict[str, list[tuple[int, Run]]] = {}
+    for name, runs in kept.items():
         operator, number, *_ = name.split(".")
         if f"op.{operator}.{number}" in fragment.names:
-            known = found.get(operator)
-            found[operator] = size if known is None else known.and_(size)
-    return {
-        name: StateSize(
-            size.rows,
-            size.bytes,
-            size.runs,
-            len(size.buckets),
-            tuple(size.buckets[:BUCKETS_TOLD]),
-        )
-        for name, size in found.items()
-    }
+            found.setdefault(operator, []).extend(runs)
+    return {name: _state_size(runs) for name, runs in found.items()}
+
+
+def _state_size(kept: Sequence[tuple[int, Run]]) -> StateSize:
+    buckets, runs = sorted({bucket for bucket, _ in kept}), [run for _, run in kept]
+    rows, size = sum(run.rows for run in runs), sum(run.bytes for run in runs)
+    return StateSize(rows, size, len(runs), len(buckets), tuple(buckets[:BUCKETS_TOLD]))
 
 
 def _barriers(

@@ -18,13 +18,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from tidegate.phases import PHASES
 from tidegate.spark.exchange.ipc import packed, unpacked
+from tidegate.state import Run, StateTable
 
 
 class Value(Protocol):
@@ -43,33 +43,6 @@ class Map(Protocol):
     def updateValue(self, key: Any, value: Any) -> None: ...  # noqa: N802
 
     def removeKey(self, key: Any) -> None: ...  # noqa: N802
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run in the map: its number there, its size tier, what it holds."""
-
-    number: int
-    level: int
-    rows: int = 0
-    bytes: int = 0
-
-
-@dataclass(slots=True)
-class Size:
-    """What an operator keeps on a vnode; ``buckets`` ascending."""
-
-    rows: int
-    bytes: int
-    runs: int
-    buckets: list[int]
-
-    def and_(self, other: Size) -> Size:
-        """What both keep."""
-        buckets = sorted({*self.buckets, *other.buckets})
-        return Size(
-            self.rows + other.rows, self.bytes + other.bytes, self.runs + other.runs, buckets
-        )
 
 
 class VnodeState:
@@ -109,22 +82,24 @@ class VnodeState:
                 self._index.update((encoded,))
             self._loaded = encoded
 
-    def sizes(self, prefix: str) -> dict[str, Size]:
-        """What the tables keep whose names begin with ``prefix``, by the rest of the name."""
+    def kept(self, prefix: str) -> dict[str, list[tuple[int, Run]]]:
+        """The runs of each table whose name begins with ``prefix``, with their buckets, by the rest
+        of the name; of those that have any."""
         return {
-            name.removeprefix(prefix): size
+            name.removeprefix(prefix): [(b, run) for b in table.buckets() for run in table.runs[b]]
             for name, table in sorted(self._tables.items())
-            if name.startswith(prefix) and (size := table.size()).runs
+            if name.startswith(prefix) and table.runs
         }
 
 
-class SparkStateTable:
+class SparkStateTable(StateTable):
     """State of one operator on one vnode."""
 
     def __init__(self, vnode: VnodeState, content: dict[str, Any]) -> None:
+        super().__init__()
         self._vnode = vnode
-        self._values = {k: base64.b64decode(v) for k, v in content.get("values", {}).items()}
-        self._buckets: dict[int, list[Run]] = {
+        self.values = {k: base64.b64decode(v) for k, v in content.get("values", {}).items()}
+        self.runs = {
             int(bucket): [Run(*run) for run in runs]
             for bucket, runs in content.get("runs", {}).items()
         }
@@ -132,71 +107,29 @@ class SparkStateTable:
     def content(self) -> dict[str, Any]:
         """What the index keeps of this table."""
         content: dict[str, Any] = {}
-        if self._values:
-            values = {k: base64.b64encode(v).decode() for k, v in sorted(self._values.items())}
+        if self.values:
+            values = {k: base64.b64encode(v).decode() for k, v in sorted(self.values.items())}
             content["values"] = values
-        if self._buckets:
+        if self.runs:
             content["runs"] = {
                 str(bucket): [[run.number, run.level, run.rows, run.bytes] for run in runs]
-                for bucket, runs in sorted(self._buckets.items())
+                for bucket, runs in sorted(self.runs.items())
             }
         return content
 
-    def size(self) -> Size:
-        """What the table keeps in runs."""
-        runs = [run for each in self._buckets.values() for run in each]
-        return Size(
-            sum(run.rows for run in runs), sum(run.bytes for run in runs), len(runs), self.buckets()
-        )
-
-    def get(self, name: str) -> bytes | None:
-        return self._values.get(name)
-
-    def put(self, name: str, value: bytes) -> None:
-        self._values[name] = value
-
-    def delete(self, name: str) -> None:
-        self._values.pop(name, None)
-
-    def append(self, bucket: int, run: pa.Table, level: int = 0) -> None:
+    def _write(self, run: pa.Table) -> tuple[int, int]:
         number = self._vnode.number()
         with PHASES.phase("serialise"):
             body = packed(run, "zstd")
         with PHASES.phase("state"):
             self._vnode.runs.updateValue((number,), (body,))
-        self._buckets.setdefault(bucket, []).append(Run(number, level, run.num_rows, len(body)))
+        return number, len(body)
 
-    def buckets(self) -> list[int]:
-        return sorted(self._buckets)
-
-    def levels(self, bucket: int) -> list[int]:
-        return [run.level for run in self._buckets.get(bucket, ())]
-
-    def read(self, bucket: int, below: int | None = None) -> list[pa.Table]:
-        return [
-            self._read_run(run.number)
-            for run in self._buckets.get(bucket, ())
-            if below is None or run.level < below
-        ]
-
-    def _read_run(self, number: int) -> pa.Table:
+    def _read(self, number: int) -> pa.Table:
         with PHASES.phase("state"):
             stored = self._vnode.runs.getValue((number,))
         with PHASES.phase("deserialise"):
             return unpacked(bytes(stored[0]))
 
-    def replace(self, bucket: int, below: int, run: pa.Table) -> None:
-        runs = self._buckets[bucket]
-        for old in runs:
-            if old.level < below:
-                self._vnode.runs.removeKey((old.number,))
-        self._buckets[bucket] = [old for old in runs if old.level >= below]
-        self.append(bucket, run, below)
-
-    def delete_until(self, bound: int) -> None:
-        for bucket in [b for b in self._buckets if b < bound]:
-            self.delete_bucket(bucket)
-
-    def delete_bucket(self, bucket: int) -> None:
-        for run in self._buckets.pop(bucket, ()):
-            self._vnode.runs.removeKey((run.number,))
+    def _remove(self, number: int) -> None:
+        self._vnode.runs.removeKey((number,))
