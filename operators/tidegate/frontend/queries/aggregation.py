@@ -43,18 +43,6 @@ class _Key:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """An aggregate of the plan whose output has no name yet; ``text`` is how it was written."""
-
-    plan: AggregateCall
-    text: str
-
-    @property
-    def type(self) -> str:
-        return self.plan.output.type
-
-
 def has_aggregate(query: Query) -> bool:
     """Whether SELECT or ORDER BY calls an aggregate, other than with OVER."""
     scalars = [item.value for item in query.items if item.value is not None]
@@ -93,7 +81,7 @@ class Aggregation:
         self._reader = CallReader(binder)
         self._below: dict[str, Expr] = {}  # the projection below the aggregate
         self._keys: list[_Key] = []
-        self._calls: list[_Call] = []
+        self._calls: list[AggregateCall] = []  # as they were written, in the place of a name
         self._trees: dict[int, exp.Expr] = {}
         self._names: dict[str, str] = {}  # marker → column above the aggregate
         for scalar in query.group_by:
@@ -138,16 +126,16 @@ class Aggregation:
         taken = list(self.key_names)
         calls = []
         for index, call in enumerate(self._calls):
-            name = unused(self._alias_of(f"{_CALL}{index}") or call.text, taken)
+            name = unused(self._alias_of(f"{_CALL}{index}") or call.output.name, taken)
             taken.append(name)
             self._names[f"{_CALL}{index}"] = name
-            calls.append(replace(call.plan, output=Column(name, call.type)))
+            calls.append(replace(call, output=replace(call.output, name=name)))
         keys = tuple(dict.fromkeys(self.key_names))
         schema = (*(below.column_of(key) for key in keys), *(call.output for call in calls))
         span = self._query.group_span or self._query.head
         place = span.place
         if updates:
-            grows = next((call.text for call in self._calls if call.plan.grows), "")
+            grows = next((call.output.name for call in self._calls if call.grows), "")
             closing = key_of_changes(below, keys, place, unbounded=unbounded, grows=grows)
         else:
             closing = closing_key_of(below, keys, place)
@@ -233,7 +221,7 @@ class Aggregation:
             return None
         call = self._added(self._reader.read(node, span))
         if call not in self._calls:
-            self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", call.type))
+            self._binder.markers.append(Column(f"{_CALL}{len(self._calls)}", call.output.type))
             self._calls.append(call)
         return plan_column(f"{_CALL}{self._calls.index(call)}")
 
@@ -273,7 +261,7 @@ class Aggregation:
         self._add_window_key(name)
         return plan_column(name)
 
-    def _added(self, call: Call) -> _Call:
+    def _added(self, call: Call) -> AggregateCall:
         """``call`` over columns of the projection below."""
         argument, where = (
             None if expr is None else self._add_below(expr) for expr in (call.argument, call.where)
@@ -282,11 +270,10 @@ class Aggregation:
             SortKey(self._add_below(key.value), key.descending, key.nulls_first)
             for key in call.order
         )
-        plan = AggregateCall(
-            Column("", call.type), call.function, argument, call.distinct, where, order,
+        return AggregateCall(
+            Column(call.text, call.type), call.function, argument, call.distinct, where, order,
             call.by_source, call.parameter,
         )  # fmt: skip
-        return _Call(plan, call.text)
 
     def _add_below(self, expr: Expr) -> str:
         """A column of the projection below that holds ``expr``."""
