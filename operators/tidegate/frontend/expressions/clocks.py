@@ -10,7 +10,7 @@ it stands is decided for all queries of a job alike, so that they share the acco
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -85,7 +85,7 @@ def is_own(node: Node) -> bool:
 
 def without_clocks(node: Node) -> Node:
     """``node`` without the watermarks of the processing time that nobody has declared."""
-    return _without(node, None)
+    return unfiltered(node, is_own)
 
 
 def without_idle_clocks(sinks: list[Sink]) -> list[Sink]:
@@ -93,7 +93,11 @@ def without_idle_clocks(sinks: list[Sink]) -> list[Sink]:
     nodes = [node for sink in sinks for node in sink.walk()]
     used = {name for node in nodes for name in _waited_for(node)}
     idle = {node.id for node in nodes if isinstance(node, WatermarkFilter)} - used
-    return [replace(sink, input=_without(sink.input, idle)) for sink in sinks] if idle else sinks
+
+    def is_idle(node: WatermarkFilter) -> bool:
+        return is_own(node) and node.id in idle
+
+    return [replace(sink, input=unfiltered(sink.input, is_idle)) for sink in sinks]
 
 
 def waits_for_clocks(node: Node) -> bool:
@@ -113,11 +117,11 @@ def is_bare_clock(strategy: Expr) -> bool:
     return strategy.sql in (PROC_TIME_SQL, f"CAST({PROC_TIME_SQL} AS {strategy.type})")
 
 
-def _without(node: Node, idle: set[str] | None) -> Node:
-    """``idle``: of these ids; None: of all."""
-    if isinstance(node, WatermarkFilter) and is_own(node) and (idle is None or node.id in idle):
-        return _without(node.input, idle)
-    return node.on([_without(below, idle) for below in node.inputs])
+def unfiltered(node: Node, gone: Callable[[WatermarkFilter], bool]) -> Node:
+    """``node`` without the watermark filters that are to be ``gone``."""
+    if isinstance(node, WatermarkFilter) and gone(node):
+        return unfiltered(node.input, gone)
+    return node.on([unfiltered(below, gone) for below in node.inputs])
 
 
 def _waited_for(node: Node) -> Iterator[str]:

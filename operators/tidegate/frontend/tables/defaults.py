@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tidegate.errors import BindError, Position
-from tidegate.frontend.expressions.clocks import is_own, waits_for_clocks
+from tidegate.frontend.expressions.clocks import is_own, unfiltered, waits_for_clocks
 from tidegate.frontend.tables.watermarks import is_default
 from tidegate.plan.joins import LookupJoin
 from tidegate.plan.nodes import Node, Scan, Sink, Table, WatermarkFilter
@@ -35,9 +35,7 @@ def without_idle_defaults(sinks: list[Sink]) -> list[Sink]:
 
 def without_defaults(node: Node) -> Node:
     """``node`` without the default watermark, unless something below asks for it."""
-    if isinstance(node, WatermarkFilter) and is_default(node) and not node.before:
-        return without_defaults(node.input)
-    return node.on([without_defaults(below) for below in node.inputs])
+    return unfiltered(node, lambda each: is_default(each) and not each.before)
 
 
 def is_aligned(table: Table) -> bool:
