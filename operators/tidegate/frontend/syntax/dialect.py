@@ -31,6 +31,8 @@ _INTERVAL_UNITS = frozenset(
 )
 _ARTICLES = re.compile(r"\b(an?|the) ")
 _WITH_UNITS = re.compile(r"\d\s*[A-Za-z]")
+_CLOSED = re.compile(r"""--[^\n]*|'[^']*'|"[^"]*"|`[^`]*`|/\*.*?\*/|\$\$.*?\$\$""", re.DOTALL)
+_OPENER = re.compile(r"""'|"|`|/\*|\$\$""")
 _ROUNDED_UNITS = ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 _FUNCTION_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "POSITION")
 
@@ -289,25 +291,11 @@ def _with_intervals(tokens: list[Token]) -> list[Token]:
 
 def _unclosed(piece: Span, text: str, error: Exception) -> SqlSyntaxError:
     """Finds the quote or comment that is never closed."""
-    first, index = piece.start, 0
-    closers = {"'": "'", '"': '"', "`": "`", "/*": "*/", "$$": "$$"}
-    while index < len(text):
-        if text.startswith("--", index):
-            newline = text.find("\n", index)
-            index = len(text) if newline < 0 else newline + 1
-            continue
-        opener = next((mark for mark in closers if text.startswith(mark, index)), None)
-        if opener is None:
-            index += 1
-            continue
-        end = text.find(closers[opener], index + len(opener))
-        if end < 0:
-            place = piece.cut(first + index, first + index + len(opener)).place
-            kind = "comment" if opener == "/*" else "quote"
-            return SqlSyntaxError(
-                f"unterminated {kind}", place, hint=f"close it with {closers[opener]}"
-            )
-        index = end + len(closers[opener])
-    return SqlSyntaxError(
-        "this text cannot be read as SQL", piece.cut(first, first + 1).place, detail=str(error)
-    )
+    first = piece.start
+    opener = _OPENER.search(_CLOSED.sub(lambda closed: " " * len(closed[0]), text))
+    if opener is None:
+        place = piece.cut(first, first + 1).place
+        return SqlSyntaxError("this text cannot be read as SQL", place, detail=str(error))
+    kind, closer = ("comment", "*/") if opener[0] == "/*" else ("quote", opener[0])
+    place = piece.cut(first + opener.start(), first + opener.end()).place
+    return SqlSyntaxError(f"unterminated {kind}", place, hint=f"close it with {closer}")

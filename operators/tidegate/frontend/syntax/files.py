@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Final
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -150,13 +149,7 @@ def _is_use(cursor: Cursor) -> bool:
     return True
 
 
-def _split(tokens: list[Token]) -> Iterator[list[Token]]:
-    statement: list[Token] = []
-    for token in tokens:
-        if token.token_type is not TokenType.SEMICOLON:
-            statement.append(token)
-        elif statement:
-            yield statement
-            statement = []
-    if statement:
-        yield statement
+def _split(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement."""
+    parts = groupby(tokens, lambda token: token.token_type is TokenType.SEMICOLON)
+    return [list(statement) for is_end, statement in parts if not is_end]
