@@ -150,11 +150,14 @@ class CreateFunction:
     or_replace: bool = False
 
 
+Shown: TypeAlias = Literal["TABLES", "VIEWS", "WATERMARKS"]
+
+
 @dataclass(frozen=True, slots=True)
 class Show:
     """``SHOW TABLES | VIEWS | WATERMARKS``: what the file has declared by then."""
 
-    what: Literal["TABLES", "VIEWS", "WATERMARKS"]
+    what: Shown
     span: Span
 
 

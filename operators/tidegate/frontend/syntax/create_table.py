@@ -8,7 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.ast.queries import Name, Options, Scalar, Text
+from tidegate.frontend.ast.queries import Name, Options, Text
 from tidegate.frontend.ast.statements import ColumnDef, CreateTable, Metadata, WatermarkDef
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
@@ -82,18 +82,15 @@ def _elements(
 def _column(cursor: Cursor, keys: list[Name]) -> ColumnDef:
     """A column; ``keys`` gets its name if it is the primary key."""
     name = cursor.name("a column, WATERMARK FOR or ')'")
+    type_, computed = "", None
+    if not cursor.at("AS"):
+        type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
     if cursor.accept("AS"):
         computed = parse_scalar(cursor, f"the expression of column {name.text}")
-        column = ColumnDef(name, "", computed, name.span.to(cursor.previous_span))
-    else:
-        type_ = parse_type(cursor, f"the type of column {name.text}, or AS and an expression")
-        computed = None
-        if cursor.accept("AS"):  # RisingWave's generated columns say their type
-            value = parse_scalar(cursor, f"the expression of column {name.text}")
+        if type_:  # RisingWave's generated columns say their type
             as_type = exp.DataType(this=exp.DType.USERDEFINED, kind=type_)
-            computed = Scalar(exp.Cast(this=value.node, to=as_type), value.span)
-            type_ = ""
-        column = ColumnDef(name, type_, computed, name.span.to(cursor.previous_span))
+            type_, computed = "", replace(computed, node=exp.Cast(this=computed.node, to=as_type))
+    column = ColumnDef(name, type_, computed, name.span.to(cursor.previous_span))
     return _with_attributes(cursor, column, keys)
 
 

@@ -67,12 +67,11 @@ def variable_of(name: Name) -> str:
 
 
 def _measure(cursor: Cursor) -> Measure:
-    if cursor.at_any("FINAL", "RUNNING") and cursor.word(1) not in (".", "(", "AS"):
-        is_final = cursor.accept("FINAL")
-        if not is_final:
-            raise cursor.unsupported(
-                "RUNNING is not supported", "a match is one row, all of it is known then"
-            )
+    is_word = cursor.at_any("FINAL", "RUNNING") and cursor.word(1) not in (".", "(", "AS")
+    if is_word and not cursor.accept("FINAL"):
+        raise cursor.unsupported(
+            "RUNNING is not supported", "a match is one row, all of it is known then"
+        )
     value = parse_scalar(cursor, "a measure")
     cursor.expect("AS", why="and the name of the measure")
     return Measure(value, cursor.name("the name of the measure"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Final, get_args
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -24,6 +24,7 @@ from tidegate.frontend.ast.statements import (
     Select,
     SetOption,
     Show,
+    Shown,
     Statement,
 )
 from tidegate.frontend.source import Span
@@ -41,17 +42,9 @@ _LATER: Final = {
 }
 _CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
 _STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE", "SHOW")
-_SHOWN: Final[tuple[Literal["TABLES", "VIEWS", "WATERMARKS"], ...]] = (
-    "TABLES",
-    "VIEWS",
-    "WATERMARKS",
-)
-_DROPPED: Final[dict[str, DropKind]] = {
-    "TABLE": "TABLE",
-    "SOURCE": "TABLE",
-    "VIEW": "VIEW",
-    "SINK": "SINK",
-    "FUNCTION": "FUNCTION",
+_SHOWN: Final[tuple[Shown, ...]] = get_args(Shown)
+_DROPPED: Final[dict[str, DropKind]] = {kind: kind for kind in get_args(DropKind)} | {
+    "SOURCE": "TABLE"
 }
 
 
