@@ -37,35 +37,29 @@ def bind_per(
 ) -> PerKey:
     """What ``per`` means for a watermark on ``time``; ``keys`` are the columns that it names."""
     for scalar, column in zip(per.keys, keys, strict=True):
-        place = scalar.span.place
-        if column.name == time.name:
-            raise BindError(
-                f"'{time.name}' is the time column, and so no key of its watermark",
-                place,
-                hint="name what the rows come from, such as a device",
-            )
-        if reads_clock(binder.scope.relation.node, column.name):
-            raise BindError(
-                f"'{column.name}' follows the processing time, and cannot be a key: which rows are"
-                " late would depend on when they are read",
-                place,
-                hint="name what the rows come from, such as a device",
-            )
-        if _is_constant(binder.scope.relation.node, column.name):
-            raise BindError(
-                f"'{column.name}' is the same in all rows, and cannot be a key: they would have one"
-                " watermark, which waits for others",
-                place,
-                hint="name what the rows come from, such as a device, or leave PER out",
-            )
-        if _KEY_TYPE.fullmatch(column.type) is None:
-            raise BindError(
-                f"'{column.name}' is {column.type}, which cannot be the key of a watermark",
-                place,
-                hint="keys are whole or decimal numbers, texts, BOOLEAN, dates and times",
-            )
+        message, hint = _misfit(binder.scope.relation.node, column, time)
+        if message:
+            raise BindError(f"'{column.name}' {message}", scalar.span.place, hint=hint)
     span = bind_length(binder, per.expiry, time, unit_us, "expiry of keys")
     return PerKey(tuple(dict.fromkeys(column.name for column in keys)), span)
+
+
+def _misfit(node: Node, key: Column, time: Column) -> tuple[str, str]:
+    """Why ``key`` cannot be one of a watermark on ``time``, and what to write; empty if it can."""
+    hint = "name what the rows come from, such as a device"
+    if key.name == time.name:
+        return "is the time column, and so no key of its watermark", hint
+    if reads_clock(node, key.name):
+        depends = "which rows are late would depend on when they are read"
+        return f"follows the processing time, and cannot be a key: {depends}", hint
+    if _is_constant(node, key.name):
+        waits = "they would have one watermark, which waits for others"
+        message = f"is the same in all rows, and cannot be a key: {waits}"
+        return message, f"{hint}, or leave PER out"
+    if _KEY_TYPE.fullmatch(key.type) is None:
+        types = "keys are whole or decimal numbers, texts, BOOLEAN, dates and times"
+        return f"is {key.type}, which cannot be the key of a watermark", types
+    return "", ""
 
 
 def _is_constant(node: Node, column: str) -> bool:
