@@ -39,7 +39,6 @@ class Listing:
     rows: tuple[tuple[str, ...], ...]
 
     def text(self) -> str:
-        """The table for people."""
         lines = [self.header, *self.rows]
         widths = [max(len(line[at]) for line in lines) for at in range(len(self.header))]
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
@@ -51,7 +50,6 @@ class Listing:
         return "\n".join([rule, line(self.header), rule, *map(line, self.rows), rule])
 
     def document(self) -> dict[str, Any]:
-        """The same for programs."""
         keys = [name.lower().replace(" ", "_") for name in self.header]
         rows = [dict(zip(keys, row, strict=True)) for row in self.rows]
         return {**dict(self.about), self.many: rows}
