@@ -309,11 +309,13 @@ class Binder:
             raise UnsupportedError(
                 f"aggregate '{written}' is not supported", span.place, hint=f"supported: {there}"
             )
+        known = scalars | functions.AGGREGATES | functions.PROC_TIME
+        near = did_you_mean(name, known, parts=False)
         raise BindError(
             f"unknown function '{written}'",
             span.place,
             hint=rewrites.HINTS.get(name)
-            or _near_function(name, scalars | functions.AGGREGATES | functions.PROC_TIME),
+            or (near if near.startswith("did") else "scalar functions are those of DuckDB"),
         )
 
     def _refuse(self, node: exp.Expr, span: Span) -> None:
@@ -362,11 +364,6 @@ class Binder:
         if reason:
             return BindError(f"argument types do not match in '{text}': {reason}", place, hint=hint)
         return BindError(f"argument types do not match in '{text}'", place, detail=message)
-
-
-def _near_function(name: str, known: frozenset[str]) -> str:
-    hint = did_you_mean(name, known, parts=False)
-    return hint if hint.startswith("did") else "scalar functions are those of DuckDB"
 
 
 def _whole_call(node: exp.Expr) -> exp.Anonymous:

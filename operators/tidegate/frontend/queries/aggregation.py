@@ -24,7 +24,7 @@ from tidegate.frontend.expressions.scalar import (
 )
 from tidegate.frontend.expressions.scope import matches, unused
 from tidegate.frontend.queries.aggregate_calls import Call, CallReader
-from tidegate.frontend.queries.closing import closing_key_of, key_of_changes
+from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.early import early_of
 from tidegate.frontend.queries.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
 from tidegate.frontend.source import Span
@@ -133,12 +133,10 @@ class Aggregation:
         keys = tuple(dict.fromkeys(self.key_names))
         schema = (*(below.column_of(key) for key in keys), *(call.output for call in calls))
         span = self._query.group_span or self._query.head
-        place = span.place
-        if updates:
-            grows = next((call.output.name for call in self._calls if call.grows), "")
-            closing = key_of_changes(below, keys, place, unbounded=unbounded, grows=grows)
-        else:
-            closing = closing_key_of(below, keys, place)
+        grows = next((call.output.name for call in self._calls if call.grows), "")
+        closing = closing_key_of(
+            below, keys, span.place, updates=updates, unbounded=unbounded, grows=grows
+        )
         early = None
         if every is not None:
             early, self._below[TICK] = early_of(self._binder, self._below[closing], closing, every)

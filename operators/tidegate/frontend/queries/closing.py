@@ -12,35 +12,27 @@ _WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size
 
 
 def closing_key_of(
-    below: Node, keys: tuple[str, ...], place: Position, clause: str = "GROUP BY"
-) -> str:
-    """The key of ``keys`` that closes groups of ``below``. Raises SqlError at ``place``.
-
-    ``clause`` is where the keys stand.
-    """
-    closing = closing_key(keys, derive(below))
-    if closing is None:
-        raise _never_closes(below, keys, place, clause)
-    return closing
-
-
-def key_of_changes(
     below: Node,
     keys: tuple[str, ...],
     place: Position,
     clause: str = "GROUP BY",
     *,
+    updates: bool,
     unbounded: bool,
     grows: str = "",
 ) -> str:
-    """As `closing_key_of`, where groups say at once how they change; empty where they stay.
+    """The key of ``keys`` that closes groups of ``below``; empty where they stay.
 
-    Groups may stay if state may be ``unbounded``, or if a group is one row, and new ones do not
-    come all the time: its keys are no times, and no call ``grows`` with the rows of a group.
+    ``clause`` is where the keys stand. Groups that ``updates`` may stay, which say at once how they
+    change: if state may be ``unbounded``, or if a group is one row, and new ones do not come all
+    the time: its keys are no times, and no call ``grows`` with the rows of a group. Raises SqlError
+    at ``place``.
     """
     closing = closing_key(keys, derive(below))
     if closing is not None:
         return closing
+    if not updates:
+        raise _never_closes(below, keys, place, clause)
     times = (key for key in keys if below.column_of(key).type.startswith("TIMESTAMP"))
     windows = (key for key in keys if key.startswith("window_"))
     if unbounded or not (grows or any(times) or any(windows)):

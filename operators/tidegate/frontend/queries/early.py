@@ -72,17 +72,13 @@ def _time_of(node: Node, column: str) -> str | None:
         case Filter():
             return _time_of(node.input, column)
         case Project():
-            return _through(node, column)
+            expr = dict(node.columns)[column]
+            time = expr.monotone_in
+            if expr.is_column:
+                time = _time_of(node.input, next(iter(expr.columns)))
+            plain = (n for n, given in node.columns if given.is_column and time in given.columns)
+            return next(plain, None)
         case Union():
             times = {_time_of(branch, column) for branch in node.branches}
             return times.pop() if len(times) == 1 else None
     return None
-
-
-def _through(node: Project, column: str) -> str | None:
-    expr = dict(node.columns)[column]
-    time = expr.monotone_in
-    if expr.is_column:
-        time = _time_of(node.input, next(iter(expr.columns)))
-    plain = (name for name, given in node.columns if given.is_column and time in given.columns)
-    return next(plain, None)

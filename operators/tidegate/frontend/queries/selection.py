@@ -17,7 +17,7 @@ from tidegate.frontend.expressions.scalar import Binder, identifier_path, requir
 from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.queries.changes import refuse_changing
-from tidegate.frontend.queries.closing import closing_key_of, key_of_changes
+from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.queries.over import OverPlanner
 from tidegate.frontend.queries.relations import Environment
@@ -143,10 +143,9 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
     below = narrowed(relation.node, schema)
     keys = tuple(column.name for column in schema)
     updates = not (env.emit or relation.final)
-    if updates:
-        closing = key_of_changes(below, keys, place, "SELECT DISTINCT", unbounded=env.unbounded)
-    else:
-        closing = closing_key_of(below, keys, place, "SELECT DISTINCT")
+    closing = closing_key_of(
+        below, keys, place, "SELECT DISTINCT", updates=updates, unbounded=env.unbounded
+    )
     node = Aggregate(schema, below, keys, (), closing, updates)
     return Relation(node, fields, final=relation.final)
 
