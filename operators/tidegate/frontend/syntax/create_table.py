@@ -100,8 +100,7 @@ def _with_attributes(cursor: Cursor, column: ColumnDef, keys: list[Name]) -> Col
             column = replace(column, not_null=True)
         elif cursor.accept("NULL"):
             column = replace(column, not_null=False)
-        elif cursor.at("PRIMARY", "KEY"):
-            cursor.expect("PRIMARY", "KEY")
+        elif cursor.accept("PRIMARY", "KEY"):
             cursor.accept("NOT", "ENFORCED")
             keys.append(column.name)
         elif cursor.accept("COMMENT"):

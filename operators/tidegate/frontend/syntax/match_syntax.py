@@ -29,8 +29,7 @@ _DIGITS_MAX: Final = 9
 
 
 def parse_match(cursor: Cursor, start: Span, below: Relation) -> MatchRef:
-    """``MATCH_RECOGNIZE (…) [alias]`` behind ``below``, which begins at ``start``."""
-    cursor.expect("MATCH_RECOGNIZE")
+    """What follows MATCH_RECOGNIZE, behind ``below``, which begins at ``start``."""
     cursor.expect("(", why="after MATCH_RECOGNIZE")
     keys: tuple[Scalar, ...] = ()
     if cursor.accept("PARTITION BY"):

@@ -40,7 +40,7 @@ _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 def parse_query(cursor: Cursor) -> Query:
     """A query, with its WITH clause and EMIT ON WINDOW CLOSE."""
     start = cursor.span
-    ctes = _ctes(cursor) if cursor.at("WITH") else ()
+    ctes = _ctes(cursor) if cursor.accept("WITH") else ()
     if cursor.at("("):
         query = _in_parentheses(cursor)
         if cursor.at("UNION"):
@@ -175,7 +175,7 @@ def parse_relation(cursor: Cursor) -> Relation:
     """What may stand where a table may stand, with its alias and what is matched in its rows."""
     start = cursor.span
     relation = _parse_rows(cursor)
-    while cursor.at("MATCH_RECOGNIZE"):
+    while cursor.accept("MATCH_RECOGNIZE"):
         relation = parse_match(cursor, start, relation)
     return relation
 
@@ -212,7 +212,6 @@ def _renamed(cursor: Cursor, relation: Relation, start: Span) -> Relation:
 
 
 def _ctes(cursor: Cursor) -> tuple[Cte, ...]:
-    cursor.expect("WITH")
     if cursor.at("RECURSIVE"):
         raise cursor.unsupported("WITH RECURSIVE is not supported", "write a WITH query that ends")
     ctes = []

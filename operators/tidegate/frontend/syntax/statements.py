@@ -68,8 +68,8 @@ def expect_end(cursor: Cursor) -> None:
 
 def _dispatch(cursor: Cursor) -> Statement:
     start = cursor.span
-    if cursor.at("CREATE"):
-        return _create(cursor)
+    if cursor.accept("CREATE"):
+        return _create(cursor, start)
     if cursor.accept("INSERT"):
         return _insert(cursor, start)
     if cursor.accept("SET"):
@@ -99,8 +99,7 @@ def _dispatch(cursor: Cursor) -> Statement:
     )
 
 
-def _create(cursor: Cursor) -> Statement:
-    start = cursor.expect("CREATE")
+def _create(cursor: Cursor, start: Span) -> Statement:
     # A file declares every name once, so there it replaces nothing; a call may.
     replaces = cursor.accept("OR", "REPLACE")
     statement = _created(cursor, start)
