@@ -6,7 +6,7 @@ with the reason. A reason is a short clause that EXPLAIN shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,6 +29,12 @@ _RISING: Final = frozenset(
 _TRUNCATIONS: Final = frozenset({"date_trunc", "datetrunc"})
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 _LOCAL: Final = ("TIMESTAMP", "DATE")
+_TITLES: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Case: "CASE",
+    exp.TryCast: "TRY_CAST",
+    exp.Mod: "the remainder",
+    exp.Neg: "the negative value",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,8 @@ class _Analysis:
             return Order(None, f"it depends on {names}")
         rule = self._rules.get(type(node))
         if rule is None:
-            return Order(None, f"{_title(node)} does not keep the order of {columns.pop()}")
+            title = _TITLES.get(type(node), "this expression")
+            return Order(None, f"{title} does not keep the order of {columns.pop()}")
         parts = [self.order(part) for part in node.iter_expressions()]
         lost = next((part for part in parts if part.lost), None)
         return lost or rule(node, parts)
@@ -224,15 +231,3 @@ def _shown(column: str) -> str:
     if not column.startswith(BEFORE_PREFIX):
         return column
     return f"CURRENT_WATERMARK({column.removeprefix(BEFORE_PREFIX)})"
-
-
-def _title(node: exp.Expr) -> str:
-    if isinstance(node, exp.Case):
-        return "CASE"
-    if isinstance(node, exp.TryCast):
-        return "TRY_CAST"
-    if isinstance(node, exp.Mod):
-        return "the remainder"
-    if isinstance(node, exp.Neg):
-        return "the negative value"
-    return "this expression"

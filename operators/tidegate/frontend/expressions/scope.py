@@ -123,7 +123,7 @@ class Scope:
             candidates = [
                 field
                 for field in fields
-                if len(field.path) == length and _all_match(path[:length], field.path)
+                if len(field.path) == length and all(map(matches, path, field.path))
             ]
             if len(candidates) > 1:
                 raise self._ambiguous(path[0], candidates)
@@ -208,7 +208,3 @@ def refuse_hidden(name: Name) -> None:
             name.span.place,
             hint=f"call it '{name.text.lstrip('_') or 'c'}'",
         )
-
-
-def _all_match(path: tuple[Name, ...], names: tuple[str, ...]) -> bool:
-    return all(matches(name, text) for name, text in zip(path, names, strict=True))

@@ -21,7 +21,7 @@ from tidegate.frontend.expressions.scalar import Binder, argument_span, call_spa
 from tidegate.frontend.expressions.scope import Relation, article
 from tidegate.frontend.queries.below import Below, ties_of
 from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
-from tidegate.frontend.queries.over_nulls import check_name, ignoring, is_there, unwrapped
+from tidegate.frontend.queries.over_nulls import IGNORING, ignoring, is_there, unwrapped
 from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import Derived, closing_key, derive
@@ -223,8 +223,12 @@ class _CallPlanner:
                 place,
                 hint=f"supported: {', '.join(sorted(FUNCTIONS - set(_OF_WHOLE)))}",
             )
-        if ignores:
-            check_name(name, place)
+        if ignores and name not in IGNORING:
+            raise BindError(
+                f"IGNORE NULLS stands behind {', '.join(IGNORING)}, not behind {name}",
+                place,
+                hint="leave it out: aggregates ignore NULLs by themselves",
+            )
         output = self.names.get(window) or sql_of(window)
         condition, holds = None, None
         if where is not None:

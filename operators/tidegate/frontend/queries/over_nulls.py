@@ -46,16 +46,6 @@ def unwrapped(call: exp.Expr, place: Position) -> tuple[exp.Expr, exp.Expr | Non
     return call, where, True in said
 
 
-def check_name(name: str, place: Position) -> None:
-    """Raises BindError for a function that cannot ignore NULLs."""
-    if name not in IGNORING:
-        raise BindError(
-            f"IGNORE NULLS stands behind {', '.join(IGNORING)}, not behind {name}",
-            place,
-            hint="leave it out: aggregates ignore NULLs by themselves",
-        )
-
-
 def is_there(value: Expr, where: Expr | None = None) -> Expr:
     """The condition that ``value`` is not NULL, and that ``where`` holds."""
     sql, columns = f"({value.sql}) IS NOT NULL", value.columns
