@@ -70,16 +70,11 @@ def unit_us_in(node: Node, column: Column) -> int:
         case Window() | Session():
             if all(known.name != name for known in node.input.schema):
                 name = node.time_column
-        case OverWindow() | RecentRows() | Aggregate():
+        case OverWindow() | RecentRows() | Aggregate() | MatchRecognize():
             picked = _picked_from(node, name)
             if picked is None:
                 return 0
             name = picked
-        case MatchRecognize():
-            seen = name if name in node.keys else _seen(node, name)
-            if seen is None:
-                return 0
-            name = seen
         case Join():
             below = tuple(
                 side for side in below if any(name == known.name for known in side.schema)
@@ -88,21 +83,21 @@ def unit_us_in(node: Node, column: Column) -> int:
     return units.pop() if len(units) == 1 else 0
 
 
-def _picked_from(node: OverWindow | RecentRows | Aggregate, name: str) -> str | None:
+def _picked_from(
+    node: OverWindow | RecentRows | Aggregate | MatchRecognize, name: str
+) -> str | None:
     """The column of the input that ``name`` is a value of; None where it is computed."""
+    if isinstance(node, MatchRecognize):
+        for look in node.looks:
+            if look.output.name == name:
+                seen = look.argument if look.function in _LOOKS else None
+                return seen.name if seen else None
+        return name
     for each in node.calls:
         if each.output.name == name:
             given = each.arguments[:1] if isinstance(each, OverCall) else (each.argument,)
             return given[0] if given and each.function in _PICKS else None
     return name
-
-
-def _seen(node: MatchRecognize, name: str) -> str | None:
-    """The column of the input that ``name`` is a value of; None where it is computed."""
-    for look in node.looks:
-        if look.output.name == name and look.argument is not None:
-            return look.argument.name if look.function in _LOOKS else None
-    return None
 
 
 def skew_us_max_of(table: Table) -> int:
