@@ -44,9 +44,13 @@ def _check(cursor: Cursor, start: Span, count: int) -> None:
 
 def _part(cursor: Cursor) -> list[Keys]:
     """The groupings for which one part of GROUP BY stands."""
+    return _several(cursor) or [(_key(cursor),)]
+
+
+def _several(cursor: Cursor) -> list[Keys]:
+    """The groupings for which GROUPING SETS, ROLLUP or CUBE stands; none where it is another."""
     start, word = cursor.span, cursor.word()
-    if word == "GROUPING" and cursor.word(1) == "SETS":
-        cursor.take(), cursor.take()
+    if cursor.accept("GROUPING", "SETS"):
         return [keys for part in _in_brackets(cursor, _part_of_sets) for keys in part]
     if word in ("ROLLUP", "CUBE") and cursor.word(1) == "(":
         cursor.take()
@@ -56,7 +60,7 @@ def _part(cursor: Cursor) -> list[Keys]:
             return [_joined(parts[:size]) for size in sizes]
         _check(cursor, start, 2 ** len(parts))
         return [_joined(some) for size in sizes for some in combinations(parts, size)]
-    return [(_key(cursor),)]
+    return []
 
 
 def _key(cursor: Cursor) -> Scalar:
@@ -64,17 +68,14 @@ def _key(cursor: Cursor) -> Scalar:
 
 
 def _part_of_sets(cursor: Cursor) -> list[Keys]:
-    word = cursor.word()
-    nested = word in ("ROLLUP", "CUBE") or (word == "GROUPING" and cursor.word(1) == "SETS")
-    return _part(cursor) if nested else [_element(cursor)]
+    return _several(cursor) or [_element(cursor)]
 
 
 def _element(cursor: Cursor) -> Keys:
     """A key, or several in brackets."""
     if not cursor.at("("):
         return (_key(cursor),)
-    if cursor.word(1) == ")":
-        cursor.take(), cursor.take()
+    if cursor.accept("(", ")"):
         return ()
     return _in_brackets(cursor, _key)
 
