@@ -14,15 +14,15 @@ from sqlglot import exp
 
 from tidegate.errors import BindError
 from tidegate.frontend.ast.queries import Item, Query, Scalar
+from tidegate.frontend.expressions.aliases import aliased
 from tidegate.frontend.expressions.functions import AGGREGATES, GROUPING, cast, number
 from tidegate.frontend.expressions.scalar import (
     Binder,
     argument_span,
-    identifier_path,
     own_span,
     plan_column,
 )
-from tidegate.frontend.expressions.scope import matches, unused
+from tidegate.frontend.expressions.scope import unused
 from tidegate.frontend.queries.aggregate_calls import Call, CallReader
 from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.early import early_of
@@ -183,11 +183,9 @@ class Aggregation:
         items = self._query.items
         if isinstance(scalar.node, exp.Literal) and not scalar.node.is_string:
             return self._ordinal(scalar, items)
-        path = identifier_path(scalar.node, scalar.span)
-        if path is not None and len(path) == 1 and self._binder.scope.try_find(path) is None:
-            for item in items:
-                if item.alias and item.value and matches(path[0], item.alias.text):
-                    return item.value, item.alias.text
+        found = aliased(self._query, scalar, self._binder.scope)
+        if found is not None:
+            return found
         alias = next(
             (
                 item.alias.text

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import OrderItem, Query, Scalar
+from tidegate.frontend.expressions.aliases import aliased
 from tidegate.frontend.expressions.clocks import clock_hint
-from tidegate.frontend.expressions.scalar import identifier_path
-from tidegate.frontend.expressions.scope import Relation, matches
+from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
 from tidegate.frontend.queries.windows import repeated_by
 from tidegate.plan.derivation import derive
@@ -113,13 +113,8 @@ def _ordinal(item: OrderItem, outputs: list[Output]) -> Output | None:
 
 def order_target(item: OrderItem, query: Query) -> Scalar:
     """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
-    node = item.value.node
-    path = identifier_path(node, item.value.span)
-    if path is not None and len(path) == 1:
-        for other in query.items:
-            if other.alias and other.value and matches(path[0], other.alias.text):
-                return other.value
-    return item.value
+    found = aliased(query, item.value)
+    return item.value if found is None else found[0]
 
 
 def _sortable_hint(node: Node) -> str:
