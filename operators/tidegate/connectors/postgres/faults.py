@@ -1,9 +1,5 @@
 """What an error of a server means: said here alone, for what is shown and for what is tried again.
 
-    LOGIN, DATABASE, TLS, RIGHTS, SCHEMA   OptionsError (2): the file is wrong
-    AWAY, NO_SESSION, LOST, SLOW           RunError (1): it may go well the next time
-    ROWS                                   SinkError (1): the server does not take the rows
-
 An error has an SQLSTATE when a session is there. Where none could be made, psycopg has the words of
 libpq and of the server only. Those of the server are in its own language: in another one than
 English they are `NO_SESSION`, which is tried again, since it may be starting.
@@ -16,7 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 import psycopg
@@ -26,18 +22,61 @@ from tidegate.errors import OptionsError, RunError, SinkError, TidegateError
 
 
 class Kind(Enum):
-    """What is wrong."""
+    """What is wrong: the error that it is, what is said of it, and what is to be done."""
 
-    LOGIN = auto()
-    DATABASE = auto()
-    TLS = auto()
-    AWAY = auto()
-    NO_SESSION = auto()
-    LOST = auto()
-    SLOW = auto()
-    RIGHTS = auto()
-    SCHEMA = auto()
-    ROWS = auto()
+    LOGIN = (
+        OptionsError,
+        "the server at {place} refuses the login",
+        "check 'user', 'password' and 'sslmode', and the server's pg_hba.conf",
+    )
+    DATABASE = (
+        OptionsError,
+        "the server at {place} has no database '{database}'",
+        "make it: CREATE DATABASE …; or name another in 'database'",
+    )
+    TLS = (
+        OptionsError,
+        "no encrypted connection to the server at {place}",
+        "check 'sslmode' and 'sslrootcert', and what the server offers",
+    )
+    RIGHTS = (
+        OptionsError,
+        "the server at {place} does not let this user write",
+        (
+            'GRANT SELECT, INSERT, UPDATE, DELETE ON "{schema}"."{table}" and on'
+            ' "{schema}"."{guard}", TEMPORARY ON the database; CREATE ON the schema,'
+            " where one of the two tables is still to be made"
+        ),
+    )
+    SCHEMA = (
+        OptionsError,
+        "there is no schema '{schema}'",
+        "make it: CREATE SCHEMA …; or name another in 'schema'",
+    )
+    AWAY = (
+        RunError,
+        "no answer from the server at {place}",
+        "check 'host' and 'port', and that a PostgreSQL is running there",
+    )
+    NO_SESSION = (
+        RunError,
+        "the server at {place} gives no session",
+        "it may be starting, or full; else check 'user', 'password' and 'database'",
+    )
+    LOST = (
+        RunError,
+        "the server at {place} does not answer any more",
+        "the job goes on from its checkpoint when it is started again",
+    )
+    SLOW = (
+        RunError,
+        "a statement took longer than 'statement.timeout'",
+        "raise it, or make epochs smaller: tidegate.epoch.rows.max",
+    )
+    ROWS = (SinkError, "the server at {place} does not take the rows", "")
+
+    def __init__(self, error: type[TidegateError], message: str, hint: str) -> None:
+        self.error, self.message, self.hint = error, message, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,67 +190,15 @@ def _condition(error: psycopg.Error) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()
 
 
-_RUN_ERRORS: Final = {
-    Kind.AWAY: (
-        "no answer from the server at {place}",
-        "check 'host' and 'port', and that a PostgreSQL is running there",
-    ),
-    Kind.NO_SESSION: (
-        "the server at {place} gives no session",
-        "it may be starting, or full; else check 'user', 'password' and 'database'",
-    ),
-    Kind.LOST: (
-        "the server at {place} does not answer any more",
-        "the job goes on from its checkpoint when it is started again",
-    ),
-    Kind.SLOW: (
-        "a statement took longer than 'statement.timeout'",
-        "raise it, or make epochs smaller: tidegate.epoch.rows.max",
-    ),
-}
-_OPTIONS_ERRORS: Final = {
-    Kind.LOGIN: (
-        "the server at {place} refuses the login",
-        "check 'user', 'password' and 'sslmode', and the server's pg_hba.conf",
-    ),
-    Kind.DATABASE: (
-        "the server at {place} has no database '{database}'",
-        "make it: CREATE DATABASE …; or name another in 'database'",
-    ),
-    Kind.TLS: (
-        "no encrypted connection to the server at {place}",
-        "check 'sslmode' and 'sslrootcert', and what the server offers",
-    ),
-    Kind.RIGHTS: ("the server at {place} does not let this user write", ""),
-    Kind.SCHEMA: (
-        "there is no schema '{schema}'",
-        "make it: CREATE SCHEMA …; or name another in 'schema'",
-    ),
-}
-
-
 def explained(fault: Fault, table: str, options: PostgresOptions) -> TidegateError:
     """``fault`` as what is shown to who has written ``options`` of ``table``."""
-    place, (schema, name), detail = options.place, options.target, fault.text
-    what = f"table '{table}': "
-    if fault.kind is Kind.ROWS:
-        return SinkError(
-            f"{what}the server at {place} does not take the rows",
-            detail=f"{detail} ({fault.state})",
-            hint=_hint(fault.state),
-        )
-    if fault.kind in _RUN_ERRORS:
-        message, hint = _RUN_ERRORS[fault.kind]
-        return RunError(what + message.format(place=place), detail=detail, hint=hint)
-    message, hint = _OPTIONS_ERRORS[fault.kind]
-    names = {"place": place, "database": options.place.database, "schema": schema}
-    if fault.kind is Kind.RIGHTS:
-        hint = (
-            f'GRANT SELECT, INSERT, UPDATE, DELETE ON "{schema}"."{name}" and on'
-            f' "{schema}"."{options.guard}", TEMPORARY ON the database; CREATE ON the schema,'
-            " where one of the two tables is still to be made"
-        )
-    return OptionsError(what + message.format(**names), detail=detail, hint=hint)
+    kind, detail, (schema, name) = fault.kind, fault.text, options.target
+    words = {"place": options.place, "database": options.place.database}
+    words |= {"schema": schema, "table": name, "guard": options.guard}
+    hint = kind.hint.format(**words)
+    if kind is Kind.ROWS:
+        detail, hint = f"{detail} ({fault.state})", _hint(fault.state)
+    return kind.error(f"table '{table}': {kind.message.format(**words)}", detail=detail, hint=hint)
 
 
 def _hint(state: str) -> str:
