@@ -64,15 +64,15 @@ class Continuity:
         self._table = table
         self._measure = measure
         self._grows = grows
-        self._before: Listing | None = None
-        self._now: Listing | None = None
+        self._before: Listing = {}
+        self._now: Listing = {}
 
     def look(self, now: Listing) -> None:
         """Takes a new listing. Raises TrustError when a file shrank, or one that is not its
         split's last one grew."""
         self._before, self._now = self._now, now
-        for split, files in (self._before.splits if self._before else {}).items():
-            sizes = {file.name: file.size for file in now.splits.get(split, ())}
+        for split, files in self._before.items():
+            sizes = {file.name: file.size for file in now.get(split, ())}
             for file in files:
                 size = sizes.get(file.name, file.size)
                 if size < file.size or (size != file.size and file is not files[-1]):
@@ -85,15 +85,14 @@ class Continuity:
 
         A split that is in no listing any more is fine when all that is known of it was read.
         """
-        files = {file.name: file for file in self._files(self._now, split)}
-        for file in self._files(self._before, split):
+        files = {file.name: file for file in self._now.get(split, ())}
+        before = self._before.get(split)
+        for file in before or ():
             ahead = file.name == begin.file and self._measure.end(file) > begin.place
             if file.name not in files and (ahead or file.name > begin.file):
                 raise self._error(split, file.name, "is gone before all of it was read", _PUT_BACK)
         if not begin.file:
             return
-        known = self._before is not None and split in self._before.splits
-        before = self._files(self._before, split) if known else None
         found = intruder(tuple(files.values()), begin, before)
         if found is not None:
             raise self._error(
@@ -142,10 +141,6 @@ class Continuity:
                 f"was replaced after {begin.place} of {begin.end} had been read of it",
                 _PUT_BACK,
             )
-
-    @staticmethod
-    def _files(listing: Listing | None, split: str) -> tuple[DataFile, ...]:
-        return listing.splits.get(split, ()) if listing else ()
 
     def _error(self, split: str, name: str, what: str, hint: str) -> TrustError:
         return TrustError(

@@ -36,11 +36,8 @@ class DataFile:
     mtime_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """What a path held at one moment: the splits by name, files in name order."""
-
-    splits: dict[str, tuple[DataFile, ...]]
+Listing = dict[str, tuple[DataFile, ...]]
+"""What a path held at one moment: the splits by name, files in name order."""
 
 
 class NothingFoundError(OptionsError):
@@ -54,7 +51,7 @@ def list_splits(path: str, each_file: bool) -> Listing:
         info = filesystem.get_file_info(root)
         if info.type == fs.FileType.File:
             found = DataFile(info.base_name, root, info.size, info.mtime_ns or 0)
-            return Listing({info.base_name: (found,)})
+            return {info.base_name: (found,)}
         if info.type == fs.FileType.Directory:
             return _splits(*_walk(filesystem, root, ()), each_file)
         base, pattern = fixed_prefix(root)
@@ -75,7 +72,7 @@ def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
     filesystem, root = open_location(path)
     kind = filesystem.get_file_info(root).type
     if each_file or kind == fs.FileType.File:
-        return list_splits(path, each_file).splits.get(split, ())
+        return list_splits(path, each_file).get(split, ())
     pattern: tuple[str, ...] = ()
     if kind == fs.FileType.NotFound:
         root, pattern = fixed_prefix(root)
@@ -145,14 +142,14 @@ def _splits(
     files: dict[tuple[str, ...], DataFile], directories: set[tuple[str, ...]], each_file: bool
 ) -> Listing:
     if each_file:
-        return Listing({"/".join(parts): (files[parts],) for parts in sorted(files)})
+        return {"/".join(parts): (files[parts],) for parts in sorted(files)}
     splits: dict[str, list[DataFile]] = {}
     parents = {parts[:-1] for parts in files} | {parts[:-1] for parts in directories if parts}
     for empty in directories - parents:
         splits["/".join(empty) or "."] = []
     for parts in sorted(files):
         splits.setdefault("/".join(parts[:-1]) or ".", []).append(files[parts])
-    return Listing({name: tuple(splits[name]) for name in sorted(splits)})
+    return {name: tuple(splits[name]) for name in sorted(splits)}
 
 
 def fixed_prefix(path: str) -> tuple[str, tuple[str, ...]]:

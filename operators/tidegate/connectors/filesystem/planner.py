@@ -65,7 +65,7 @@ class FilesystemPlanner:
         if self._listing is None or not self._fixed:
             self._listing = self._list(begun)
             self._continuity.look(self._listing)
-        return list(self._listing.splits)
+        return list(self._listing)
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
         begins = {split: file_position(position) for split, position in start.items()}
@@ -100,7 +100,7 @@ class FilesystemPlanner:
     def unread(self, start: Mapping[str, Position]) -> list[str]:
         """Files that the positions ``start`` have not read, from a fresh listing."""
         found: list[str] = []
-        for split, files in list_splits(self._path, self._each_file).splits.items():
+        for split, files in list_splits(self._path, self._each_file).items():
             begin = file_position(start.get(split))
             stranger = intruder(files, begin)
             found += [
@@ -125,10 +125,10 @@ class FilesystemPlanner:
             listing = list_splits(self._path, self._each_file)
         except OptionsError as error:
             if begun and self._monitored and isinstance(error, NothingFoundError):
-                return Listing({})  # what was read may be removed, up to the last file of a glob
+                return {}  # what was read may be removed, up to the last file of a glob
             message = f"table '{self._table.name}': {error.message}"
             raise OptionsError(message, detail=error.detail, hint=error.hint) from None
-        for split, files in listing.splits.items():
+        for split, files in listing.items():
             for file in files:
                 # A place in a compressed file is no place in its rows, so nothing could go on from
                 # it, and taken as it is every line would be malformed.
@@ -145,7 +145,7 @@ class FilesystemPlanner:
         if self._listing is None:
             self.splits()
         assert self._listing is not None
-        return self._listing.splits.get(split, ())
+        return self._listing.get(split, ())
 
     def _end(self, split: str, file: DataFile) -> int:
         """Up to where ``file`` may be read now."""

@@ -17,7 +17,7 @@ WHOLE = FilePosition("2", 9, 2, 9, 1)
 
 def listed(*files: tuple[str, int, int]) -> Listing:
     """One split of files: name, size, time."""
-    return Listing({"s": tuple(DataFile(name, name, size, time) for name, size, time in files)})
+    return {"s": tuple(DataFile(name, name, size, time) for name, size, time in files)}
 
 
 def looked(*listings: Listing) -> Continuity:
@@ -39,7 +39,7 @@ SEEN = listed(("1", 4, 1), ("2", 9, 1))
         (listed(("2", 9, 3)), "was replaced after 5 of 9", ""),
         (listed(("2", 7, 3)), "has shrunk from 9 to 7; 5", "has shrunk from 9 to 7; 9"),
         (listed(("1", 4, 1), ("3", 1, 1)), r"is gone before all of it was read \(5 of 9\)", ""),
-        (Listing({}), r"is gone before all of it was read \(5 of 9\)", ""),
+        ({}, r"is gone before all of it was read \(5 of 9\)", ""),
     ],
 )
 def test_a_position_against_the_first_listing(now: Listing, half: str, whole: str) -> None:
@@ -66,7 +66,7 @@ def test_a_listing_against_the_one_before(before: Listing, now: Listing) -> None
 
 def test_a_listing_against_the_one_before_finds_growth_and_removal() -> None:
     looked(SEEN, listed(("2", 11, 2), ("3", 1, 2))).check("s", WHOLE)
-    looked(SEEN, Listing({})).check("s", WHOLE)
+    looked(SEEN, {}).check("s", WHOLE)
 
 
 def test_what_was_seen_behind_the_position_must_stay() -> None:
@@ -78,7 +78,7 @@ def test_what_was_seen_behind_the_position_must_stay() -> None:
 
 
 def files(*names: str) -> tuple[DataFile, ...]:
-    return listed(*((name, 1, number) for number, name in enumerate(names))).splits["s"]
+    return listed(*((name, 1, number) for number, name in enumerate(names)))["s"]
 
 
 def position(*names: str, older: int = 0) -> FilePosition:

@@ -39,7 +39,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def shown(path: Path | str, each_file: bool = False) -> dict[str, list[str]]:
-    splits = list_splits(str(path), each_file).splits
+    splits = list_splits(str(path), each_file)
     return {split: [file.name for file in files] for split, files in splits.items()}
 
 
@@ -134,7 +134,7 @@ def test_a_path_without_anything_is_an_error(tree: Path, name: str) -> None:
 @pytest.mark.parametrize("each_file", [False, True])
 def test_a_file_is_found_without_listing(tree: Path, each_file: bool) -> None:
     for path in (tree, tree / "a" / "1.json", f"{tree}/*/*.json"):
-        for split, files in list_splits(str(path), each_file).splits.items():
+        for split, files in list_splits(str(path), each_file).items():
             assert split_files(str(path), split, each_file) == files
             for file in files:
                 assert file_path(str(path), split, file.name, each_file)[1] == file.path
