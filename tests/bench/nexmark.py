@@ -22,9 +22,9 @@ from bench.data import PARTITIONS, Answer
 from nexmark import reference
 from tidegate.connectors.formats.json_encode import encode_lines
 from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
-from tidegate.connectors.nexmark.events import PER_ROUND
-from tidegate.connectors.nexmark.events import Nexmark as Generator
+from tidegate.connectors.nexmark.events import PER_ROUND, nexmark_of
 from tidegate.engine.engine import Engine
+from tidegate.plan.nodes import Table
 from tidegate.types import Column, Schema
 
 QUERIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -94,10 +94,12 @@ class Nexmark:
     def write(self, directory: Path) -> None:
         engine = Engine()
         for kind in self.kinds:
-            generator = Generator(
-                _COLUMNS[kind], kind, seed=1, disorder_us=_DISORDER_S * 1_000_000,
-                splits=self.partitions,
-            )  # fmt: skip
+            options = {
+                "nexmark.table.type": kind, "seed": "1", "disorder": f"{_DISORDER_S} s",
+                "splits": f"{self.partitions}",
+            }  # fmt: skip
+            table = Table(kind, _COLUMNS[kind], "nexmark", "", tuple(options.items()))
+            generator = nexmark_of(table)
             (directory / kind).mkdir(parents=True)
             for partition in range(self.partitions):
                 end = rows_of_split(self._rows(kind), self.partitions, partition)

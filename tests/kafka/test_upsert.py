@@ -11,9 +11,10 @@ from pathlib import Path
 from kafka.kit import Kit
 from oracle.changes import ends_in
 from spark.processes import Commands, Warm
-from tidegate.connectors.datagen.orders import ORDERS, Orders
+from tidegate.connectors.datagen.orders import ORDERS, orders_of
 from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
+from tidegate.plan.nodes import Table
 from tidegate.types import Op
 
 _ROWS, _SPLITS, _EPOCH = 4_000, 3, 800
@@ -43,7 +44,8 @@ def job_text(topic: str, servers: str) -> str:
 
 def accepted() -> list[dict[str, object]]:
     """The orders that are on time (S2), row by row."""
-    orders = Orders(ORDERS, seed=7, disorder_us=20_000_000, customers=40, splits=_SPLITS)
+    options = (("seed", "7"), ("disorder", "20 s"), ("customers", "40"), ("splits", f"{_SPLITS}"))
+    orders = orders_of(Table("orders", ORDERS, "datagen", "", options))
     engine, kept = Engine(), []
     for split in range(_SPLITS):
         watermark = None

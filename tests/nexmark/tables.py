@@ -22,11 +22,10 @@ def splits_of_tables() -> dict[str, list[pa.Table]]:
             for scan in (node for node in sink.walk() if isinstance(node, Scan)):
                 generator = nexmark_of(scan.table)
                 assert generator.rows is not None
+                splits = generator.options.splits
                 found[scan.table.name] = [
-                    generator.make(
-                        split, 0, rows_of_split(generator.rows, generator.splits, split), ENGINE
-                    )
-                    for split in range(generator.splits)
+                    generator.make(split, 0, rows_of_split(generator.rows, splits, split), ENGINE)
+                    for split in range(splits)
                 ]
     return found
 

@@ -64,9 +64,9 @@ def made_by(table: Table) -> pa.Table:
     """All rows of a datagen table, with their splits and their numbers there."""
     generator = orders_of(table)
     assert generator.rows is not None
-    parts = []
-    for split in range(generator.splits):
-        rows = rows_of_split(generator.rows, generator.splits, split)
+    parts, splits = [], generator.options.splits
+    for split in range(splits):
+        rows = rows_of_split(generator.rows, splits, split)
         part = generator.make(split, 0, rows, ENGINE)
         part = part.append_column("split", pa.array([f"datagen-{split}"] * rows))
         parts.append(part.append_column("number", pa.array(range(rows))))

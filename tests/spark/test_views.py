@@ -16,9 +16,10 @@ import duckdb
 from deltalake import DeltaTable
 
 from spark.processes import Commands
-from tidegate.connectors.datagen.orders import ORDERS, Orders
+from tidegate.connectors.datagen.orders import ORDERS, orders_of
 from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
+from tidegate.plan.nodes import Table
 
 _ROWS, _SPLITS = 3_000, 2
 JOB = f"""
@@ -42,7 +43,8 @@ _TICK = timedelta(seconds=10)
 
 def orders(customers: int = 50) -> list[dict[str, Any]]:
     """All of them: none is later than ten seconds."""
-    made = Orders(ORDERS, seed=3, disorder_us=10_000_000, customers=customers, splits=_SPLITS)
+    options = {"seed": "3", "disorder": "10 s", "customers": f"{customers}", "splits": f"{_SPLITS}"}
+    made = orders_of(Table("orders", ORDERS, "datagen", "", tuple(options.items())))
     engine = Engine()
     parts = (
         made.make(split, 0, rows_of_split(_ROWS, _SPLITS, split), engine)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Final, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,7 @@ from tidegate.connectors.option_types import Duration, SourceOptions, Timestamp
 from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import quoted
+from tidegate.plan.nodes import Table, quoted
 from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange
 from tidegate.types import OFFSET, RECORD, Schema
 
@@ -37,28 +39,8 @@ Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 
 
-class Generator(Protocol):
-    """What makes the rows of a table. ``rows`` are of all splits together; None: without end."""
-
-    @property
-    def connector(self) -> str:
-        """The connector, after which the splits are called."""
-
-    @property
-    def columns(self) -> Schema: ...
-
-    @property
-    def splits(self) -> int: ...
-
-    @property
-    def rows(self) -> int | None: ...
-
-    def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
-        """Rows ``begin`` to ``end`` of split number ``split``, columns as declared."""
-
-
 class GeneratedOptions(SourceOptions):
-    """Rows made from a seed. ``rows`` are of all splits together; None: without end."""
+    """Rows made from a seed."""
 
     rows: Annotated[int, Field(ge=0)] | None = Field(None, alias="number-of-rows")
     splits: int = Field(1, ge=1, le=1024)
@@ -66,6 +48,23 @@ class GeneratedOptions(SourceOptions):
     disorder_us: Duration = Field(0, alias="disorder")
     late_share: float = Field(0.0, ge=0.0, le=1.0, alias="late-share")
     start_us: Timestamp = Field(1_767_225_600_000_000, alias="start")  # 2026-01-01
+
+
+@dataclass(frozen=True, slots=True)
+class Generator(ABC):
+    """What makes the rows of ``table``, whose options are ``options``."""
+
+    table: Table
+    options: GeneratedOptions
+
+    @property
+    def rows(self) -> int | None:
+        """Of all splits together; None: without end."""
+        return self.options.rows
+
+    @abstractmethod
+    def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
+        """Rows ``begin`` to ``end`` of split number ``split``, columns as declared."""
 
 
 def rows_of_split(rows: int, splits: int, index: int) -> int:
@@ -89,17 +88,16 @@ def random_words(seed: int, split: int, name: str, numbers: Numbers) -> Words:
     return _mixed(stream + (numbers.astype(np.uint64) + np.uint64(1)) * _GOLDEN)
 
 
-def behind_us(
-    seed: int, split: int, numbers: Numbers, disorder_us: int, late_share: float
-) -> Numbers:
+def behind_us(options: GeneratedOptions, split: int, numbers: Numbers) -> Numbers:
     """How far each row is moved back in time: up to ``disorder_us``.
 
     A share of them by more than that, up to three times and a second: late for a watermark that
     trails by ``disorder_us``.
     """
+    seed, disorder_us = options.seed, options.disorder_us
     back = random_words(seed, split, "disorder", numbers) % np.uint64(disorder_us + 1)
     chance = random_words(seed, split, "late", numbers) >> np.uint64(11)
-    late = chance.astype(np.float64) / 2.0**53 < late_share
+    late = chance.astype(np.float64) / 2.0**53 < options.late_share
     reach = np.uint64(2 * disorder_us + 1_000_000)
     more = random_words(seed, split, "lateness", numbers) % reach + np.uint64(disorder_us + 1)
     return np.where(late, more, back).astype(np.int64)
@@ -127,7 +125,8 @@ class GeneratedPlanner:
     def splits(self, *, begun: bool = False) -> Sequence[str]:
         del begun
         generator = self._generator
-        return sorted(f"{generator.connector}-{index}" for index in range(generator.splits))
+        name, splits = generator.table.connector, generator.options.splits
+        return sorted(f"{name}-{index}" for index in range(splits))
 
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
         begins = {split: _number(position) for split, position in start.items()}
@@ -160,7 +159,8 @@ class GeneratedPlanner:
 
     def _end(self, split: str, begin: int) -> int:
         if self._generator.rows is not None:
-            return rows_of_split(self._generator.rows, self._generator.splits, _index(split))
+            splits = self._generator.options.splits
+            return rows_of_split(self._generator.rows, splits, _index(split))
         if self._available_now:  # "what is there now" of an endless source: one more helping
             return self._fixed.setdefault(split, begin + UNBOUNDED_ROWS)
         return 2**62
@@ -183,7 +183,7 @@ class GeneratedReader:
         for begin in range(start, end, CHUNK_ROWS):
             stop = min(begin + CHUNK_ROWS, end)
             data = self._generator.make(_index(wanted.split), begin, stop, self._engine)
-            lines = encode_lines(data, self._generator.columns, self._engine)
+            lines = encode_lines(data, self._generator.table.columns, self._engine)
             offset = wanted.first_offset + begin - start
             offsets = pa.array(np.arange(offset, offset + stop - begin, dtype=np.int64))
             table = data.append_column(OFFSET, offsets)

@@ -3,7 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tidegate.connectors.generated import behind_us, random_words, rows_of_split
+from tidegate.connectors.generated import (
+    GeneratedOptions,
+    behind_us,
+    random_words,
+    rows_of_split,
+)
 
 
 @pytest.mark.parametrize(("rows", "splits"), [(0, 3), (5, 2), (7, 3), (2, 4)])
@@ -25,8 +30,9 @@ def test_words_follow_from_seed_split_name_and_number() -> None:
 
 def test_rows_are_moved_back_by_the_disorder_and_some_by_more() -> None:
     numbers = np.arange(20_000, dtype=np.int64)
-    assert not behind_us(0, 0, numbers, 0, 0.0).any()
-    behind = behind_us(3, 0, numbers, 5_000_000, 0.1)
+    assert not behind_us(GeneratedOptions.model_validate({}), 0, numbers).any()
+    some = {"seed": "3", "disorder": "5 s", "late-share": "0.1"}
+    behind = behind_us(GeneratedOptions.model_validate(some), 0, numbers)
     late = behind > 5_000_000
     assert 0.08 < late.mean() < 0.12
     assert behind.min() >= 0

@@ -21,6 +21,7 @@ from tidegate.connectors.formats.json_encode import encode
 from tidegate.connectors.generated import (
     CHUNK_ROWS,
     GeneratedOptions,
+    Generator,
     Numbers,
     behind_us,
     made,
@@ -48,60 +49,45 @@ class DatagenOptions(GeneratedOptions):
     rows_per_second: Annotated[float, Field(gt=0)] | None = Field(None, alias="rows-per-second")
     customers: int = Field(1000, ge=1)
 
+    @property
+    def between_us(self) -> int:
+        """From one row of a split to the next."""
+        if self.rows_per_second is None:
+            return self.step_us
+        return max(1, round(1_000_000 * self.splits / self.rows_per_second))
+
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class Orders(Generator):
     """Implements `generated.Generator`."""
 
-    columns: Schema
-    seed: int = 0
-    disorder_us: int = 0
-    late_share: float = 0.0
-    start_us: int = 1_767_225_600_000_000
-    step_us: int = 1_000_000
-    customers: int = 1000
-    splits: int = 1
-    rows: int | None = None
-    connector: str = "datagen"
+    options: DatagenOptions
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
         numbers = np.arange(begin, end, dtype=np.int64)
         raw = [
             (self._values(split, column, numbers), partial(_cast, column))
-            for column in self.columns
+            for column in self.table.columns
         ]
-        return made(self.columns, raw, engine)
+        return made(self.table.columns, raw, engine)
 
     def _values(self, split: int, column: Column, numbers: Numbers) -> Numbers:
         """What `_cast` makes the column of."""
+        options = self.options
         if column.type.startswith("TIMESTAMP") or column.name == "order_time":
-            behind = behind_us(self.seed, split, numbers, self.disorder_us, self.late_share)
-            return self.start_us + numbers * self.step_us - behind
+            behind = behind_us(options, split, numbers)
+            return options.start_us + numbers * options.between_us - behind
         if column.name == "id":
-            return numbers * self.splits + split
-        words = random_words(self.seed, split, column.name, numbers)
+            return numbers * options.splits + split
+        words = random_words(options.seed, split, column.name, numbers)
         if column.name == "customer_id":
-            return (words % np.uint64(self.customers)).astype(np.int64) + 1
+            return (words % np.uint64(options.customers)).astype(np.int64) + 1
         return (words >> np.uint64(16)).astype(np.int64)
 
 
 def orders_of(table: Table) -> Orders:
     """The generator of a datagen table."""
-    options = parsed(DatagenOptions, table.options)
-    step_us = options.step_us
-    if options.rows_per_second is not None:
-        step_us = max(1, round(1_000_000 * options.splits / options.rows_per_second))
-    return Orders(
-        table.columns,
-        options.seed,
-        options.disorder_us,
-        options.late_share,
-        options.start_us,
-        step_us,
-        options.customers,
-        options.splits,
-        options.rows,
-    )
+    return Orders(table, parsed(DatagenOptions, table.options))
 
 
 def _cast(column: Column, raw: str) -> str:
@@ -155,15 +141,15 @@ def write_orders(
     One directory for each split below ``directory``, ``files_per_split`` files in each; gives the
     files' paths.
     """
-    orders = Orders(
-        ORDERS,
-        seed,
-        disorder_us,
-        late_share,
-        step_us=step_us,
-        customers=customers,
-        splits=splits,
-    )
+    options = {
+        "splits": f"{splits}",
+        "seed": f"{seed}",
+        "disorder": f"{disorder_us} us",
+        "late-share": f"{late_share}",
+        "step": f"{step_us} us",
+        "customers": f"{customers}",
+    }
+    orders = orders_of(Table("orders", ORDERS, "datagen", "json", tuple(options.items())))
     engine = shared_engine()
     written = []
     for split in range(splits):

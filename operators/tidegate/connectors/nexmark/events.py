@@ -24,6 +24,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from tidegate.connectors.generated import (
     GeneratedOptions,
+    Generator,
     Numbers,
     behind_us,
     made,
@@ -32,7 +33,7 @@ from tidegate.connectors.generated import (
 from tidegate.connectors.option_types import Duration, OptionProblem, lowered, parsed
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
-from tidegate.types import Column, Schema, decimal_digits
+from tidegate.types import Column, decimal_digits
 
 FIRST_ID: Final = 1000
 """Of persons and of auctions."""
@@ -82,37 +83,44 @@ class NexmarkOptions(GeneratedOptions):
             raise ValueError("'number-of-rows' and 'nexmark.event.num' both say where rows end")
         return self
 
+    @property
+    def between_us(self) -> int:
+        """From one event to the next."""
+        if self.events_per_second is None:
+            return self.step_us
+        return max(1, round(1_000_000 / self.events_per_second))
+
 
 @dataclass(frozen=True, slots=True)
-class Nexmark:
-    """Implements `generated.Generator`; ``kind`` is person, auction or bid."""
+class Nexmark(Generator):
+    """Implements `generated.Generator`."""
 
-    columns: Schema
-    kind: str
-    seed: int = 0
-    disorder_us: int = 0
-    late_share: float = 0.0
-    start_us: int = 1_767_225_600_000_000
-    step_us: int = 1_000
-    splits: int = 1
-    rows: int | None = None
-    connector: str = "nexmark"
+    options: NexmarkOptions
+
+    @property
+    def rows(self) -> int | None:
+        """Those of its kind among the events."""
+        if self.options.events is None:
+            return self.options.rows
+        rounds, rest = divmod(self.options.events, ROUND)
+        each, before = PER_ROUND[self.options.kind], FIRST_OF_ROUND[self.options.kind]
+        return rounds * each + min(max(rest - before, 0), each)
 
     def make(self, split: int, begin: int, end: int, engine: Engine) -> pa.Table:
-        events = _Events(self, np.arange(begin, end, dtype=np.int64) * self.splits + split)
-        values = _VALUES[self.kind]
+        places = np.arange(begin, end, dtype=np.int64) * self.options.splits + split
+        events, values = _Events(self.options, places), _VALUES[self.options.kind]
         raw = []
-        for column in self.columns:
+        for column in self.table.columns:
             numbers, sql = values[_plain(column)]
             raw.append((numbers(events), partial(_cast, column, sql)))
-        return made(self.columns, raw, engine)
+        return made(self.table.columns, raw, engine)
 
 
 @dataclass(frozen=True, slots=True)
 class _Events:
     """Some events of one kind, ``places`` among those of the kind."""
 
-    of: Nexmark
+    of: NexmarkOptions
     places: Numbers
 
     @property
@@ -123,13 +131,12 @@ class _Events:
     def times(self) -> Numbers:
         """When the events happened, in microseconds."""
         place = FIRST_OF_ROUND[self.of.kind] + self.places % PER_ROUND[self.of.kind]
-        return self.of.start_us + (self.rounds * ROUND + place) * self.of.step_us
+        return self.of.start_us + (self.rounds * ROUND + place) * self.of.between_us
 
     @property
     def time_us(self) -> Numbers:
         """The times as the events tell them, out of order and late."""
-        of = self.of
-        return self.times - behind_us(of.seed, 0, self.places, of.disorder_us, of.late_share)
+        return self.times - behind_us(self.of, 0, self.places)
 
     def below(self, name: str, bound: int | Numbers) -> Numbers:
         """A random number of each event, from 0 to below ``bound``."""
@@ -178,7 +185,7 @@ def _auction(events: _Events) -> Numbers:
 
 
 def _expires(events: _Events) -> Numbers:
-    return events.time_us + (1 + events.below("length", AUCTION_EVENTS_MAX)) * events.of.step_us
+    return events.time_us + (1 + events.below("length", AUCTION_EVENTS_MAX)) * events.of.between_us
 
 
 def _reserve(events: _Events) -> Numbers:
@@ -250,7 +257,7 @@ def _plain(column: Column) -> str:
 
 def check_nexmark(table: Table) -> None:
     """Raises OptionProblem for a column that events of the table's kind have not."""
-    kind = nexmark_of(table).kind
+    kind = nexmark_of(table).options.kind
     for column in table.columns:
         if _plain(column) in _VALUES[kind]:
             _check_type(column, _VALUES[kind][_plain(column)][1])
@@ -282,17 +289,4 @@ def _check_type(column: Column, sql: str) -> None:
 
 def nexmark_of(table: Table) -> Nexmark:
     """The generator of a nexmark table."""
-    options = parsed(NexmarkOptions, table.options)
-    step_us = options.step_us
-    if options.events_per_second is not None:
-        step_us = max(1, round(1_000_000 / options.events_per_second))
-    rows = options.rows
-    if options.events is not None:
-        rounds, rest = divmod(options.events, ROUND)
-        before = FIRST_OF_ROUND[options.kind]
-        rows = rounds * PER_ROUND[options.kind]
-        rows += min(max(rest - before, 0), PER_ROUND[options.kind])
-    return Nexmark(
-        table.columns, options.kind, options.seed, options.disorder_us, options.late_share,
-        options.start_us, step_us, options.splits, rows,
-    )  # fmt: skip
+    return Nexmark(table, parsed(NexmarkOptions, table.options))

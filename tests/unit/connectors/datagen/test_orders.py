@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tidegate.connectors.datagen.connector import CONNECTOR
 from tidegate.connectors.datagen.orders import (
     ORDERS,
-    Orders,
+    orders_of,
     write_orders,
 )
 from tidegate.connectors.options import validate_options
@@ -67,11 +67,15 @@ def test_seeds_and_splits_differ_and_ids_do_not_repeat() -> None:
 
 
 def test_event_times_keep_to_the_disorder_but_for_the_late_share() -> None:
-    orders = Orders(ORDERS, disorder_us=5_000_000, late_share=0.1)
+    orders = orders_of(table(disorder="5 s", late_share="0.1"))
     times = orders.make(0, 0, 20_000, ENGINE).column("order_time").cast("int64").to_numpy()
-    behind = orders.start_us + 1_000_000 * range(20_000)[0] - times[0]
+    start_us = orders.options.start_us
+    behind = start_us + 1_000_000 * range(20_000)[0] - times[0]
     assert behind >= 0
-    lag = [orders.start_us + 1_000_000 * number - int(time) for number, time in enumerate(times)]
+    lag = [
+        orders.options.start_us + 1_000_000 * number - int(time)
+        for number, time in enumerate(times)
+    ]
     late = sum(value > 5_000_000 for value in lag)
     assert 0.08 < late / 20_000 < 0.12
     assert min(lag) >= 0
