@@ -17,7 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+
+from tidegate.types import OFFSET, RECORD
 
 Position: TypeAlias = "int | str | list[int | str] | None"
 """Where a split stands, as a JSON value. None: before its first row."""
@@ -84,6 +88,26 @@ class SourceChunk:
     data: pa.Table
     malformed: pa.Table
     next_offset: int
+
+
+def source_chunk(
+    records: pa.Array, data: pa.Table, good: npt.NDArray[np.bool_], offset: int
+) -> SourceChunk:
+    """A chunk of the rows ``records``; ``data`` are the decoded ones, where ``good`` is true."""
+    offsets = np.arange(offset, offset + len(records), dtype=np.int64)
+    if good.all():
+        kept, malformed = records, records.slice(0, 0)
+        refused = offsets[:0]
+    else:
+        mask = pa.array(good)
+        kept, malformed = records.filter(mask), records.filter(pa.array(~good))
+        offsets, refused = offsets[good], offsets[~good]
+    table = data.append_column(OFFSET, pa.array(offsets)).append_column(RECORD, kept)
+    return SourceChunk(
+        table,
+        pa.table({"offset": pa.array(refused), "record": malformed}),
+        offset + len(records),
+    )
 
 
 @dataclass(frozen=True, slots=True)

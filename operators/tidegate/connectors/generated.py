@@ -25,8 +25,8 @@ from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table, quoted
-from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange
-from tidegate.types import OFFSET, RECORD, Schema
+from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange, source_chunk
+from tidegate.types import Schema
 
 CHUNK_ROWS: Final = 65_536
 UNBOUNDED_ROWS: Final = 100_000
@@ -175,21 +175,17 @@ class GeneratedReader:
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:
-            for chunk in self._read(wanted):
-                yield wanted.split, chunk
+            yield from self._read(wanted)
 
-    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
+    def _read(self, wanted: SplitRange) -> Iterator[tuple[str, SourceChunk]]:
         start, end = _number(wanted.start), _number(wanted.end)
         for begin in range(start, end, CHUNK_ROWS):
             stop = min(begin + CHUNK_ROWS, end)
             data = self._generator.make(_index(wanted.split), begin, stop, self._engine)
             lines = encode_lines(data, self._generator.table.columns, self._engine)
+            records, good = lines.cast(pa.binary()), np.ones(len(lines), np.bool_)
             offset = wanted.first_offset + begin - start
-            offsets = pa.array(np.arange(offset, offset + stop - begin, dtype=np.int64))
-            table = data.append_column(OFFSET, offsets)
-            table = table.append_column(RECORD, lines.cast(pa.binary()))
-            nothing = pa.table({"offset": offsets.slice(0, 0), "record": pa.array([], pa.binary())})
-            yield SourceChunk(table, nothing, offset + stop - begin)
+            yield wanted.split, source_chunk(records.combine_chunks(), data, good, offset)
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         return {}

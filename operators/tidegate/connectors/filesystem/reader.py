@@ -9,44 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
 from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
 from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
 from tidegate.connectors.formats import lines, parquet_format
+from tidegate.connectors.formats.parquet_format import Part
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
-from tidegate.ports import SourceChunk, SplitRange
-from tidegate.types import OFFSET, RECORD
+from tidegate.ports import SourceChunk, SplitRange, source_chunk
 
 CHUNK_ROWS: Final = 65_536
 _HEAD_BYTES: Final = 4096
-
-
-def source_chunk(
-    records: pa.Array, data: pa.Table, good: npt.NDArray[np.bool_], offset: int
-) -> SourceChunk:
-    """A chunk of the rows ``records``; ``data`` are the decoded ones, where ``good`` is true."""
-    offsets = np.arange(offset, offset + len(records), dtype=np.int64)
-    if good.all():
-        kept, malformed = records, records.slice(0, 0)
-        refused = offsets[:0]
-    else:
-        mask = pa.array(good)
-        kept, malformed = records.filter(mask), records.filter(pa.array(~good))
-        offsets, refused = offsets[good], offsets[~good]
-    table = data.append_column(OFFSET, pa.array(offsets)).append_column(RECORD, kept)
-    return SourceChunk(
-        table,
-        pa.table({"offset": pa.array(refused), "record": malformed}),
-        offset + len(records),
-    )
 
 
 class FilesystemReader:
@@ -62,18 +38,15 @@ class FilesystemReader:
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:
-            for chunk in self._read(wanted):
-                yield wanted.split, chunk
-
-    def _read(self, wanted: SplitRange) -> Iterator[SourceChunk]:
-        last, offset = file_position(wanted.end), wanted.first_offset
-        for file, begin in self._files(wanted.split, file_position(wanted.start), last):
-            stop = last.place if file.name == last.file else None
-            if stop is not None and begin >= stop:
-                continue
-            for chunk in self._read_file(file.path, begin, stop, offset):
-                offset = chunk.next_offset
-                yield chunk
+            last, offset = file_position(wanted.end), wanted.first_offset
+            for file, begin in self._files(wanted.split, file_position(wanted.start), last):
+                stop = last.place if file.name == last.file else None
+                if stop is not None and begin >= stop:
+                    continue
+                for part in self._read_file(file.path, begin, stop):
+                    chunk = source_chunk(part.records, part.decoded.data, part.decoded.good, offset)
+                    offset = chunk.next_offset
+                    yield wanted.split, chunk
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         return {}  # a file that is gone stops the job
@@ -115,9 +88,7 @@ class FilesystemReader:
                     )
         return [(file, start.place if file.name == start.file else 0) for file in found]
 
-    def _read_file(
-        self, path: str, begin: int, stop: int | None, offset: int
-    ) -> Iterator[SourceChunk]:
+    def _read_file(self, path: str, begin: int, stop: int | None) -> Iterator[Part]:
         filesystem, _ = open_location(self._path)
         try:
             file = filesystem.open_input_file(path)
@@ -125,7 +96,8 @@ class FilesystemReader:
             raise TrustError(f"cannot read file '{path}'", detail=str(error)) from None
         with file:
             if self._table.format == "parquet":
-                yield from self._read_parquet(file, path, begin, stop, offset)
+                columns, engine = self._table.columns, self._engine
+                yield from parquet_format.read(file, path, begin, stop, columns, engine)
                 return
             size = file.size()
             if size < (begin if stop is None else stop):
@@ -134,34 +106,19 @@ class FilesystemReader:
                     hint="files of a source may be added, never changed",
                 )
             _check_line_start(file, path, begin, size)
-            yield from self._read_lines(file, begin, size if stop is None else stop, offset)
+            yield from self._read_lines(file, begin, size if stop is None else stop)
 
-    def _read_lines(self, file: Any, begin: int, stop: int, offset: int) -> Iterator[SourceChunk]:
-        is_csv = self._table.format == "csv"
-        blank = b"" if is_csv and self._options.delimiter in " \t" else b" \t"
-        header = is_csv and self._options.header and _is_blank(file, begin, blank)
+    def _read_lines(self, file: Any, begin: int, stop: int) -> Iterator[Part]:
+        form, columns, options = self._table.format, self._table.columns, self._options
+        blank = b"" if form == "csv" and options.delimiter in " \t" else b" \t"
+        header = form == "csv" and options.header and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
             records = lines.split_lines(block, blank)
             if header and len(records):
                 records, header = records.slice(1), False
             for first in range(0, len(records), CHUNK_ROWS):
-                chunk = self._decode(records.slice(first, CHUNK_ROWS), offset)
-                offset = chunk.next_offset
-                yield chunk
-
-    def _decode(self, records: pa.Array, offset: int) -> SourceChunk:
-        form, columns = self._table.format, self._table.columns
-        decoded = lines.decode(records, form, columns, self._options, self._engine)
-        return source_chunk(records, decoded.data, decoded.good, offset)
-
-    def _read_parquet(
-        self, file: Any, path: str, begin: int, stop: int | None, offset: int
-    ) -> Iterator[SourceChunk]:
-        columns, engine = self._table.columns, self._engine
-        for part in parquet_format.read(file, path, begin, stop, columns, engine):
-            chunk = source_chunk(part.records, part.decoded.data, part.decoded.good, offset)
-            offset = chunk.next_offset
-            yield chunk
+                part = records.slice(first, CHUNK_ROWS)
+                yield Part(part, lines.decode(part, form, columns, options, self._engine))
 
 
 def _is_blank(file: Any, end: int, blank: bytes) -> bool:
