@@ -20,6 +20,7 @@ from tidegate.connectors.locations import open_location
 from tidegate.errors import SinkError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, order_of
+from tidegate.store import local
 
 if TYPE_CHECKING:
     from tidegate.store.s3 import S3Store
@@ -75,13 +76,8 @@ def make_directory(filesystem: Any, path: str) -> None:
 
 def sync(filesystem: Any, path: str) -> None:
     """Flushes a local file or directory to the disk; stores are durable by themselves."""
-    if not isinstance(filesystem, fs.LocalFileSystem):
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if isinstance(filesystem, fs.LocalFileSystem):
+        local.sync(path)
 
 
 def create_new(filesystem: Any, path: str) -> bool:

@@ -49,7 +49,7 @@ class LocalStore:
             os.link(draft, target)  # fails when it exists, where a rename would replace
         finally:
             draft.unlink()
-        _sync(target.parent)
+        sync(target.parent)
 
     def write(self, name: str, data: bytes) -> None:
         target = self.path / name
@@ -81,8 +81,9 @@ class LocalStore:
         return draft
 
 
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
+def sync(path: Path | str) -> None:
+    """Flushes a file or directory to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
