@@ -100,10 +100,6 @@ def file_path(path: str, split: str, name: str, each_file: bool) -> tuple[Any, s
     return filesystem, f"{root}/{name}" if split == "." else f"{root}/{split}/{name}"
 
 
-def _hidden(parts: tuple[str, ...]) -> bool:
-    return any(part.startswith(("_", ".")) for part in parts)
-
-
 def _walk(
     filesystem: Any, base: str, pattern: tuple[str, ...]
 ) -> tuple[dict[tuple[str, ...], DataFile], set[tuple[str, ...]]]:
@@ -134,7 +130,8 @@ def _entries(filesystem: Any, base: str, *, recursive: bool) -> Iterator[Found]:
     for info in filesystem.get_file_info(selector):
         parts = tuple(info.path.removeprefix(prefix).split("/"))
         is_file = info.type == fs.FileType.File
-        if not _hidden(parts) and (is_file or info.type == fs.FileType.Directory):
+        hidden = any(part.startswith(("_", ".")) for part in parts)
+        if not hidden and (is_file or info.type == fs.FileType.Directory):
             yield Found(parts, is_file, info.size or 0, info.mtime_ns or 0)
 
 

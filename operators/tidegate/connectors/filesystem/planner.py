@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from tidegate.connectors.filesystem.continuity import Continuity, intruder, shown
 from tidegate.connectors.filesystem.files import (
@@ -56,7 +56,8 @@ class FilesystemPlanner:
         self._monitored = options.monitor_interval_us is not None
         self._fixed = available_now or not self._monitored
         filesystem, _ = open_location(self._path)
-        self._measure = _measure(table.format, filesystem)
+        measure = ParquetMeasure if table.format == "parquet" else TextMeasure
+        self._measure: Measure = measure(filesystem)
         self._continuity = Continuity(table.name, self._measure, grows=table.format != "parquet")
         self._listing: Listing | None = None
         self._turn = 0
@@ -70,7 +71,10 @@ class FilesystemPlanner:
     def plan(self, start: Mapping[str, Position], rows_max: int | None) -> dict[str, SplitPlan]:
         begins = {split: file_position(position) for split, position in start.items()}
         for split, begin in begins.items():
-            self._check_position(split, begin)
+            self._continuity.check(split, begin)
+            for file in self._files(split):
+                if file.name < begin.file:
+                    self._measure.forget(file)
         if rows_max is None:
             return {split: self._all(split, begin) for split, begin in begins.items()}
         hungry = [split for split in sorted(begins) if self._remains(split, begins[split])]
@@ -202,14 +206,3 @@ class FilesystemPlanner:
         # it must not hold back the others, even while its directory is watched.
         finished = at_end and (self._each_file or not self._monitored)
         return SplitPlan(end.json, finished, rows_max, at_end=at_end)
-
-    def _check_position(self, split: str, begin: FilePosition) -> None:
-        """Raises TrustError when ``begin`` no longer means what it meant when it was written."""
-        self._continuity.check(split, begin)
-        for file in self._files(split):
-            if file.name < begin.file:
-                self._measure.forget(file)
-
-
-def _measure(format_: str, filesystem: Any) -> Measure:
-    return ParquetMeasure(filesystem) if format_ == "parquet" else TextMeasure(filesystem)

@@ -68,7 +68,10 @@ def decode(
     parts: list[pa.Table] = []
     good = np.zeros(len(values), np.bool_)
     for number in np.unique(numbers[numbers >= 0]).tolist():
-        node = _writer(registry, number, target)
+        found = registry.schema(number)
+        if found is None:
+            continue
+        node = _parsed(found.text, found.references, number, target)
         if node is None:
             continue
         rows = np.flatnonzero(numbers == number)
@@ -93,11 +96,6 @@ def _schema_numbers(values: pa.Array) -> Ints:
     data = data[: len(values) * _HEADER].reshape(-1, _HEADER)
     numbers = np.ascontiguousarray(data[:, 1:]).view(">i4").astype(np.int64)[:, 0]
     return np.where(data[:, 0] == 0, numbers, -1)
-
-
-def _writer(registry: Registry, number: int, target: Target) -> Node | None:
-    found = registry.schema(number)
-    return None if found is None else _parsed(found.text, found.references, number, target)
 
 
 @lru_cache(maxsize=1024)

@@ -55,7 +55,7 @@ def _sql(schema: Schema, end: str) -> str:
 def _object(fields: Sequence[tuple[str, str, Any]]) -> str:
     parts = []
     for index, (name, sql, type_) in enumerate(fields):
-        key = ("," if index else "{") + _json_string(name) + ":"
+        key = ("," if index else "{") + json.dumps(name, ensure_ascii=False) + ":"
         parts += [literal(key), f"coalesce({value_text(sql, type_)}, 'null')"]
     return f"concat({', '.join([*parts, literal('}' if fields else '{}')])})"
 
@@ -96,7 +96,3 @@ def timestamp_text(sql: str) -> str:
 
 def _in_quotes(sql: str) -> str:
     return f"'\"' || {sql} || '\"'"
-
-
-def _json_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -43,12 +43,8 @@ def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> I
                     f"a line of more than {_BLOCK_BYTES_MAX >> 30} GB at byte {position}"
                 )
             continue
-        yield _from_start(block[:cut]) if position == 0 else block[:cut]
+        yield block[:cut].removeprefix(_BOM) if position == 0 else block[:cut]
         position, size = position + cut, block_bytes
-
-
-def _from_start(block: bytes) -> bytes:
-    return block.removeprefix(_BOM)
 
 
 def newlines(block: bytes) -> npt.NDArray[np.int64]:

@@ -143,7 +143,7 @@ class Decoder:
             if form == "raw"
             else pc.fill_null(pc.greater(pc.binary_length(records), 0), False)
         )
-        good = _mask(there)
+        good: Good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
         present = records if good.all() else records.filter(there)
         decoded = self._values(present, schema, form)
         if form == "raw" and len(present) < len(records):
@@ -198,15 +198,12 @@ class Decoder:
             case "headers":
                 assert batch.headers is not None
                 found = [None if each is UNREADABLE else each for each in batch.headers]
-                return pa.array(list(map(_last_of_each, found)), _HEADERS)
+                # A map has each key once; of headers that repeat, the last counts, as in Flink.
+                maps = [list(dict(headers or ()).items()) for headers in found]
+                return pa.array(maps, _HEADERS)
             case "leader-epoch":
                 return pa.array(batch.epochs, pa.int32())
         raise AssertionError(key)
-
-
-def _mask(there: pa.Array) -> Good:
-    mask: Good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
-    return mask
 
 
 def _kept(column: Any, rows: Good) -> Any:
@@ -220,11 +217,6 @@ def _with_nulls(decoded: Decoded, there: Good) -> tuple[pa.Table, Good]:
     good[there] = decoded.good
     rows = np.cumsum(there & good) - 1
     return decoded.data.take(pa.array(rows[good], mask=~there[good])), good
-
-
-def _last_of_each(headers: Any) -> list[tuple[str, bytes | None]]:
-    """A map has each key once; of headers that repeat, the last counts, as in Flink."""
-    return list(dict(headers or ()).items())
 
 
 def _broker_times(times: Times | None) -> pa.Array | None:

@@ -70,7 +70,9 @@ class KafkaPlanner:
         begins = {split: kafka_position(position) for split, position in start.items()}
         begun = {split: begin for split, begin in begins.items() if begin is not None}
         for split, begin in begun.items():
-            self._check_identity(split, begin)
+            topic, _ = topic_partition(split)
+            if topic in self._ids and self._ids[topic][0] != begin.topic_id:
+                raise self._recreated(topic)
         new = [split for split in begins if split not in begun]
         joined: dict[str, KafkaPosition] = {}
 
@@ -174,11 +176,6 @@ class KafkaPlanner:
         if self._available_now and self._ends.keys() >= set(self._partitions):
             return  # what was there at the first look is what this run reads
         self._ends = self._topics.latest(self._partitions)
-
-    def _check_identity(self, split: str, begin: KafkaPosition) -> None:
-        topic, _ = topic_partition(split)
-        if topic in self._ids and self._ids[topic][0] != begin.topic_id:
-            raise self._recreated(topic)
 
     def _check_end(self, split: str, begin: KafkaPosition) -> None:
         topic, partition = topic_partition(split)

@@ -124,7 +124,10 @@ class Transactions:
         """
 
         def attempt() -> None:
-            kept = self._kept(known) or self._looked(epoch)
+            kept = self._kept(known)
+            if kept is None:
+                kept = self._fenced(epoch)
+                hit("sink-looked", epoch)
             marker = self._judge.in_task(kept.marker, known)
             if marker.epoch < epoch:
                 self._commit(kept, epoch, send)
@@ -184,11 +187,6 @@ class Transactions:
         _CACHE[self._key] = kept
         while len(_CACHE) > _KEPT_MAX:
             _CACHE.popitem(last=False)
-
-    def _looked(self, epoch: int) -> _Kept:
-        kept = self._fenced(epoch)
-        hit("sink-looked", epoch)
-        return kept
 
     def _fenced(self, epoch: int = 0) -> _Kept:
         """A producer behind the fence, with the marker that stands there."""
