@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.connectors.formats import parquet_format
-from tidegate.connectors.staging import Stager, Staging, sink_errors
-from tidegate.errors import TrustError
+from tidegate.connectors.staging import Stager, Staging, removed, sink_errors
 from tidegate.types import OP
 
 
@@ -40,7 +39,4 @@ def staged_parts(staging: Staging, paths: Sequence[str], what: str) -> Iterator[
                     for batch in pq.ParquetFile(source).iter_batches(parquet_format.CHUNK_ROWS):
                         yield pa.Table.from_batches([batch])
             except FileNotFoundError:
-                raise TrustError(
-                    f"a staged file of {what} is lost: '{path}'",
-                    hint="something removed it: start the job again with a new checkpoint",
-                ) from None
+                raise removed(f"a staged file of {what} is lost: '{path}'") from None

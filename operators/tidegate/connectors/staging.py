@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from tidegate.connectors.locations import open_location
-from tidegate.errors import SinkError
+from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, order_of
 from tidegate.store import local
@@ -44,6 +44,11 @@ def sink_errors(action: str, path: str) -> Iterator[None]:
         raise SinkError(
             f"cannot {action} '{path}': {reason}", hint="check that it exists and may be written"
         ) from error
+
+
+def removed(what: str) -> TrustError:
+    """The error where something of the job's own output is not there any more."""
+    return TrustError(what, hint="something removed it: start the job again with a new checkpoint")
 
 
 def write_durable(filesystem: Any, path: str, data: bytes) -> None:

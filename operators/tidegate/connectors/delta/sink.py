@@ -25,7 +25,7 @@ from pydantic import BeforeValidator, Field
 from tidegate.connectors.locations import one_spelling
 from tidegate.connectors.option_types import OptionProblem, Options, names_in, parsed
 from tidegate.connectors.staged_parquet import staged_parts
-from tidegate.connectors.staging import Staging, sink_errors, unique_token
+from tidegate.connectors.staging import Staging, removed, sink_errors, unique_token
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
@@ -89,10 +89,7 @@ class DeltaCommitter:
         with self._errors("open"):
             if not DeltaTable.is_deltatable(self._place, store_options()):
                 if not fresh:
-                    raise TrustError(
-                        f"the Delta table '{self._place}' is gone",
-                        hint="something removed it: start the job again with a new checkpoint",
-                    )
+                    raise removed(f"the Delta table '{self._place}' is gone")
                 DeltaTable.create(self._place, self._schema, storage_options=store_options())
             found, wanted = self._opened().schema(), Schema.from_arrow(self._schema)
         if found != wanted:

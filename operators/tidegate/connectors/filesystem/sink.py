@@ -28,13 +28,13 @@ from tidegate.connectors.staging import (
     is_file,
     make_directory,
     move,
+    removed,
     sink_errors,
     sync,
     unique_token,
     write_durable,
 )
 from tidegate.engine.engine import shared_engine
-from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, in_order, order_of
 
@@ -147,7 +147,8 @@ class FilesystemCommitter:
         paths = in_order(staged)
         with sink_errors("publish into", self._path):
             for index, path in enumerate(paths):
-                self._publish_one(path, self._final(epoch, index))
+                name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"
+                self._publish_one(path, f"{self._root}/{name}")
             if paths:
                 sync(self._filesystem, self._root)
 
@@ -155,19 +156,13 @@ class FilesystemCommitter:
         with sink_errors("clean", self._path):
             delete_staged(self._filesystem, self._staging, epoch)
 
-    def _final(self, epoch: int, index: int) -> str:
-        name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"
-        return f"{self._root}/{name}"
-
     def _publish_one(self, staged: str, final: str) -> None:
         try:
             move(self._filesystem, staged, final)
         except FileNotFoundError:
             if not is_file(self._filesystem, final):
-                raise TrustError(
-                    f"a staged file of the output '{self._path}' is lost: '{staged}'",
-                    hint="something removed it: start the job again with a new checkpoint",
-                ) from None
+                what = f"a staged file of the output '{self._path}' is lost: '{staged}'"
+                raise removed(what) from None
 
     def _claim(self) -> int:
         """A generation of our own, above all that are there or claimed by others."""

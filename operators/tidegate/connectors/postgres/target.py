@@ -9,7 +9,8 @@ import psycopg
 from tidegate.connectors.postgres.client import Server, Session
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.types import holds, pg_type
-from tidegate.errors import OptionsError, SinkError, TrustError
+from tidegate.connectors.staging import removed
+from tidegate.errors import OptionsError, SinkError
 from tidegate.plan.nodes import Table
 
 _NULLS_IN_KEYS = 150_000
@@ -70,10 +71,7 @@ class Target:
             *(self.statements.schema, self.statements.name),
         )
         if not found and not fresh:
-            raise TrustError(
-                f"table '{self.table.name}': {self._name} is gone from the database",
-                hint="something removed it: start the job again with a new checkpoint",
-            )
+            raise removed(f"table '{self.table.name}': {self._name} is gone from the database")
         if found:
             self._check(session, *found[0])
         else:
