@@ -90,23 +90,18 @@ def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
     """Decodes ``lines`` (valid UTF-8 strings, none blank)."""
     plan = _plan_of(schema, engine.time_zone)
     if len(lines) == 0 or not schema:
-        return _decode_exact(lines, schema, plan, engine)
+        return Decoded(*decode_exact(lines, schema, plan.shape, engine))
     fast = _decode_fast(lines, schema, plan, engine)
     if fast is not None:
         return Decoded(fast, np.ones(len(lines), np.bool_))
     if len(lines) <= PIECE_ROWS:
-        return _decode_exact(lines, schema, plan, engine)
+        return Decoded(*decode_exact(lines, schema, plan.shape, engine))
     parts = [
         decode(lines.slice(start, PIECE_ROWS), schema, engine)
         for start in range(0, len(lines), PIECE_ROWS)
     ]
     data = pa.concat_tables([part.data for part in parts])
     return Decoded(data, np.concatenate([part.good for part in parts]))
-
-
-def _decode_exact(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -> Decoded:
-    data, good = decode_exact(lines, schema, plan.shape, engine)
-    return Decoded(data, good)
 
 
 def _decode_fast(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -> pa.Table | None:

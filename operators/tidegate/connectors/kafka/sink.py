@@ -61,15 +61,12 @@ class KafkaWriter:
         self._encoder = Encoder(table, self._options, shared_engine())
         self._parts: list[Messages] = []
         self._rows = 0
-        self._bytes = 0
 
     def write(self, data: pa.Table) -> None:
         if data.num_rows == 0:
             return
-        part = self._encoder.encode(data)
-        self._parts.append(part)
+        self._parts.append(self._encoder.encode(data))
         self._rows += data.num_rows
-        self._bytes += part.size
 
     def close(self) -> list[StagedFile]:
         if self._rows == 0:
@@ -83,7 +80,8 @@ class KafkaWriter:
             while not self._write_plainly(waiting):
                 EVENTS.happened(SINK_RETRY)
         place = f"{self._options.servers}/{self._options.topic}"
-        return [StagedFile(place, order_of(self._stage.writer, 0), self._rows, self._bytes)]
+        size = sum(part.size for part in self._parts)
+        return [StagedFile(place, order_of(self._stage.writer, 0), self._rows, size)]
 
     def abort(self) -> None:
         """Nothing is open between `write` and the end of `close`."""

@@ -119,15 +119,15 @@ class Topics:
 
     def earliest(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The first offset that is still there, of each partition that exists."""
-        return self._offsets(partitions, lambda _: OffsetSpec.earliest())
+        return self._offsets(partitions, OffsetSpec.earliest())
 
     def latest(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The offset behind the last row that may be read, of each partition that exists."""
-        return self._offsets(partitions, lambda _: OffsetSpec.latest())
+        return self._offsets(partitions, OffsetSpec.latest())
 
     def at_time(self, partitions: Sequence[Partition], time_ms: int) -> dict[Partition, int]:
         """The first offset at or behind a time; the end where there is none."""
-        found = self._offsets(partitions, lambda _: OffsetSpec.for_timestamp(time_ms))
+        found = self._offsets(partitions, OffsetSpec.for_timestamp(time_ms))
         ends = self.latest([partition for partition, offset in found.items() if offset < 0])
         return {**found, **ends}
 
@@ -143,10 +143,8 @@ class Topics:
         parts = found[group].topic_partitions if group in found else ()
         return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
 
-    def _offsets(
-        self, partitions: Iterable[Partition], spec: Callable[[Partition], OffsetSpec]
-    ) -> dict[Partition, int]:
-        asked = {TopicPartition(*partition): spec(partition) for partition in partitions}
+    def _offsets(self, partitions: Iterable[Partition], spec: OffsetSpec) -> dict[Partition, int]:
+        asked = {TopicPartition(*partition): spec for partition in partitions}
         if not asked:
             return {}
         found = self._answers(
