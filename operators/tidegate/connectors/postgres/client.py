@@ -137,15 +137,12 @@ class Server:
             if session is not None:
                 session.end()
 
-    def attempt(self, action: Callable[[Session], _T]) -> _T:
-        """What ``action`` gives in a session of its own; raises what is wrong as TidegateError."""
-        return self._tried(action, 0.0)
+    def attempt(self, action: Callable[[Session], _T], *, again: bool = False) -> _T:
+        """What ``action`` gives in a session of its own; raises what is wrong as TidegateError.
 
-    def again(self, action: Callable[[Session], _T]) -> _T:
-        """As `attempt`, in one session after the other until the server does its work."""
-        return self._tried(action, self.options.retry_us / 1e6)
-
-    def _tried(self, action: Callable[[Session], _T], in_all_s: float) -> _T:
+        ``again``: in one session after the other until the server does its work.
+        """
+        in_all_s = self.options.retry_us / 1e6 if again else 0.0
         waiting = Waiting(replace(self.patience.away, in_all_s=in_all_s), self.clock)
         warned = False
         while True:

@@ -113,7 +113,7 @@ class Guard:
         waiting = Waiting(Patience(self.server.options.statement_us / 1e6), self.server.clock)
         while True:
             try:
-                return self.server.again(attempt)
+                return self.server.attempt(attempt, again=True)
             except _Busy:
                 if not waiting.again():
                     raise SinkError(
@@ -122,7 +122,7 @@ class Guard:
                         detail=f"it is the row of '{self.sink}'",
                         hint="see pg_locks and pg_stat_activity for whose it is, and end it",
                     ) from None
-            self.server.again(self._end_others)
+            self.server.attempt(self._end_others, again=True)
 
     def _end_others(self, session: Session) -> None:
         session.run(
