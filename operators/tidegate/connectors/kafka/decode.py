@@ -67,7 +67,7 @@ class Decoder:
         only_key = columns_of_key_alone(table, options)
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
         # A column that is in the key and in the value is the value's.
-        self._key_names = tuple(c.name for c in physical if c.name in only_key)
+        self._key_names = [c.name for c in physical if c.name in only_key]
         self._key: Schema = tuple(
             replace(c, name=c.name.removeprefix(prefix)) for c in physical if c.name in only_key
         )
@@ -108,27 +108,21 @@ class Decoder:
 
     def _rows(self, batch: Batch, parts: Sequence[Part]) -> tuple[pa.Table, Good]:
         """What can be decoded of ``batch``, which is all of ``parts``, and which rows that are."""
-        decoded, good = self._decoded(batch.values, self._value, self._options.format)
-        columns = dict(zip([c.name for c in self._value], decoded.columns, strict=True))
+        decoded = [self._decoded(batch.values, self._value, self._options.format)]
+        names = [[column.name for column in self._value]]
         if self._key:
             assert self._options.key_format is not None
-            key_data, key_good = self._decoded(batch.keys, self._key, self._options.key_format)
-            both = good & key_good
-            columns = {name: _kept(column, both[good]) for name, column in columns.items()}
-            columns |= {
-                name: _kept(column, both[key_good])
-                for name, column in zip(self._key_names, key_data.columns, strict=True)
-            }
-            good = both
-        if not (fits := self._fits(batch)).all():
-            both = good & fits
-            columns = {name: _kept(column, both[good]) for name, column in columns.items()}
-            good = both
+            decoded.append(self._decoded(batch.keys, self._key, self._options.key_format))
+            names.append(self._key_names)
+        good = np.logical_and.reduce([self._fits(batch), *(there for _, there in decoded)])
+        columns = {
+            name: _kept(column, good[there])
+            for of_part, (data, there) in zip(names, decoded, strict=True)
+            for name, column in zip(of_part, data.columns, strict=True)
+        }
         for name, key in self._metadata.items():
             columns[name] = _kept(self._meta(key, batch, parts), good)
-        arrays = [columns[column.name] for column in self._table.columns]
-        names = [column.name for column in self._table.columns]
-        table = pa.Table.from_arrays(arrays, names=names)
+        table = pa.table({column.name: columns[column.name] for column in self._table.columns})
         table = table.append_column(OFFSET, pa.array(batch.offsets[good]))
         table = table.append_column(RECORD, _kept(batch.values, good))
         broker = _broker_times(batch.times)
