@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from tidegate.connectors.filesystem.files import DataFile
-from tidegate.connectors.formats.lines import BLOCK_BYTES, NEWLINE
+from tidegate.connectors.formats.lines import BLOCK_BYTES, newlines
 from tidegate.connectors.formats.parquet_format import unreadable
 
 _TAIL_BYTES = 1 << 16
@@ -90,7 +90,7 @@ class TextMeasure:
         if not block:  # it shrank; the plan finds out with the next listing
             counted.until = end
             return
-        found = np.flatnonzero(np.frombuffer(block, np.uint8) == NEWLINE) + (counted.until + 1)
+        found = newlines(block) + (counted.until + 1)
         counted.ends = np.concatenate((counted.ends, found))
         counted.until += len(block)
         self.bytes_counted += len(block)

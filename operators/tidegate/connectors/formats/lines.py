@@ -23,7 +23,6 @@ from tidegate.types import Schema
 BLOCK_BYTES: Final = 8 << 20
 _BLOCK_BYTES_MAX: Final = 2**31 - 1
 _BOM: Final = b"\xef\xbb\xbf"
-NEWLINE: Final = ord("\n")
 
 
 def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
@@ -49,7 +48,7 @@ def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> I
 
 def newlines(block: bytes) -> npt.NDArray[np.int64]:
     """Where the newlines of ``block`` are."""
-    return np.flatnonzero(np.frombuffer(block, np.uint8) == NEWLINE)
+    return np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
 
 
 def split_lines(block: bytes, blank: bytes = b" \t") -> pa.Array:
