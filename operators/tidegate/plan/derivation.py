@@ -8,7 +8,7 @@ merge waits for), and to EXPLAIN (where one was lost).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -169,7 +169,8 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
         case MatchRecognize():
             return _of_match(node, below)
         case Sort() | SortRuns() | MergeRuns():
-            return _of_sort(node if isinstance(node, Sort) else node.sort, below)
+            column = (node if isinstance(node, Sort) else node.sort).column
+            return _ended(below, {column}, f"rows leave in the order of {column}")
         case Filter() | Sink() | Tally() | Exchange():
             return below
     raise AssertionError(f"no derivation for {type(node).__name__}")
@@ -209,12 +210,7 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
 
 
 def _of_session(node: Session, below: Columns) -> dict[str, Derived]:
-    result = {
-        name: derived
-        if name == node.time_column or derived.lost
-        else Derived(lost="rows leave when their session is over")
-        for name, derived in below.items()
-    }
+    result = _ended(below, {node.time_column}, "rows leave when their session is over")
     parts = window_columns(node.with_time)
     return result | {part: of_window(node, part, below[node.time_column]) for part in parts}
 
@@ -287,16 +283,14 @@ def _of_over(node: OverWindow | OverRows | RecentRows, below: Columns) -> dict[s
     result = dict(below)
     if isinstance(over, OverWindow):
         follow = node.follow if isinstance(node, OverRows) else behind_time(over.time, below)
-        kept = {name for name, _ in follow}
-        held = Derived(lost=f"rows leave in the order of {over.time}")
-        result = {n: d if d.lost or n in kept else held for n, d in below.items()}
+        result = _ended(below, dict(follow), f"rows leave in the order of {over.time}")
     computed = Derived(lost="it is computed over several rows")
     return result | {call.output.name: computed for call in over.calls}
 
 
 def _of_match(node: MatchRecognize, below: Columns) -> dict[str, Derived]:
-    held = Derived(lost=f"matches leave in the order of {node.time}")
-    result = {key: below[key] if below[key].lost else held for key in node.keys}
+    keys = {key: below[key] for key in node.keys}
+    result = _ended(keys, (), f"matches leave in the order of {node.time}")
     computed = Derived(lost="it is computed over several rows")
     time = replace(below[node.time], window=None)
     for look in node.looks:
@@ -305,12 +299,8 @@ def _of_match(node: MatchRecognize, below: Columns) -> dict[str, Derived]:
 
 
 def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:
-    held = Derived(lost="pairs leave in the order of the join's times")
-    result = {
-        name: derived if derived.lost else held
-        for columns in (sides if node.kind.has_right else sides[:1])
-        for name, derived in columns.items()
-    }
+    given = {**sides[0], **sides[1]} if node.kind.has_right else sides[0]
+    result = _ended(given, (), "pairs leave in the order of the join's times")
     own, type_ = sides[0][node.times[0]], node.left.column_of(node.times[0]).type
     other = sides[1][node.times[1]]
     times = (
@@ -383,10 +373,6 @@ def _from_end(node: Window | Session) -> dict[str, int]:
     return {**found, WINDOW_START: -node.size}
 
 
-def _of_sort(node: Sort, below: Columns) -> dict[str, Derived]:
-    return {
-        name: derived
-        if name == node.column or derived.lost
-        else Derived(lost=f"rows leave in the order of {node.column}")
-        for name, derived in below.items()
-    }
+def _ended(columns: Columns, kept: Collection[str], why: str) -> dict[str, Derived]:
+    """``columns``, of which those that are not ``kept`` lose their watermark."""
+    return {n: d if d.lost or n in kept else Derived(lost=why) for n, d in columns.items()}
