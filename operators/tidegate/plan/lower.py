@@ -80,7 +80,8 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
         case Unary() if node.row_wise:
             return replace(node, input=lower(node.input, pushdown, keep))
         case Session():
-            return _lower_session(node, pushdown, keep)
+            together = _by_keys(node.input, pushdown, node.keys, keep)
+            return SessionRows(node.schema, together, node, keep)
         case Aggregate():
             return _lower_aggregate(node, pushdown)
         case Sort():
@@ -159,10 +160,6 @@ def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
             below = tuple(column for expr in given for column in expr.columns)
             return _are_together(node.input, below)
     return False
-
-
-def _lower_session(node: Session, pushdown: bool, keep: tuple[str, ...]) -> Node:
-    return SessionRows(node.schema, _by_keys(node.input, pushdown, node.keys, keep), node, keep)
 
 
 def _by_keys(node: Node, pushdown: bool, keys: tuple[str, ...], keep: tuple[str, ...] = ()) -> Node:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Filter, Node, Project, Refusing, Sink, Sort
@@ -67,17 +67,11 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
             schema = node.given(inputs[0].schema, inputs[1].schema)
             return replace(node, left=inputs[0], right=inputs[1], schema=schema)
         case Filter() | Sort():
-            return _with_schema(node.on(inputs), inputs)
+            return replace(node, schema=inputs[0].schema, input=inputs[0])
         case Window() | Session() | OverWindow():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*inputs[0].schema, *own), input=inputs[0])
     return node.on(inputs)
-
-
-def _with_schema(node: Any, sides: Sequence[Node]) -> Node:
-    """``node`` with the columns of ``sides``."""
-    result: Node = replace(node, schema=tuple(c for side in sides for c in side.schema))
-    return result
 
 
 def _only(node: Node, names: Iterable[str]) -> Node:
