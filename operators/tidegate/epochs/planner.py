@@ -229,10 +229,8 @@ class Planner:
                 f"the checkpoint is corrupt: epoch {end.epoch} has no offset of {missing[0]}",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
-        count = min(
-            self._job.parallelism, max((len(splits) for splits in end.tables.values()), default=1)
-        )
-        count = max(count, 1)
+        most = max(map(len, end.tables.values()), default=0)
+        count = max(1, min(self._job.parallelism, most))
         work: list[list[FragmentTask]] = [[] for _ in range(count)]
         for fragment in self._job.plan.sources:
             assert fragment.table is not None

@@ -110,7 +110,9 @@ class MatchRowsExecutor(KnownRows):
                 matches, waiting, open_ = self._resolved(known.rows, found)
                 undecided.append(waiting)
                 if len(matches):
-                    yield from chunks(self._outputs(known.rows, found, matches))
+                    names = self._matcher.names
+                    rows = outputs(self._node, self._engine, names, known.rows, found, matches)
+                    yield from chunks(rows)
             held = np.sort(np.concatenate(undecided))
             self._keep(known, held, sum(table.num_rows for table in old), new.num_rows)
         if bound == END:
@@ -148,9 +150,6 @@ class MatchRowsExecutor(KnownRows):
         times, _ = event_times(data.column(self._node.time))
         numbers = single_array(data.column(_NUMBER)).to_numpy()
         return _Known(Rows(data, times, first, end), numbers)
-
-    def _outputs(self, rows: Rows, found: Found, matches: Int64s) -> pa.Table:
-        return outputs(self._node, self._engine, self._matcher.names, rows, found, matches)
 
     def _begins(self, known: _Known, new: int) -> Int64s:
         """Of each partition the first row that may be a start, if it has one.

@@ -34,26 +34,17 @@ def writer(
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with carried():
-            yield from _write(job_text, epoch, batches, written or {})
+            PHASES.start()
+            HEAP.on_task()
+            context = TaskContext.get()
+            name = str(context.partitionId() if context is not None else 0)
+            passed: list[bytes] = []
+            worker = Worker.of(decode_job(job_text))
+            report = write_task(worker, epoch, name, _in_order(batches, passed), written or {})
+            own = packed(replace(report, memory=resident_bytes()))
+            yield pa.RecordBatch.from_arrays([pa.array([*passed, own], pa.binary())], schema=_ARROW)
 
     return write
-
-
-def _write(
-    job_text: str,
-    epoch: int,
-    batches: Iterable[pa.RecordBatch],
-    written: Mapping[int, Mapping[str, int]],
-) -> Iterator[pa.RecordBatch]:
-    PHASES.start()
-    HEAP.on_task()
-    context = TaskContext.get()
-    name = str(context.partitionId() if context is not None else 0)
-    passed: list[bytes] = []
-    worker = Worker.of(decode_job(job_text))
-    report = write_task(worker, epoch, name, _in_order(batches, passed), written)
-    own = packed(replace(report, memory=resident_bytes()))
-    yield pa.RecordBatch.from_arrays([pa.array([*passed, own], pa.binary())], schema=_ARROW)
 
 
 def _in_order(
