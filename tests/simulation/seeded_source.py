@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from simulation.memory_source import MemorySource, Split, row_of
 from tidegate.clock import Clock
 from tidegate.ports import Position, SplitPlan
-from tidegate.simulator.sources import MemorySource, Split, row_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from random import Random
 
 import pyarrow as pa
 
+from simulation.memory_source import Split
 from simulation.seeded_source import Life, SeededSource, cut
 from tidegate.clock import ManualClock
-from tidegate.simulator.sources import Split
 from tidegate.types import OFFSET
 
 STEP_US = 1_000_000

@@ -17,6 +17,7 @@ from random import Random
 from typing import Final, TypeVar
 
 from simulation.faulty_store import FaultyStore
+from simulation.memory_source import load
 from simulation.seeded_source import Life, SeededSource
 from tidegate.clock import ManualClock
 from tidegate.connectors.registry import connector_of
@@ -28,7 +29,6 @@ from tidegate.failpoints import watched
 from tidegate.plan.fragments import Plan
 from tidegate.simulator.course import Course
 from tidegate.simulator.local import Local, Results
-from tidegate.simulator.sources import load
 from tidegate.store.memory import MemoryStore
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import pyarrow as pa
 
@@ -31,7 +31,6 @@ from tidegate.ports import SourcePlanner, SourceReader
 from tidegate.simulator.course import Course
 from tidegate.simulator.exchange import Exchange
 from tidegate.simulator.outputs import Outputs
-from tidegate.simulator.sources import Source
 from tidegate.simulator.states import States
 from tidegate.store.base import Store
 from tidegate.store.memory import MemoryStore
@@ -41,6 +40,14 @@ ONCE: Final = EpochOptions(
 )
 """To the end of what is there now."""
 _PLANS_KEPT: Final = 100
+
+
+class Source(Protocol):
+    """What a table is read from, in place of its connector."""
+
+    def planner(self, available_now: bool) -> SourcePlanner: ...
+
+    def reader(self) -> SourceReader: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import pytest
 
 from kits.executor import ENGINE
 from kits.ticks import rows_of, ticks
+from simulation.memory_source import MemorySource, load
 from tidegate.clock import ManualClock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.failpoints import watched
 from tidegate.simulator.local import ONCE, Local
-from tidegate.simulator.sources import MemorySource, load
 
 WHOLE = [(10, 5), (20, 2), (30, 3), (40, 1), (50, 1)]
 

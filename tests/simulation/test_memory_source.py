@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kits.executor import ENGINE
+from simulation.memory_source import MemorySource, Split, load
 from tidegate.plan.nodes import Table
 from tidegate.ports import SplitPlan, SplitRange
-from tidegate.simulator.sources import MemorySource, Split, load
 from tidegate.types import OFFSET, Column
 
 LINES = b'{"t": 1}\n{"t": 2}\nbroken\n\n{"t": 4}\n'

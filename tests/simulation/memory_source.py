@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +20,6 @@ from tidegate.ports import Position, SourceChunk, SourcePlanner, SourceReader, S
 from tidegate.types import OFFSET
 
 _NO_MALFORMED = pa.schema([("offset", pa.int64()), ("record", pa.binary())]).empty_table()
-
-
-class Source(Protocol):
-    """What a table is read from, in place of its connector."""
-
-    def planner(self, available_now: bool) -> SourcePlanner: ...
-
-    def reader(self) -> SourceReader: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +69,7 @@ def load(table: Table, engine: Engine) -> dict[str, Split]:
 
 
 class MemorySource:
-    """Implements `Source`, and what it gives. A position is an offset."""
+    """Implements `tidegate.simulator.local.Source`, and what it gives. A position is an offset."""
 
     def __init__(self, splits: Mapping[str, Split], chunk_rows: int = 65_536) -> None:
         self.whole = dict(splits)
