@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -11,6 +11,8 @@ from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
 from tidegate.epochs.job import WireJob, worker_engine
 from tidegate.epochs.outputs import staging_writer
+from tidegate.epochs.task_reports import ActorReport, StateSize
+from tidegate.executor.actor import Actor
 from tidegate.plan.nodes import Table
 from tidegate.ports import SinkWriter, SourceReader
 
@@ -47,3 +49,17 @@ class Worker:
 def connector_reader(table: Table, engine: Engine) -> SourceReader:
     """The reader of a table's connector."""
     return connector_of(table).reader(table, engine)
+
+
+def report_of(
+    actor: Actor, epoch: int, state: Mapping[str, StateSize] | None = None
+) -> ActorReport:
+    """What an actor behind an exchange says at the end of an epoch; ``state`` is what it keeps."""
+    return ActorReport(
+        epoch=epoch,
+        fragment=actor.fragment.id,
+        depth=actor.fragment.depth,
+        watermarks=actor.merged_watermarks(),
+        state=state or {},
+        splits=tuple(actor.reports()),
+    )

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -14,14 +13,13 @@ import pyarrow as pa
 from tidegate.epochs.planner import ReaderTask
 from tidegate.epochs.reading import read_task
 from tidegate.epochs.targets import TO_LEDGER, TO_SINK
-from tidegate.epochs.task_reports import ActorReport, SourceReport, TaskReport
-from tidegate.epochs.worker import Worker
+from tidegate.epochs.task_reports import SourceReport, TaskReport
+from tidegate.epochs.worker import Worker, report_of
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor, Emission
 from tidegate.plan.fragments import Fragment
 from tidegate.simulator.course import Course
 from tidegate.simulator.states import States
-from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Rejected
 
 Channel: TypeAlias = "tuple[int, int, int, str]"
@@ -84,7 +82,7 @@ class Exchange:
         if not done.ends:
             raise InvariantError(f"epoch {tasks[0].epoch} reached no sink")
         epoch = tasks[0].epoch
-        done.reports += [self._report(actor, epoch) for actor in self._actors.values()]
+        done.reports += [report_of(actor, epoch) for actor in self._actors.values()]
         return done
 
     def _open(self, tasks: Sequence[ReaderTask]) -> None:
@@ -148,22 +146,12 @@ class Exchange:
     def _actor(self, fragment: Fragment, vnode: int) -> Actor:
         key = (fragment.id, vnode)
         if key not in self._actors:
-            state = partial(self._table, *key)
-            worker = self._worker
             self._actors[key] = Actor(
-                fragment, self._plan.vnodes, worker.engine, state, vnode, worker.checks
+                fragment,
+                self._plan.vnodes,
+                self._worker.engine,
+                lambda name: self._states.table((*key, name)),
+                vnode,
+                self._worker.checks,
             )
         return self._actors[key]
-
-    def _table(self, fragment: int, vnode: int, name: str) -> StateTable:
-        return self._states.table((fragment, vnode, name))
-
-    @staticmethod
-    def _report(actor: Actor, epoch: int) -> ActorReport:
-        return ActorReport(
-            epoch=epoch,
-            fragment=actor.fragment.id,
-            depth=actor.fragment.depth,
-            watermarks=actor.merged_watermarks(),
-            splits=tuple(actor.reports()),
-        )

@@ -15,6 +15,7 @@ from pyspark.sql import Row as SparkRow
 
 from tidegate.epochs.job import WireJob, decode_job, worker_engine
 from tidegate.epochs.task_reports import ActorReport, StateSize
+from tidegate.epochs.worker import report_of
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
 from tidegate.phases import PHASES
@@ -91,15 +92,8 @@ def _run_actor(
             f"fragment {fragment.id}, vnode {vnode}: epoch {barrier.epoch} ended without barrier",
             detail=f"{len(received)} messages from {sorted(peers)}",
         )
-    report = ActorReport(
-        epoch=barrier.epoch,
-        fragment=fragment.id,
-        depth=fragment.depth,
-        watermarks=actor.merged_watermarks(),
-        state=_state_sizes(fragment, state.kept("op.")),
-        splits=tuple(actor.reports()),
-    )
-    reports.append((outbox, report))
+    sizes = _state_sizes(fragment, state.kept("op."))
+    reports.append((outbox, report_of(actor, barrier.epoch, sizes)))
 
 
 def _state_sizes(
