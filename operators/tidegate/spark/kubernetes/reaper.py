@@ -45,7 +45,6 @@ class Reaper(Listener):
     driver: str  # its pod's name
     clock: Clock
     log: Log
-    reaped: int = 0
     _tidied: bool = False
     _since_s: dict[tuple[str, bool], float] = field(default_factory=dict)
     """Since when a pod (by uid) is seen to end (True), or to be started (False)."""
@@ -87,11 +86,9 @@ class Reaper(Listener):
                 if waited_s >= START_S:
                     self.log(f"deleting executor {name}: its node does not start it")
                     self._delete(name)
-                    self.reaped += 1
             elif waited_s >= (pod.metadata.deletion_grace_period_seconds or 0) + MARGIN_S:
                 self.log(f"deleting executor {name} for good: it hangs, its node is away")
                 self._delete(name, grace_period_seconds=0)
-                self.reaped += 1
 
     def _executors(self, relation: str) -> list[Any]:
         """Pods of executors: of this application (``=``), or of all others (``!=``)."""

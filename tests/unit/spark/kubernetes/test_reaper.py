@@ -90,7 +90,7 @@ def test_a_pod_that_hangs_is_deleted_when_its_time_is_over() -> None:
     wait(reaper, clock, GRACE_S + MARGIN_S - 1)
     assert pods.deleted == []
     wait(reaper, clock, 1 + EVERY_S)
-    assert (pods.deleted, reaper.reaped) == (["hangs"], 1)
+    assert pods.deleted == ["hangs"]
     assert said == ["deleting executor hangs for good: it hangs, its node is away"]
     wait(reaper, clock, 1_000)
     assert pods.deleted == ["hangs"]
@@ -113,7 +113,7 @@ def test_a_pod_that_its_node_does_not_start_is_deleted() -> None:
     assert pods.deleted == []
     pods.ending["slow"] = pods.starting.pop("slow") is None  # it runs now
     wait(reaper, clock, 1 + EVERY_S)
-    assert (pods.deleted, reaper.reaped) == (["stuck"], 1)
+    assert pods.deleted == ["stuck"]
     assert said == ["deleting executor stuck: its node does not start it"]
     wait(reaper, clock, 1_000)
     assert pods.deleted == ["stuck"]
