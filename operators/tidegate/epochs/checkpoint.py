@@ -144,10 +144,6 @@ class Checkpoint:
         offsets = self._spark_log("offsets")
         return offsets[-1] + 1 if offsets else 0
 
-    def spark_offset(self, epoch: int) -> str:
-        """What Spark has kept of the end of ``epoch``: the offset's own text."""
-        return self.store.read(f"spark/offsets/{epoch - 1}").decode().splitlines()[2]
-
     def spark_plan(self, epoch: int) -> list[bytes]:
         """All that Spark has kept of ``epoch`` before it ran: version, settings, offset."""
         return self._spark_file(f"spark/offsets/{epoch - 1}", 3)

@@ -168,8 +168,7 @@ class OpenJob:
 
     def say_finished(self) -> None:
         """Logs that the job has ended, and what has appeared in its tables since."""
-        text = self.checkpoint.spark_offset(self.last.epoch)
-        offset = Offset.from_json(json.loads(text))
+        offset = Offset.from_json(json.loads(self.checkpoint.spark_plan(self.last.epoch)[2]))
         self.log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
         for table in self.plan.tables:
             try:

@@ -158,7 +158,7 @@ class Local:
 
 def kept_offset(checkpoint: Checkpoint, epoch: int) -> Offset:
     """The end of ``epoch``, as it was planned."""
-    return Offset.from_json(json.loads(checkpoint.spark_offset(epoch))) if epoch else Offset()
+    return Offset.from_json(json.loads(checkpoint.spark_plan(epoch)[2])) if epoch else Offset()
 
 
 def _keep(checkpoint: Checkpoint, end: Offset) -> None:
