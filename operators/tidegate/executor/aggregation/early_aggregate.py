@@ -29,9 +29,10 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import merge_sql
-from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState
+from tidegate.executor.aggregation.group_state import GroupState
 from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.executor.buffers.time_queue import divided
+from tidegate.executor.buffers.time_runs import NULL_BUCKET
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.physical import EarlyAggregate
 from tidegate.state import StateTable, get_int, put_int, scan_until

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import held_back
+from tidegate.executor.buffers.time_runs import NULL_BUCKET
 from tidegate.executor.columns import Int64s, event_times
 from tidegate.state import StateTable, compact
-from tidegate.types import END, Watermark
-
-NULL_BUCKET: Final = END - 1
+from tidegate.types import Watermark
 
 
 class GroupState:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import generate_latest
 from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
 
 from tidegate.clock import Clock
 from tidegate.epochs.entry import Entry
@@ -52,15 +53,13 @@ class MetricsFile(Listener):
         entry, self._waiting = self._waiting, None  # at once: two threads of the driver come here
         if entry is None:
             return
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Committed(self.metrics, entry))
         self._written_s = self.clock.monotonic_s()
         with suppress(OSError, StoreError):
-            self.store.write(NAME, generate_latest(registry))
+            self.store.write(NAME, generate_latest(_Committed(self.metrics, entry)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Committed:
+class _Committed(Collector):
     metrics: JobMetrics
     entry: Entry
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kits.executor import ENGINE
-from tidegate.executor.aggregation.group_state import NULL_BUCKET, GroupState, with_derived
+from tidegate.executor.aggregation.group_state import GroupState, with_derived
+from tidegate.executor.buffers.time_runs import NULL_BUCKET
 from tidegate.state import MemoryStateTable
 from tidegate.types import END, Status, Watermark
 
