@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator, Field
 
 from tidegate.connectors.locations import one_spelling
-from tidegate.connectors.option_types import OptionProblem, Options, names_in, parsed
+from tidegate.connectors.option_types import OptionProblem, Options, listed, parsed
 from tidegate.connectors.staged_parquet import staged_parts
 from tidegate.connectors.staging import Staging, removed, sink_errors, unique_token
 from tidegate.engine.engine import shared_engine
@@ -50,10 +50,6 @@ _KNOWN: Final = frozenset(
 """Types that Delta has."""
 
 
-def _listed(value: object) -> object:
-    return names_in(value, ";") if isinstance(value, str) else value
-
-
 class DeltaOptions(Options):
     """A Delta table; without a ``path`` one of the checkpoint's own.
 
@@ -61,7 +57,7 @@ class DeltaOptions(Options):
     """
 
     path: str = ""
-    key_fields: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field((), alias="key.fields")
+    key_fields: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field((), alias="key.fields")
     format: Literal["parquet"] = "parquet"
 
 

@@ -16,8 +16,9 @@ def test_changes() -> None:
     table = Table("d", COLUMNS, "delta", "parquet")
     assert CONNECTOR.takes_changes(table)
     assert CONNECTOR.key(table) == ()
-    keyed = Table("d", COLUMNS, "delta", "parquet", (("key.fields", "id;name"),))
-    assert CONNECTOR.key(keyed) == ("id", "name")
+    for keys in ("id;name", "id, name", '"id";name'):
+        keyed = Table("d", COLUMNS, "delta", "parquet", (("key.fields", keys),))
+        assert CONNECTOR.key(keyed) == ("id", "name")
 
 
 def test_a_path_is_resolved_and_a_view_has_none() -> None:

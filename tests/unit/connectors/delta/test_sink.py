@@ -89,7 +89,7 @@ def test_changes_are_merged_by_the_key(tmp_path: Path) -> None:
     assert sink.rows() == [(1, "1.50"), (5, "1.00"), (None, "4.00")]
 
 
-@pytest.mark.parametrize("keys", ["k 1;n", "n;k 1"])
+@pytest.mark.parametrize("keys", ["k 1;n", "n;k 1", "k 1,n", '"k 1" , n'])
 def test_a_key_of_several_columns(tmp_path: Path, keys: str) -> None:
     sink = Sink(tmp_path, ("key.fields", keys))
     committer = sink.committer()
