@@ -40,10 +40,10 @@ def _one_character(value: str) -> str:
     return value
 
 
-def names_in(text: str, separators: str = ";,") -> tuple[str, ...]:
+def names_in(text: str) -> tuple[str, ...]:
     """The names of a list. One between double quotes may have a separator in it; a quote in such
     a name is written twice."""
-    pattern = rf'\s*(?:"((?:[^"]|"")*)"\s*|([^{separators}]*))(?:[{separators}]|$)'
+    pattern = r'\s*(?:"((?:[^"]|"")*)"\s*|([^;,]*))(?:[;,]|$)'
     found = [
         quoted.replace('""', '"') if quoted else bare.strip()
         for quoted, bare in re.findall(pattern, text)
