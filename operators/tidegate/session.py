@@ -35,7 +35,7 @@ from tidegate.frontend import Catalog, compile_call
 from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
-from tidegate.reports.ledger import counts_document, read_ledger
+from tidegate.reports.ledger import read_ledger
 from tidegate.reports.progress import Progress
 from tidegate.reports.status import read_status
 from tidegate.reports.watermarks import read_watermarks
@@ -138,14 +138,7 @@ class Job:
     def last_progress(self) -> dict[str, Any] | None:
         """The newest epoch of this run: its number, watermark, lag and account; None before it."""
         entry = self._heard.last
-        if entry is None:
-            return None
-        return {
-            "epoch": entry.epoch,
-            "watermark": self._progress.watermark(entry),
-            "lag": entry.splits.lags(),
-            **counts_document(entry.accounts),
-        }
+        return None if entry is None else self._progress.document(entry)
 
     def exception(self) -> TidegateError | None:
         """What it failed by, if it did."""

@@ -72,6 +72,15 @@ class Progress(Listener):
             f"{lag}read {counts.read:,}  late {counts.late:,}  quarantined {counts.quarantined:,}"
         )
 
+    def document(self, entry: Entry) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "epoch": entry.epoch,
+            "watermark": self.watermark(entry),
+            "lag": entry.splits.lags(),
+            **counts_document(entry.accounts),
+        }
+
     def watermark(self, entry: Entry) -> str:
         """The lowest merged watermark as text; the highest of all splits once they have ended."""
         finished = is_finished(self._plan, entry)
@@ -103,18 +112,10 @@ class JsonProgress(Progress):
 
     def on_epoch(self, entry: Entry) -> None:
         self.measure(entry)
-        self._print({"event": "epoch", "rows_per_s": round(self._rate), **self._document(entry)})
+        self._print({"event": "epoch", "rows_per_s": round(self._rate), **self.document(entry)})
 
     def finish(self, entry: Entry, stopped: bool = False) -> None:
-        self._print({"event": "stopped" if stopped else "done", **self._document(entry)})
-
-    def _document(self, entry: Entry) -> dict[str, Any]:
-        return {
-            "epoch": entry.epoch,
-            "watermark": self.watermark(entry),
-            "lag": entry.splits.lags(),
-            **counts_document(entry.accounts),
-        }
+        self._print({"event": "stopped" if stopped else "done", **self.document(entry)})
 
     def _print(self, document: dict[str, Any]) -> None:
         try:
