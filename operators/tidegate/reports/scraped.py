@@ -21,7 +21,7 @@ from tidegate.epochs.sums import summed
 from tidegate.errors import OptionsError
 from tidegate.metrics import Metric
 from tidegate.reports.ledger import counts_document, show_time
-from tidegate.reports.watermarks import holder
+from tidegate.reports.watermarks import filter_document
 from tidegate.types import Counts, Status
 
 _ADDRESS: Final = re.compile(r"(?:[\w.-]*|\[[0-9a-fA-F:]+\]):\d{1,5}")
@@ -152,45 +152,22 @@ def _filters(scrape: _Scrape) -> Iterator[dict[str, Any]]:
 def _filter(
     scrape: _Scrape, account: str, column: str, statuses: dict[str, Status]
 ) -> dict[str, Any]:
-    labels = {"account": account, "column": column}
-    table = account.partition("#")[0]
-    known = {
-        split: scrape.value(metrics.SPLIT_WATERMARK, **labels, split=split) for split in statuses
-    }
-    held_by, why = holder(
-        statuses, {s: None if v is None else round(v * 1e6) for s, v in known.items()}
-    )
+    table, labels = account.partition("#")[0], {"account": account, "column": column}
+    effective, splits = dict[str, int | None](), {}
+    for split in statuses:
+        value = scrape.value(metrics.SPLIT_WATERMARK, **labels, split=split)
+        effective[split] = None if value is None else round(value * 1e6)
+        splits[split] = {
+            "lag": _whole(scrape.value(metrics.SPLIT_LAG, table=table, split=split)),
+            "watermark": _shown(scrape, value, metrics.SPLIT_WATERMARK_LAG, **labels, split=split),
+        }
     merged = scrape.value(metrics.WATERMARK, **labels)
-    return {
-        "id": f"{account}.{column}",
-        "table": table,
-        "column": column,
-        "strategy": None,
-        "watermark": "infinity"
-        if statuses and set(statuses.values()) == {Status.FINISHED}
-        else _shown(scrape, merged, metrics.WATERMARK_LAG, labels),
-        "held_by": held_by,
-        "why": why,
-        "splits": [
-            {
-                "split": split,
-                "offset": None,
-                "end": None,
-                "lag": _whole(scrape.value(metrics.SPLIT_LAG, table=table, split=split)),
-                "event_time": None,
-                "watermark": _shown(
-                    scrape, known[split], metrics.SPLIT_WATERMARK_LAG, {**labels, "split": split}
-                ),
-                "status": status.name.lower(),
-            }
-            for split, status in sorted(statuses.items())
-        ],
-    }
+    shown = _shown(scrape, merged, metrics.WATERMARK_LAG, **labels)
+    what = (f"{account}.{column}", table, column, None)
+    return filter_document(what, shown, statuses, effective, splits)
 
 
-def _shown(
-    scrape: _Scrape, value: float | None, lag: Metric, labels: dict[str, str]
-) -> str | float | None:
+def _shown(scrape: _Scrape, value: float | None, lag: Metric, **labels: str) -> str | float | None:
     """A watermark: as a time, if it and the job's lag make a moment near the last commit.
 
     Of a column that counts milliseconds they make one that is tens of thousands of years away.

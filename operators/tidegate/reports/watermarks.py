@@ -26,6 +26,7 @@ from tidegate.types import Status, merged_watermark
 
 _END = "infinity"
 """What the watermark is when all splits have ended (S8)."""
+_UNKNOWN = dict.fromkeys(("offset", "end", "lag", "event_time", "watermark"))
 
 
 def read_watermarks(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -78,35 +79,43 @@ def _filter(
 ) -> dict[str, Any]:
     table, kind = about.table, about.type
     statuses = entry.splits.statuses.get(table, {})
-    splits, effective = [], dict[str, int | None]()
-    for split, status in sorted(statuses.items()):
+    splits, effective = {}, dict[str, int | None]()
+    for split in statuses:
         state = entry.filters.state(filter_id, split)
         effective[split] = state.effective
         offset = entry.splits.next_offset(table, split)
         end = ends.get(table, {}).get(split)
-        splits.append(
-            {
-                "split": split,
-                "offset": offset,
-                "end": end,
-                "lag": None if end is None else max(0, end - offset),
-                "event_time": show_time(state.event_time_max, kind),
-                "watermark": show_time(effective[split], kind),
-                "status": status.name.lower(),
-            }
-        )
+        splits[split] = {
+            "offset": offset,
+            "end": end,
+            "lag": None if end is None else max(0, end - offset),
+            "event_time": show_time(state.event_time_max, kind),
+            "watermark": show_time(effective[split], kind),
+        }
+    what = (filter_id, table, about.column, about.strategy)
+    merged = show_time(entry.filters.merged.get(filter_id), kind)
+    return filter_document(what, merged, statuses, effective, splits)
+
+
+def filter_document(
+    what: tuple[str, str, str, str | None],
+    merged: object,
+    statuses: Mapping[str, Status],
+    effective: Mapping[str, int | None],
+    splits: Mapping[str, Mapping[str, object]],
+) -> dict[str, Any]:
+    """A filter of the document. ``what``: its id, table, column and strategy; ``merged``: its
+    watermark as it is shown. By split: what it is judged by, and what is known besides."""
     held_by, why = holder(statuses, effective)
     return {
-        "id": filter_id,
-        "table": table,
-        "column": about.column,
-        "strategy": about.strategy,
-        "watermark": _END
-        if set(statuses.values()) == {Status.FINISHED}
-        else show_time(entry.filters.merged.get(filter_id), kind),
+        **dict(zip(("id", "table", "column", "strategy"), what, strict=True)),
+        "watermark": _END if set(statuses.values()) == {Status.FINISHED} else merged,
         "held_by": held_by,
         "why": why,
-        "splits": splits,
+        "splits": [
+            {"split": split, **_UNKNOWN, **splits[split], "status": status.name.lower()}
+            for split, status in sorted(statuses.items())
+        ],
     }
 
 
