@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
+from typing import Final
 
 from tidegate.connectors.option_types import SourceOptions
 from tidegate.connectors.registry import connector_of
@@ -24,12 +26,7 @@ from tidegate.types import Status
 
 Split = tuple[str, str]
 """Table and split."""
-
-
-@dataclass(slots=True)
-class _Minimum:
-    value_us: int
-    at_s: float
+_WHOLE_TABLES: Final = "pipeline.watermark-alignment.allow-unaligned-source-splits"
 
 
 @dataclass(slots=True)
@@ -40,7 +37,7 @@ class Alignment:
     monotonic_s: Callable[[], float]
     _tables: dict[str, SourceOptions] = field(default_factory=dict)
     _filters: dict[str, tuple[str, int]] = field(default_factory=dict)  # table: filter, its unit
-    _minima: dict[str, _Minimum] = field(default_factory=dict)
+    _minima: dict[str, tuple[int, float]] = field(default_factory=dict)  # group: value, since when
 
     def __post_init__(self) -> None:
         accounts = self.plan.accounts()
@@ -56,20 +53,9 @@ class Alignment:
                     self._filters[table.name] = (node.id, node.unit_us)
 
     @property
-    def is_used(self) -> bool:
-        """Whether any table is in a group."""
-        return bool(self._tables)
-
-    @property
     def tables(self) -> list[str]:
         """The tables that are in a group."""
         return sorted(self._tables)
-
-    @property
-    def whole_tables(self) -> bool:
-        settings = dict(self.plan.job.settings)
-        name = "pipeline.watermark-alignment.allow-unaligned-source-splits"
-        return settings.get(name, "false").lower() == "true"
 
     def held(
         self,
@@ -83,10 +69,7 @@ class Alignment:
         ``statuses`` are those at the end of ``entry``. Splits ``at_rest`` don't hold the others:
         this run does not read them on.
         """
-        if not self._tables:
-            return set()
-        waiting = set(waiting)
-        resting = set(at_rest)
+        waiting, resting = set(waiting), set(at_rest)
         held: set[Split] = set()
         for group in sorted({found.alignment_group for found in self._tables.values()}):
             members = [t for t, found in self._tables.items() if found.alignment_group == group]
@@ -109,13 +92,14 @@ class Alignment:
     ) -> set[Split]:
         if not times:
             return set()
-        known = self._minima.get(group)
-        now = self.monotonic_s()
+        now_s = self.monotonic_s()
         interval_s = min(self._tables[t].alignment_interval_us for t, _ in times) / 1e6
-        if fresh or known is None or now - known.at_s >= interval_s:
-            known = self._minima[group] = _Minimum(min(times.values()), now)
+        lowest_us, since_s = self._minima.get(group, (0, -inf))
+        if fresh or now_s - since_s >= interval_s:
+            lowest_us = min(times.values())
+            self._minima[group] = lowest_us, now_s
         judged = dict(times)
-        if self.whole_tables:
+        if dict(self.plan.job.settings).get(_WHOLE_TABLES, "false").lower() == "true":
             lowest: dict[str, int] = {}
             for (table, _), time in times.items():
                 lowest[table] = min(time, lowest.get(table, time))
@@ -124,14 +108,12 @@ class Alignment:
             split
             for split in waiting
             if split in judged
-            and judged[split] > known.value_us + (self._tables[split[0]].max_drift_us or 0)
+            and judged[split] > lowest_us + (self._tables[split[0]].max_drift_us or 0)
         }
 
     def _times(self, entry: Entry, table: str) -> dict[str, int]:
         """The watermark of each split that has one, in microseconds."""
         filter_id, unit_us = self._filters[table]
-        found = {}
-        for split, state in entry.filters.states.get(filter_id, {}).items():
-            if state.effective is not None:
-                found[split] = state.effective * unit_us
-        return found
+        states = entry.filters.states.get(filter_id, {})
+        known = {split: state.effective for split, state in states.items()}
+        return {split: value * unit_us for split, value in known.items() if value is not None}

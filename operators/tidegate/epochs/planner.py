@@ -148,8 +148,6 @@ class Planner:
         self, start: Offset, log: Entry, positions: dict[str, dict[str, Position]]
     ) -> set[tuple[str, str]]:
         """The splits that alignment holds back (S9)."""
-        if not self._alignment.is_used:
-            return set()
         waiting, resting = set(), set()
         for table in self._alignment.tables:
             more = self._sources[table].waiting(positions[table])
