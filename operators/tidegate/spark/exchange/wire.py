@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from tidegate.spark.exchange.columns import SPARK_SCHEMA
 from tidegate.spark.exchange.ipc import packed, unpacked
 from tidegate.types import (
     Barrier,
@@ -26,16 +27,9 @@ from tidegate.types import (
     Watermark,
 )
 
+_TYPES: Final = {"int": "int32", "bigint": "int64", "tinyint": "int8", "binary": "binary"}
 ARROW_SCHEMA: Final = pa.schema(
-    [
-        ("route", pa.int32()),
-        ("fragment", pa.int32()),
-        ("vnode", pa.int32()),
-        ("upstream", pa.int32()),
-        ("seq", pa.int64()),
-        ("kind", pa.int8()),
-        ("body", pa.binary()),
-    ]
+    [(name, _TYPES[kind]) for name, kind in map(str.split, SPARK_SCHEMA.split(", "))]
 )
 BODY_BYTES_MAX: Final = 8 << 20
 BATCH_BYTES_MAX: Final = 16 << 20
