@@ -9,7 +9,7 @@ planners of separate sources in separate processes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from tidegate.epochs.pace import Pace
 from tidegate.errors import TrustError
 from tidegate.executor.actor import NO_SPLIT
 from tidegate.plan.nodes import Table
-from tidegate.ports import Position, SourcePlanner, SplitPlan
+from tidegate.ports import Position, SourcePlanner, SplitPlan, SplitRange
 from tidegate.types import FilterState, Status
 
 PlannerOf: TypeAlias = Callable[[Table, bool], SourcePlanner]
@@ -37,21 +37,17 @@ def connector_planner(table: Table, available_now: bool) -> SourcePlanner:
     return connector_of(table).planner(table, available_now)
 
 
-@dataclass(frozen=True, slots=True)
-class SplitTask:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitTask(SplitRange):
     """One split of one source fragment in one epoch.
 
     ``filters`` are its filters' states, ``floors`` the watermarks that they take over, by filter;
     ``known_end`` is the offset at which the split ended when the epoch was planned.
     """
 
-    split: str
-    start: Position
-    end: Position
-    first_offset: int
     status: Status
-    filters: Mapping[str, FilterState]
-    floors: Mapping[str, int]
+    filters: Mapping[str, FilterState] = field(default_factory=dict)
+    floors: Mapping[str, int] = field(default_factory=dict)
     known_end: int | None = None
 
 
@@ -185,8 +181,7 @@ class Planner:
         self, table: str, split: str, plan: SplitPlan, before: tuple[Position, Status] | None
     ) -> Status:
         if plan.finished:
-            # New splits of an unbounded table may still join: its end is never reached.
-            return Status.FINISHED if self._bounded[table] else Status.IDLE
+            return self._ended(table)
         idle = self._idleness.is_idle(
             table,
             split,
@@ -211,8 +206,11 @@ class Planner:
                     f"split '{split}' of table '{table}' is gone before all of it was read",
                     hint="put it back, or start anew with another --checkpoint",
                 )
-        absent = Status.FINISHED if self._bounded[table] else Status.IDLE
-        return {split: (entry[0], absent) for split, entry in before.items()}
+        return {split: (entry[0], self._ended(table)) for split, entry in before.items()}
+
+    def _ended(self, table: str) -> Status:
+        """Of a split of which no more comes. New ones may still join an unbounded table."""
+        return Status.FINISHED if self._bounded[table] else Status.IDLE
 
     def tasks(self, start: Offset, end: Offset) -> list[ReaderTask]:
         """The reader tasks of the epoch from ``start`` to ``end``."""
@@ -244,8 +242,7 @@ class Planner:
             ]
             shares = [splits[index::count] for index in range(count)]
             if not splits:
-                status = Status.FINISHED if self._bounded[table] else Status.IDLE
-                shares[0] = [SplitTask(NO_SPLIT, None, None, 0, status, {}, {})]
+                shares[0] = [SplitTask(NO_SPLIT, None, None, status=self._ended(table))]
             peers = tuple(index for index, share in enumerate(shares) if share)
             for index in peers:
                 work[index].append(FragmentTask(fragment.id, tuple(shares[index]), peers))
@@ -270,10 +267,10 @@ class Planner:
             before[0] if before else None,
             position,
             log.splits.next_offset(table, split),
-            status,
-            states,
-            floors,
-            self._ends.get(end.epoch, {}).get(table, {}).get(split),
+            status=status,
+            filters=states,
+            floors=floors,
+            known_end=self._ends.get(end.epoch, {}).get(table, {}).get(split),
         )
 
 

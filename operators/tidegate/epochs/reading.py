@@ -14,7 +14,6 @@ from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.watermarks.saved import save
 from tidegate.phases import PHASES
-from tidegate.ports import SplitRange
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 
@@ -60,11 +59,7 @@ def _read_fragment(
             status = SplitStatus(Status.ACTIVE, split.split, tuple(split.floors.items()))
             yield from actor.announce(status)
     reader = worker.reader_of(table, worker.engine)
-    ranges = [
-        SplitRange(split.split, split.start, split.end, split.first_offset)
-        for split in splits
-        if split.start != split.end
-    ]
+    ranges = [split for split in splits if split.start != split.end]
     next_offsets = {split.split: split.first_offset for split in splits}
     read_bytes: dict[str, int] = {}
     for split_name, chunk in PHASES.timed("read", reader.read(ranges)):
