@@ -7,12 +7,12 @@ releases have fewer fields.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from tidegate.codec import INLINE, decode, named
-from tidegate.epochs.rejections import Rejections
+from tidegate.epochs.rejections import Rejection, Rejections
 from tidegate.epochs.task_reports import Offsets, Sent
 from tidegate.ports import StagedFile
 from tidegate.types import Counts, FilterState, Status
@@ -80,6 +80,13 @@ class AccountLog:
     counts: By[str, Counts] = field(default_factory=dict)
     rejected: Rejections = field(default_factory=dict)
     ledger_rows: int = 0
+
+    def rejections(self) -> Iterator[tuple[tuple[str, str, str], Rejection]]:
+        """By account, operator and reason."""
+        for account, operators in self.rejected.items():
+            for operator, reasons in operators.items():
+                for reason, rejection in reasons.items():
+                    yield (account, operator, reason), rejection
 
     def total(self) -> Counts:
         """Over all accounts and splits."""

@@ -92,8 +92,4 @@ def show_time(value: int | None, kind: str | None) -> str | int | float | None:
         moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
     except OverflowError:
         return value  # beyond the year 9999
-    return (
-        f"{moment.year:04d}"
-        + moment.strftime("-%m-%d %H:%M:%S")
-        + (f".{moment.microsecond:06d}" * bool(moment.microsecond))
-    )
+    return moment.replace(tzinfo=None).isoformat(" ")

@@ -17,6 +17,7 @@ from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.ledger import counts_document, show_time
+from tidegate.reports.show import number
 from tidegate.types import column_named
 
 
@@ -158,7 +159,7 @@ class LiveProgress(Progress):
                 table.add_row(
                     f"{account}/{split}",
                     self._split_watermark(entry, account, split),
-                    _shown(behind.get(account.partition("#")[0], {}).get(split)),
+                    number(behind.get(account.partition("#")[0], {}).get(split)),
                     *(f"{getattr(counts, name):,}" for name in names),
                 )
         return table
@@ -169,10 +170,6 @@ class LiveProgress(Progress):
             if node.account == account and watermark is not None:
                 return str(show_time(watermark, self._time_type(node.id)))
         return "-"
-
-
-def _shown(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
 
 
 def progress_for(plan: Plan, clock: Clock, as_json: bool) -> Progress:

@@ -64,7 +64,7 @@ def scrape(url: str) -> dict[str, Any]:
 def document(samples: Samples) -> dict[str, Any]:
     """The document, of samples by the names of their metrics."""
     scrape = _Scrape(samples)
-    info = scrape.labels(metrics.INFO)
+    info = next((labels for labels, _ in scrape.of(metrics.INFO)), {})
     epoch = int(scrape.value(metrics.EPOCH) or 0)
     time_s = scrape.value(metrics.EPOCH_TIME) or 0
     filters = list(_filters(scrape))
@@ -95,10 +95,6 @@ class _Scrape:
 
     def of(self, metric: Metric) -> list[tuple[dict[str, str], float]]:
         return self._samples.get(metric.name, [])
-
-    def labels(self, metric: Metric) -> dict[str, str]:
-        found = self.of(metric)
-        return found[0][0] if found else {}
 
     def value(self, metric: Metric, **labels: str) -> float | None:
         """Of the sample with these labels."""

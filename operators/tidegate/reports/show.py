@@ -60,7 +60,7 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
         table.add_column("")
         for split in filter_["splits"]:
             holds = "◄ holds the minimum" if split["split"] in filter_["held_by"] else ""
-            numbers = [_number(split[name]) for name in ("offset", "end", "lag")]
+            numbers = [number(split[name]) for name in ("offset", "end", "lag")]
             times = [str(_or_dash(split[name])) for name in ("event_time", "watermark")]
             name = escape(printable(split["split"]))
             table.add_row(name, *numbers, *times, split["status"], holds)
@@ -92,7 +92,7 @@ def print_status(document: dict[str, Any], console: Console) -> None:
         oldest = "" if kept["oldest"] is None else f" from {kept['oldest']}"
         console.print(
             f"state: {kept['operator']} of fragment {kept['fragment']}: {kept['rows']:,} rows,"
-            f" {_number(kept['bytes'])} bytes{windows}{oldest}"
+            f" {number(kept['bytes'])} bytes{windows}{oldest}"
         )
     for name, sunk in document["sinks"].items():
         console.print(
@@ -116,7 +116,8 @@ def _heading(filter_: dict[str, Any]) -> str:
     return f"[bold]{where}[/]  watermark {_or_dash(filter_['watermark'])}  {escape(reason)}"
 
 
-def _number(value: int | None) -> str:
+def number(value: int | None) -> str:
+    """As people read it."""
     return "-" if value is None else f"{value:,}"
 
 

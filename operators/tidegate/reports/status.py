@@ -14,6 +14,7 @@ operator has none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
 from tidegate.clock import Clock
@@ -40,11 +41,8 @@ def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
 
 
 def _ledger(entry: Entry) -> Iterator[dict[str, Any]]:
-    for account, operators in sorted(entry.accounts.rejected.items()):
-        for operator, reasons in sorted(operators.items()):
-            for reason, told in sorted(reasons.items()):
-                row = {"table": account, "operator": operator, "reason": reason}
-                yield {**row, "rows": told.rows}
+    for (account, operator, reason), told in sorted(entry.accounts.rejections(), key=itemgetter(0)):
+        yield {"table": account, "operator": operator, "reason": reason, "rows": told.rows}
 
 
 def _state(entry: Entry, closing: Mapping[int, Mapping[str, str]]) -> Iterator[dict[str, Any]]:

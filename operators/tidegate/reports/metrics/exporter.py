@@ -43,10 +43,9 @@ def exporting(address: Address | None, metrics: JobMetrics, health: Health) -> I
         return
     registry = CollectorRegistry(auto_describe=False)
     registry.register(metrics)
+    kind = _Server6 if ":" in address.host else _Server
     try:
-        server = make_server(
-            address.host, address.port, _app(registry, health), _server_of(address.host), _Handler
-        )
+        server = make_server(address.host, address.port, _app(registry, health), kind, _Handler)
     except OSError as error:
         raise OptionsError(
             f"tidegate.metrics.address: {address.host}:{address.port} cannot be listened on:"
@@ -105,7 +104,3 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 class _Server6(_Server):
     address_family = socket.AF_INET6
-
-
-def _server_of(host: str) -> type[_Server]:
-    return _Server6 if ":" in host else _Server

@@ -85,7 +85,7 @@ class JobMetrics(Listener):
         """Those that the entry tells, and where the run's time went."""
         yield from _families(_COMMITTED, self._samples(entry))
         late: dict[Labels, Rejection] = {}
-        for (account, operator, _), rejection in _rejected(entry):
+        for (account, operator, _), rejection in entry.accounts.rejections():
             if any(rejection.buckets):
                 late[account, operator] = late.get((account, operator), Rejection()) + rejection
         found = [(labels, each.buckets, each.seconds) for labels, each in late.items()]
@@ -104,7 +104,7 @@ class JobMetrics(Listener):
             for fate in _FATES:
                 yield metrics.ROWS, (account, split, fate), getattr(counts, fate)
         yield metrics.LEDGER_ROWS, (), entry.accounts.ledger_rows
-        for labels, rejection in _rejected(entry):
+        for labels, rejection in entry.accounts.rejections():
             yield metrics.REJECTED_ROWS, labels, rejection.rows
         yield from self._watermarks(entry)
         yield from self._splits(entry)
@@ -213,12 +213,6 @@ def _flat(values: By[K, T]) -> Iterator[tuple[tuple[K, str], T]]:
     for outer, inner in values.items():
         for name, value in inner.items():
             yield (outer, name), value
-
-
-def _rejected(entry: Entry) -> Iterator[tuple[Labels, Rejection]]:
-    for (account, operator), reasons in _flat(entry.accounts.rejected):
-        for reason, rejection in reasons.items():
-            yield (account, operator, reason), rejection
 
 
 def _families(told: Iterable[Metric], samples: Iterable[Sample]) -> Iterator[Family]:
