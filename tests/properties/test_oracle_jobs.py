@@ -47,6 +47,7 @@ def test_every_form_kind_reason_and_size_comes_up(jobs: list[JobSpec]) -> None:
     assert any((row.event_time or 0) < 0 for result in results for row in result.ledger)
 
 
+@pytest.mark.slow
 def test_how_a_split_is_cut_into_files_does_not_matter(jobs: list[JobSpec]) -> None:
     for job in jobs[:20]:
         whole = {

@@ -183,6 +183,7 @@ def test_a_seed_is_a_job(jobs: list[PairSpec]) -> None:
     assert (again.text, again.tables) == (jobs[5].text, jobs[5].tables)
 
 
+@pytest.mark.slow
 def test_every_kind_of_query_comes_up(jobs: list[PairSpec]) -> None:
     queries = [query for job in jobs for _, query, _ in job.queries]
     joins = [query for query in queries if isinstance(query, JoinQuery)]

@@ -19,9 +19,9 @@ from spark.shared_jvm import SharedJvm
 from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
 
-SPLITS = {"a": [order_lines(21, 700)], "b": [order_lines(22, 1400)]}
-"""2,100 rows: 21 epochs of at most 100."""
-STEADY = range(12, 20)
+SPLITS = {"a": [order_lines(21, 600)], "b": [order_lines(22, 1000)]}
+"""1,600 rows: 16 epochs of at most 100."""
+STEADY = range(11, 15)
 """Epochs behind all that is done to the job."""
 ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2

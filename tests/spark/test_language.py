@@ -20,8 +20,8 @@ from spark.orders import ledger_of, outputs_of
 from spark.processes import Commands
 
 ROWS_MAX = 400
-_PAIRS, _QUERIES_OF_PAIR = (0, 3, 15), 9
-_SINGLE, _QUERIES_OF_SINGLE = (19, 23), 6
+_PAIRS, _QUERIES_OF_PAIR = (20, 60), 12
+_SINGLE, _QUERIES_OF_SINGLE = (41,), 11
 """Few jobs of many queries: Spark starts twice for each."""
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from tidy import limits
-from tidy.tree import PACKAGE, Module, imports_of, modules_of, python_files
+from tidy.tree import PACKAGE, Module, imports_of, modules_of, python_files, syntax_of
 
 _TWINNED: Final = (
     "executor",
@@ -133,7 +133,7 @@ def check_lengths(
             files.add(place)
             if place not in long_files:
                 yield f"{place}: has {lines} lines, more than {limits.FILE_LINES_MAX}"
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(syntax_of(text, place)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 if length > limits.FUNCTION_LINES_MAX:

@@ -21,11 +21,12 @@ class Module:
 
     @property
     def syntax(self) -> ast.Module:
-        return _parse(self.text, self.path)
+        return syntax_of(self.text, self.path)
 
 
 @cache
-def _parse(text: str, path: str) -> ast.Module:
+def syntax_of(text: str, path: str) -> ast.Module:
+    """The syntax of a file, which several checks walk."""
     return ast.parse(text, path)
 
 

@@ -56,6 +56,7 @@ class Action:
         raise Away(number)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(PATIENCE, st.one_of(st.just(inf), seconds(0.0, 20.0)))
 def test_time_is_bounded_and_the_last_cause_is_kept(patience: Patience, takes_s: float) -> None:

@@ -44,6 +44,7 @@ def test_the_program_s_end_waits_for_an_epoch(session: Session) -> None:
     assert (first.is_active, first._stop.at_once) == (False, False)
 
 
+@pytest.mark.slow
 def test_the_program_s_end_waits_for_all_jobs_together(
     session: Session, runs: FakeRuns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_one_that_outlives_the_interruption_is_waited_for_by_close(
     assert not job.is_active
 
 
+@pytest.mark.slow
 def test_calls_from_many_threads_all_count(session: Session) -> None:
     compiled = compile_call
 

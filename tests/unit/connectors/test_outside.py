@@ -44,6 +44,7 @@ def job(source: str = "dir = '/in'", sink: str = "directory = '/out'", more: str
     return compile_sql(JOB.format(source=source, sink=sink, more=more), "job.sql", {})
 
 
+@pytest.mark.slow
 def test_a_job_over_it_runs(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text(
         "1|2026-01-01 00:00:01|tide\n2|2026-01-01 00:00:12|gate\n3|2026-01-01 00:00:02|late\n"

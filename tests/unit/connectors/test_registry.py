@@ -61,6 +61,7 @@ def test_an_unknown_one() -> None:
     assert caught.value.hint.startswith("known: blackhole, datagen, delta, filesystem, kafka")
 
 
+@pytest.mark.slow
 def test_clients_are_loaded_where_their_connector_is_named() -> None:
     code = (
         "import sys; from tidegate.connectors.registry import named;"

@@ -35,6 +35,7 @@ def files(job: WireJob) -> list[Path]:
     return list(Path(job.checkpoint, "ledger").rglob("*.parquet"))
 
 
+@pytest.mark.slow
 def test_few_rows_travel_together(job: WireJob) -> None:
     share = share_in(job)
     assert share.close() is None

@@ -72,6 +72,7 @@ def many_late(directory: Path) -> None:
     add_rows(directory, "a", "0.json", (1, 1_000), "no json", *late)
 
 
+@pytest.mark.slow
 def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
     many_late(tmp_path)
     job = job_in(tmp_path)
@@ -97,6 +98,7 @@ def test_many_late_rows_are_staged_by_who_finds_them(tmp_path: Path) -> None:
     assert [row["reason"] for row in found] == ["malformed"] + ["late"] * MANY
 
 
+@pytest.mark.slow
 def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
     many_late(tmp_path)
     emissions, (report,) = read(job_in(tmp_path, copied=True))
@@ -104,6 +106,7 @@ def test_rows_that_a_copy_needs_travel(tmp_path: Path) -> None:
     assert len(rejected(emissions)) == MANY + 1
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
     many_late(tmp_path)
     job = job_in(tmp_path)

@@ -110,6 +110,7 @@ def sinks(compiled: File) -> list[tuple[str, str]]:
     return [(sink.table.name, sink.table.connector) for sink in compiled.job.sinks]
 
 
+@pytest.mark.slow
 def test_a_materialized_view_runs_again_as_it_was_written() -> None:
     for again in (MATERIALIZED, MATERIALIZED.replace("VIEW m", "VIEW IF NOT EXISTS m")):
         for calls in ((ORDERS, MATERIALIZED, again), (ORDERS, again, MATERIALIZED)):
@@ -264,6 +265,7 @@ def test_nothing_reads_itself() -> None:
         assert refused(*calls).message.startswith("unknown table")
 
 
+@pytest.mark.slow
 def test_a_function_that_is_replaced_is_checked_where_it_is_called() -> None:
     made = "CREATE FUNCTION f(x {}) RETURNS {} LANGUAGE python AS $$\ndef f(x):\n    return x\n$$"
     first, call = (

@@ -149,6 +149,7 @@ def test_rows_corrected_by_a_query(world: World) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_replay_that_died_is_done_again_with_its_own_bounds(world: World) -> None:
     table = world.table("id BIGINT")
     world.replay(table)

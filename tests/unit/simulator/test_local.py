@@ -42,6 +42,7 @@ def test_a_table_that_goes_on_is_read_to_what_is_there(tmp_path: Path) -> None:
     assert rows_of(Local(plan, engine=ENGINE).run()) == [(10, 5), (20, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["after-staging", "after-entry", "after-publish"])
 def test_the_next_run_goes_on_where_one_has_died(tmp_path: Path, point: str) -> None:
     local = Local(ticks(tmp_path), options=replace(ONCE, rows_max=3), engine=ENGINE)

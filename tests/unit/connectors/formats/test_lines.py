@@ -13,6 +13,7 @@ from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.lines import as_strings, blocks, split_lines, valid_utf8
 
 
+@pytest.mark.slow
 @settings(deadline=None)  # the first array that pyarrow makes imports pandas
 @given(
     st.lists(st.sampled_from([b"a", b"", b" ", b"\t ", b"bc ", b" d", b"\r", b"e\r"])),
@@ -34,6 +35,7 @@ def test_blank_is_what_it_is_told() -> None:
     assert split_lines(b"\t\n\n \n", blank=b"").to_pylist() == [b"\t", b" "]
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=9).filter(lambda line: b"\n" not in line)), st.integers(1, 20))
 def test_blocks_are_whole_lines(parts: list[bytes], size: int) -> None:
     content = b"\n".join(parts)
@@ -45,6 +47,7 @@ def test_blocks_are_whole_lines(parts: list[bytes], size: int) -> None:
     assert all(block.endswith(b"\n") for block in found[:-1] if block)
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([b"a", "é".encode(), b"\xff", b"\xc3"]), min_size=1, max_size=20))
 def test_utf8_is_judged_line_by_line(parts: list[bytes]) -> None:
     def is_utf8(part: bytes) -> bool:

@@ -57,6 +57,7 @@ def test_nobody_there(closed_port: int, connect: Connect) -> None:
         registry.register("s-value", '"string"')
 
 
+@pytest.mark.slow
 def test_no_answer_comes_in_bounded_time(
     silent_port: int, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

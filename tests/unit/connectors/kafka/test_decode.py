@@ -199,6 +199,7 @@ def test_a_batch_of_good_messages_is_not_copied() -> None:
     assert found.address == messages.values.buffers()[2].address
 
 
+@pytest.mark.slow
 def test_a_registry_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema_registry, "_RETRIES", 0)
     source = table(A, format="avro-confluent", avro__confluent_url=f"http://{NOWHERE}")

@@ -90,6 +90,7 @@ SKIPS = {
 }
 
 
+@pytest.mark.slow
 @given(EPOCHS, st.integers(0, 10**9))
 @settings(max_examples=150, deadline=None)
 def test_random_patterns_match_what_backtracking_finds(

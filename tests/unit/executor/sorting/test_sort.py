@@ -120,6 +120,7 @@ def test_memory_is_bounded_when_everything_leaves(monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.slow
 def test_random_streams_leave_in_order_exactly_once() -> None:
     for seed in range(30):
         rng = random.Random(seed)

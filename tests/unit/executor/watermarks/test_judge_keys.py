@@ -99,6 +99,7 @@ def _random(random: Random, rows: int) -> tuple[Any, ...]:
     return times, times + ahead, has, codes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [0, 1, 2, 6])
 def test_whatever_settles_a_block_the_outcome_is_the_loops(
     rounds: int, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,7 @@ def test_nothing_is_read_before_a_session_can_be_over(monkeypatch: pytest.Monkey
     assert TEXT.run(executor, "watermark t 10", "barrier 2")[0] == "watermark t 1"
 
 
+@pytest.mark.slow
 def test_state_is_the_rows_of_open_sessions() -> None:
     state = MemoryStateTable()
     executor = sessions(state=state)

@@ -145,6 +145,7 @@ def test_an_error_is_where_the_file_has_it() -> None:
     assert caught.value.position.line == 3
 
 
+@pytest.mark.slow
 def test_parameters_of_a_table_that_is_like_another(tmp_path: Path) -> None:
     sql = (
         f"{_TABLES} CREATE TABLE other WITH ('scan.watermark.idle-timeout' = '5 s') LIKE"

@@ -43,6 +43,7 @@ def asked(url: str, method: str = "GET") -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
+@pytest.mark.slow
 def test_metrics_and_probes(place: str, health: Health) -> None:
     status, text = asked(f"{place}/metrics")
     assert status == 200
@@ -53,11 +54,13 @@ def test_metrics_and_probes(place: str, health: Health) -> None:
     assert asked(f"{place}/readyz") == (200, "running\n")
 
 
+@pytest.mark.slow
 def test_nothing_else_is_served(place: str) -> None:
     assert asked(f"{place}/../../etc/passwd")[0] == 404
     assert asked(f"{place}/metrics", "POST")[0] == 405
 
 
+@pytest.mark.slow
 def test_a_silent_client_blocks_nobody(place: str) -> None:
     host, port = place.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port))):
@@ -69,6 +72,7 @@ def test_without_an_address_nothing_listens(metrics: JobMetrics, health: Health)
         assert port == 0
 
 
+@pytest.mark.slow
 def test_an_address_that_is_taken(place: str, metrics: JobMetrics, health: Health) -> None:
     port = int(place.rpartition(":")[2])
     taken = exporting(Address("127.0.0.1", port), metrics, health)

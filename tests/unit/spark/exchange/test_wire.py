@@ -46,6 +46,7 @@ def test_an_empty_chunk_is_no_message() -> None:
     assert list(encode(Chunk(pa.table({"v": pa.array([], pa.int64())})))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrap", [Chunk, Rejected])
 def test_large_chunks_are_cut(wrap: type[Chunk] | type[Rejected]) -> None:
     data = pa.table({"v": range(3 * BODY_BYTES_MAX // 8)})

@@ -43,6 +43,7 @@ def test_what_is_missing_is_named(name: str) -> None:
         kubernetes_settings(MASTER, {**POD, name: ""}, "a")
 
 
+@pytest.mark.slow
 @given(st.text(min_size=1, max_size=63), st.text("0123456789abcdef", min_size=4, max_size=8))
 def test_executors_have_names_that_kubernetes_takes(pod: str, token: str) -> None:
     found = kubernetes_settings(MASTER, {**POD, "POD_NAME": pod}, token)

@@ -19,6 +19,7 @@ def thawed() -> Iterator[None]:
     gc.unfreeze()
 
 
+@pytest.mark.slow
 def test_a_warm_worker_is_looked_through_no_more() -> None:
     heap = Heap()
     before = gc.get_freeze_count()
@@ -32,6 +33,7 @@ def test_a_warm_worker_is_looked_through_no_more() -> None:
     assert before < gc.get_freeze_count() <= frozen, "those that are gone are frozen no more"
 
 
+@pytest.mark.slow
 def test_garbage_of_later_tasks_is_still_collected() -> None:
     heap = Heap()
     for _ in range(WARM_TASKS):
@@ -58,6 +60,7 @@ def freed_and_kept(count: int, size: int) -> int:
     return above
 
 
+@pytest.mark.slow
 def test_what_was_freed_is_given_back_now_and_then() -> None:
     clock = ManualClock()
     heap = Heap(clock)

@@ -73,6 +73,7 @@ def test_a_task_without_rows_reports_only(job: WireJob) -> None:
     assert (type(passed), type(own)) == (ActorReport, WriterReport)
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_leaves_nothing_and_says_where(job: WireJob, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file stands where the directory goes")
     with pytest.raises(CarriedError, match="out"):

@@ -37,6 +37,7 @@ def test_reports_and_rows_for_the_ledger_have_their_own_ways(tmp_path: Path) -> 
     assert [m.data.num_rows for m in ledger if isinstance(m, Chunk)] == [2]
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_leaves_nothing_staged(tmp_path: Path) -> None:
     late = ((n, n % 7) for n in range(1, 30_000))
     add_rows(tmp_path, "a", "0.json", (1, 1_000), *late)
