@@ -24,7 +24,6 @@ from tidegate.epochs.offsets import Offset
 from tidegate.executor.watermarks.strategy import Clock
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, cut
-from tidegate.simulator import local
 
 SECOND_US: Final = 1_000_000
 _TABLE: Final = (
@@ -191,7 +190,7 @@ def test_a_time_that_is_not_recorded_shows(tmp_path: Path) -> None:
     """A mutant: an epoch that is run again reads the clock again."""
     plan = _single(tmp_path)
     wanted = simulate(plan, 1, engine(), _CALM)
-    honest, again = local.kept_offset, count(1)
+    honest, again = Checkpoint.offset, count(1)
 
     def planned(checkpoint: Checkpoint, epoch: int) -> Offset:
         offset = honest(checkpoint, epoch)
@@ -199,7 +198,7 @@ def test_a_time_that_is_not_recorded_shows(tmp_path: Path) -> None:
             offset.time_us += next(again) * SECOND_US
         return offset
 
-    with patch.object(local, "kept_offset", planned):
+    with patch.object(Checkpoint, "offset", planned):
         run = simulate(plan, 2, engine(), _ROUGH)
     assert any(_given(run.outputs[name]) != _given(wanted.outputs[name]) for name in QUERIES)
 

@@ -29,6 +29,7 @@ from typing import Any
 from tidegate.codec import decode, encode
 from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
+from tidegate.epochs.offsets import Offset
 from tidegate.errors import OptionsError, StoreError, TrustError
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
@@ -148,6 +149,10 @@ class Checkpoint:
         """All that Spark has kept of ``epoch`` before it ran: version, settings, offset."""
         return self._spark_file(f"spark/offsets/{epoch - 1}", 3)
 
+    def offset(self, epoch: int) -> Offset:
+        """The end of ``epoch``, as it was planned."""
+        return Offset.from_json(json.loads(self.spark_plan(epoch)[2])) if epoch else Offset()
+
     def write_spark_plan(self, epoch: int, lines: Iterable[bytes]) -> None:
         """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
         self.store.create(f"spark/offsets/{epoch - 1}", b"\n".join(lines))
@@ -207,16 +212,12 @@ class Checkpoint:
                 f"Spark has planned {planned} and committed {committed}",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
-        if last - 1 in offsets:
-            self._check_same_epoch(last, offsets[last - 1])
-
-    def _check_same_epoch(self, epoch: int, offset: Mapping[str, Any]) -> None:
-        """On S3 a driver that lost its lease can still write over an offset of Spark's."""
-        entry = self.entry(epoch)
-        if entry is not None and offset["time_us"] != entry.time_us:
+        # On S3 a driver that lost its lease can still write over an offset of Spark's.
+        entry = self.entry(last) if last - 1 in offsets else None
+        if entry is not None and (spark_us := offsets[last - 1]["time_us"]) != entry.time_us:
             raise TrustError(
-                f"the checkpoint {self.uri} is not whole: epoch {epoch} began at {entry.time_us} by"
-                f" the epoch log, and at {offset['time_us']} by Spark's",
+                f"the checkpoint {self.uri} is not whole: epoch {last} began at {entry.time_us} by"
+                f" the epoch log, and at {spark_us} by Spark's",
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.nodes import Job, Table
 from tidegate.types import LEDGER_SCHEMA, Column
 
 _SQL: Final = {pa.int64(): "BIGINT", pa.binary(): "BLOB"}
@@ -22,6 +23,11 @@ def ledger_table(checkpoint: Checkpoint) -> Table:
     """The ledger as a sink table."""
     options = (("format", "parquet"), ("path", checkpoint.ledger))
     return Table("$ledger", _COLUMNS, "filesystem", "parquet", options)
+
+
+def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
+    """All that a job writes: its tables, and the ledger."""
+    return {**sink_tables(job), TO_LEDGER: ledger_table(checkpoint)}
 
 
 def ledger_files(checkpoint: Checkpoint, first: int, last: int) -> list[str]:

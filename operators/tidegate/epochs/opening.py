@@ -9,7 +9,6 @@ at, and sinks that publish in tasks are taken over from an earlier driver (`Open
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +21,9 @@ from tidegate.epochs.commit import Committer, is_finished
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.lease import Lease
+from tidegate.epochs.ledger import targets
 from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest
-from tidegate.epochs.offsets import Offset
-from tidegate.epochs.outputs import targets
 from tidegate.epochs.parallelism import parallelism_of
 from tidegate.epochs.planner import PlannerOf, connector_planner
 from tidegate.errors import BindError, OptionsError, TrustError
@@ -168,7 +166,7 @@ class OpenJob:
 
     def say_finished(self) -> None:
         """Logs that the job has ended, and what has appeared in its tables since."""
-        offset = Offset.from_json(json.loads(self.checkpoint.spark_plan(self.last.epoch)[2]))
+        offset = self.checkpoint.offset(self.last.epoch)
         self.log(f"the job has finished: {self.checkpoint.uri} is at the end of all its tables")
         for table in self.plan.tables:
             try:

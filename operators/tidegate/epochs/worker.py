@@ -9,12 +9,13 @@ from typing import TypeAlias
 
 from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import Engine
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.job import WireJob, worker_engine
-from tidegate.epochs.outputs import staging_writer
+from tidegate.epochs.ledger import targets
 from tidegate.epochs.task_reports import ActorReport, StateSize
 from tidegate.executor.actor import Actor
 from tidegate.plan.nodes import Table
-from tidegate.ports import SinkWriter, SourceReader
+from tidegate.ports import SinkWriter, SourceReader, Stage
 
 ReaderOf: TypeAlias = Callable[[Table, Engine], SourceReader]
 WriterOf: TypeAlias = Callable[[int, int, str, int], SinkWriter]
@@ -49,6 +50,17 @@ class Worker:
 def connector_reader(table: Table, engine: Engine) -> SourceReader:
     """The reader of a table's connector."""
     return connector_of(table).reader(table, engine)
+
+
+def staging_writer(
+    job: WireJob, target: int, epoch: int, writer: str, known: int = 0
+) -> SinkWriter:
+    """What stages rows of ``epoch`` for a target, as the task ``writer`` (see `Stage`)."""
+    checkpoint = Checkpoint(job.checkpoint)
+    table = targets(job.plan.job, checkpoint)[target]
+    remembered = dict(job.remembered).get(target, ())
+    stage = Stage(checkpoint.staging(target), epoch, writer, remembered, known)
+    return connector_of(table).writer(table, stage)
 
 
 def report_of(

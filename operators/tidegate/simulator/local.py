@@ -118,12 +118,12 @@ class Local:
         planner = Planner(wire, self._clock, job.checkpoint, self._planner)
         planned = job.checkpoint.planned_epoch()
         committed = planned if job.checkpoint.is_committed(planned) else max(planned - 1, 0)
-        start = kept_offset(job.checkpoint, committed)
+        start = job.checkpoint.offset(committed)
         self.states.restore(committed)
         exchange = Exchange(worker, self.states, self._course)
         while True:
             if planned > start.epoch:
-                end = kept_offset(job.checkpoint, planned)
+                end = job.checkpoint.offset(planned)
             else:
                 self._course.before_plan(start.epoch + 1)
                 end = planner.next_offset(start)
@@ -154,11 +154,6 @@ class Local:
     def _reader(self, table: Table, engine: Engine) -> SourceReader:
         source = self._sources.get(table.name)
         return connector_reader(table, engine) if source is None else source.reader()
-
-
-def kept_offset(checkpoint: Checkpoint, epoch: int) -> Offset:
-    """The end of ``epoch``, as it was planned."""
-    return Offset.from_json(json.loads(checkpoint.spark_plan(epoch)[2])) if epoch else Offset()
 
 
 def _keep(checkpoint: Checkpoint, end: Offset) -> None:

@@ -74,10 +74,9 @@ class Driver:
 
     def _checkpoint(self) -> Checkpoint:
         directory = self.options.checkpoint or tempfile.mkdtemp(prefix="tidegate-")
-        checkpoint = Checkpoint(directory)
         if self.options.checkpoint is None:
             self.log(f"checkpoint: {directory} (temporary; keep one with --checkpoint)")
-        return checkpoint
+        return Checkpoint(directory)
 
     def _run(self, job: OpenJob, scratch: Path) -> Entry:
         self._say_overruled(job.parallelism)

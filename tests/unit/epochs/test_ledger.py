@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kits.spark import new_checkpoint
-from tidegate.epochs.ledger import ledger_files, ledger_table, read_parquet
+from kits.spark import new_checkpoint, plan_in
+from tidegate.epochs.ledger import ledger_files, ledger_table, read_parquet, targets
+from tidegate.epochs.targets import TO_LEDGER, TO_SINK
 from tidegate.errors import TrustError
 from tidegate.types import LEDGER_SCHEMA
 
@@ -19,6 +20,14 @@ def test_its_columns_are_those_of_the_rows(tmp_path: Path) -> None:
     assert [column.name for column in columns] == LEDGER_SCHEMA.names
     types = {column.name: column.type for column in columns}
     assert (types["reason"], types["offset"], types["record"]) == ("VARCHAR", "BIGINT", "BLOB")
+
+
+def test_a_job_writes_its_tables_and_the_ledger(tmp_path: Path) -> None:
+    found = targets(plan_in(tmp_path).job, new_checkpoint(tmp_path))
+    assert {number: table.name for number, table in found.items()} == {
+        TO_SINK: "counts",
+        TO_LEDGER: "$ledger",
+    }
 
 
 def test_files_are_those_of_the_epochs_that_are_asked_for(tmp_path: Path) -> None:

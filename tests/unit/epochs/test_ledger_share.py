@@ -8,8 +8,8 @@ import pytest
 from kits.spark import job_in
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.ledger_share import TRAVEL_BYTES_MAX, LedgerShare
-from tidegate.epochs.outputs import staging_writer
 from tidegate.epochs.targets import TO_LEDGER
+from tidegate.epochs.worker import staging_writer
 from tidegate.errors import SinkError
 from tidegate.executor.columns import ledger_rows
 from tidegate.types import LEDGER_SCHEMA, OFFSET, RECORD, Rejected
