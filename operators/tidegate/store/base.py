@@ -26,6 +26,7 @@ class Store(Protocol):
 
     def where(self, name: str) -> str:
         """A file's place, for people."""
+        return f"{self.uri}/{name}"
 
     def prepare(self) -> None:
         """Makes the place if it is not there."""
@@ -54,6 +55,7 @@ class Store(Protocol):
 
     def touch(self, name: str, data: bytes) -> None:
         """Makes a file new again; it has ``data`` already."""
+        self.write(name, data)
 
     def age_s(self, name: str, now_us: int) -> float:
         """Since when nobody has written or touched a file. ``now_us``: the time here."""

@@ -7,9 +7,11 @@ import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
+from tidegate.store.base import Store
 
-class LocalStore:
-    """Implements `tidegate.store.base.Store`."""
+
+class LocalStore(Store):
+    """The files of a directory."""
 
     is_local = True
 

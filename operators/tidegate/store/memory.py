@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tidegate.clock import Clock
+from tidegate.store.base import Store
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,9 +15,8 @@ class _File:
     time_us: int
 
 
-class MemoryStore:
-    """Implements `tidegate.store.base.Store`; threads may share it. ``clock`` says how old files
-    are."""
+class MemoryStore(Store):
+    """Threads may share it. ``clock`` says how old files are."""
 
     is_local = True
 
@@ -33,9 +33,6 @@ class MemoryStore:
         store = MemoryStore(self._clock)
         store._files, store._prefix = self._files, f"{self._prefix}{name}/"
         return store
-
-    def where(self, name: str) -> str:
-        return f"{self.uri}/{name}"
 
     def prepare(self) -> None:
         """There is nothing to make."""
@@ -58,9 +55,6 @@ class MemoryStore:
 
     def write(self, name: str, data: bytes) -> None:
         self._files[self._prefix + name] = self._new(data)
-
-    def touch(self, name: str, data: bytes) -> None:
-        self.write(name, data)
 
     def age_s(self, name: str, now_us: int) -> float:
         return (now_us - self._file(name).time_us) / 1e6

@@ -28,6 +28,7 @@ from obstore.store import S3Store as Bucket
 
 from tidegate.errors import OptionsError, StoreError
 from tidegate.patience import Patience
+from tidegate.store.base import Store
 
 if TYPE_CHECKING:
     from obstore.store import BackoffConfig, S3Config
@@ -43,8 +44,8 @@ _CODE: Final = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]*)</Message>")
 _NOW: Final = "now"
 
 
-class S3Store:
-    """Implements `tidegate.store.base.Store`. ``prefix`` has no slash at its ends."""
+class S3Store(Store):
+    """``prefix`` has no slash at its ends."""
 
     is_local = False
 
@@ -61,9 +62,6 @@ class S3Store:
 
     def below(self, name: str) -> S3Store:
         return S3Store(self._bucket, self._key(name), self._client)
-
-    def where(self, name: str) -> str:
-        return f"{self.uri}/{name}"
 
     def prepare(self) -> None:
         """Looks whether it may be written, and whether the store knows conditional writes: without
@@ -115,9 +113,6 @@ class S3Store:
     def write(self, name: str, data: bytes) -> None:
         with self._errors("write", name):
             obstore.put(self._client, self._key(name), data)
-
-    def touch(self, name: str, data: bytes) -> None:
-        self.write(name, data)
 
     def age_s(self, name: str, now_us: int) -> float:
         """By the store's own clock, which need not be that of this machine."""
