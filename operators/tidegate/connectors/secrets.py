@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -48,6 +49,13 @@ def resolved(text: str) -> tuple[str, set[str]]:
         return found
 
     return _REFERENCE.sub(value, text), secrets - {""}
+
+
+def masked(text: str, secrets: Iterable[str]) -> str:
+    """``text`` without ``secrets``. The longest go first: one may be a part of another."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _value(reference: str, kind: str, name: str) -> str:

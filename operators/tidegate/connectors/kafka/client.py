@@ -21,7 +21,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from tidegate.connectors.kafka.options import KafkaOptions
 from tidegate.connectors.kafka.quirks import BrokenLogin, MissedLeader, NeedlessGroup
-from tidegate.connectors.secrets import resolved
+from tidegate.connectors.secrets import masked, resolved
 from tidegate.errors import OptionsError, RunError, TidegateError
 
 _REFUSED: Final = (
@@ -73,9 +73,7 @@ class Trouble:
 
     def masked(self, text: str) -> str:
         """``text`` without secrets."""
-        for secret in self.secrets:
-            text = text.replace(secret, "***")
-        return text
+        return masked(text, self.secrets)
 
 
 def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,8 +90,7 @@ def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) ->
             message = f"option 'properties.{name}': {error.message}"
             raise OptionsError(message, hint=error.hint) from None
         secrets |= found
-    # The longest first: one may be a part of another.
-    trouble.secrets = tuple(sorted(secrets, key=len, reverse=True))
+    trouble.secrets = tuple(secrets)
     ours = {"logger": MissedLeader(trouble.stick), "socket.keepalive.enable": True}
     # A broker that is restarted is there again within seconds.
     ours |= {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 2_000}

@@ -21,7 +21,7 @@ import psycopg
 from tidegate.clock import Clock
 from tidegate.connectors.postgres.faults import explained, fault_of
 from tidegate.connectors.postgres.options import PostgresOptions
-from tidegate.connectors.secrets import resolved
+from tidegate.connectors.secrets import masked, resolved
 from tidegate.errors import OptionsError, TidegateError
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.patience import Patience, Waiting
@@ -174,7 +174,7 @@ class Server:
     def _failed(self, error: psycopg.Error, session: Session | None) -> Failed:
         silent_s = session.limit_s if session is not None and session.was_cut else None
         fault = fault_of(error, has_session=session is not None, silent_s=silent_s)
-        fault = replace(fault, text=self.masked(fault.text))
+        fault = replace(fault, text=masked(fault.text, self._secrets))
         return Failed(explained(fault, self.table, self.options), fault.passing)
 
     def _parameters(self) -> dict[str, Any]:
@@ -230,12 +230,6 @@ class Server:
             " current_setting('synchronous_commit') WHEN 'off' THEN 'on'"
             " ELSE current_setting('synchronous_commit') END, true)"
         )
-
-    def masked(self, text: str) -> str:
-        """``text`` without secrets; the longest go first: one may be a part of another."""
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, "***")
-        return text
 
 
 class Failed(Exception):  # noqa: N818 -- not for users, who see its ``error``
