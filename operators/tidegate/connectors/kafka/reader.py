@@ -75,25 +75,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One split of one epoch."""
+    """One split of one epoch, which the cursor of ``key`` reads."""
 
-    topic: str
-    topic_id: str
-    partition: int
+    key: CursorKey
     start: int
     end: int
 
     def __str__(self) -> str:
-        return f"partition {self.partition} of topic '{self.topic}'"
-
-
-def _task(wanted: SplitRange) -> _Task:
-    last = kafka_position(wanted.end)
-    assert last is not None
-    begin = kafka_position(wanted.start)
-    topic, partition = topic_partition(wanted.split)
-    offset = last.begin if begin is None else begin.offset
-    return _Task(topic, last.topic_id, partition, offset, last.offset)
+        return f"partition {self.key.partition} of topic '{self.key.topic}'"
 
 
 class KafkaReader:
@@ -120,14 +109,14 @@ class KafkaReader:
         self._open: dict[CursorKey, Cursor] = {}
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
-        tasks = [task for task in map(_task, ranges) if task.start < task.end]
+        tasks = [task for task in map(self._task, ranges) if task.start < task.end]
         self._ahead.extend(tasks)
         self._open_ahead()
         pending: list[Part] = []
         rows = held = 0
         for task in tasks:
             for batch in self._batches(task):
-                pending.append(Part(task.topic, task.partition, batch))
+                pending.append(Part(task.key.topic, task.key.partition, batch))
                 rows += batch.rows
                 held += batch.bytes
                 if rows >= CHUNK_ROWS or held >= CHUNK_BYTES:
@@ -135,7 +124,7 @@ class KafkaReader:
                     pending, rows, held = [], 0, 0
         if pending:  # of many splits, if each has few messages
             yield from self._decoded(pending)
-        for task in {task.topic: task for task in tasks}.values():
+        for task in {task.key.topic: task for task in tasks}.values():
             self._check_identity(task)
 
     def _decoded(self, parts: list[Part]) -> Iterator[tuple[str, SourceChunk]]:
@@ -155,8 +144,7 @@ class KafkaReader:
 
     def _batches(self, task: _Task) -> Iterator[Batch]:
         """The messages of ``task``, in pieces."""
-        key = self._key(task)
-        cursor = self._open.pop(key, None) or self._cursor(key, task.start)
+        cursor = self._open.pop(task.key, None) or self._cursor(task.key, task.start)
         self._open_ahead()
         waiting = Waiting(self._patience.hearing, self._clock)
         looked_s = self._clock.monotonic_s()
@@ -190,11 +178,16 @@ class KafkaReader:
                 allowed_s = self._patience.stuck_s if is_stuck else waiting.try_s
                 if answered and now_s - waiting.tried_s >= allowed_s and waiting.again():
                     cursor.close()
-                    cursor = self._cursor(key, cursor.offset)
-        self._consumers.keep(key, cursor)
+                    cursor = self._cursor(task.key, cursor.offset)
+        self._consumers.keep(task.key, cursor)
 
-    def _key(self, task: _Task) -> CursorKey:
-        return CursorKey(self._properties, self._table, task.topic, task.topic_id, task.partition)
+    def _task(self, wanted: SplitRange) -> _Task:
+        last, begin = kafka_position(wanted.end), kafka_position(wanted.start)
+        assert last is not None
+        topic, partition = topic_partition(wanted.split)
+        offset = last.begin if begin is None else begin.offset
+        key = CursorKey(self._properties, self._table, topic, last.topic_id, partition)
+        return _Task(key, offset, last.offset)
 
     def _cursor(self, key: CursorKey, offset: int) -> Cursor:
         try:
@@ -206,8 +199,7 @@ class KafkaReader:
         """Has the clients of the next splits ask for their messages while this one is read."""
         while self._ahead and len(self._open) < AHEAD_MAX:
             task = self._ahead.popleft()
-            key = self._key(task)
-            self._open[key] = self._cursor(key, task.start)
+            self._open[task.key] = self._cursor(task.key, task.start)
 
     def _on_error(self, error: KafkaError, cursor: Cursor, task: _Task) -> None:
         """What the client says of the partition, instead of a message."""
@@ -220,7 +212,7 @@ class KafkaReader:
         elif NeedlessGroup.is_it(error):
             pass
         elif is_refused(error):
-            raise self._explained(f"it cannot read topic '{task.topic}'", error, cursor)
+            raise self._explained(f"it cannot read topic '{task.key.topic}'", error, cursor)
         elif code in _UNREADABLE:
             raise TrustError(
                 f"table '{self._table}': {task} cannot be read at offset {cursor.offset}",
@@ -241,7 +233,7 @@ class KafkaReader:
             self._check_once(task)
             answered = True
             if silent_s >= self._patience.hearing.in_all_s:
-                partition = (task.topic, task.partition)
+                partition = (task.key.topic, task.key.partition)
                 end = self._topics.latest([partition]).get(partition)
         except RunError:
             pass  # told below, by the client that reads
@@ -254,7 +246,7 @@ class KafkaReader:
 
     def _on_out_of_range(self, cursor: Cursor, task: _Task) -> None:
         """The brokers don't have the next offset: stops the job, or goes on behind the gap."""
-        at, partition = cursor.offset, (task.topic, task.partition)
+        at, partition = cursor.offset, (task.key.topic, task.key.partition)
         self._check_identity(task)
         first = self._patiently(lambda: self._topics.earliest([partition])).get(partition)
         if first is None or first <= at:
@@ -272,7 +264,7 @@ class KafkaReader:
             )
         # Not behind the gap, if the epoch ends within it: the next one tells of the rest.
         to = min(first, task.end)
-        lost = self._lost.setdefault(split_name(task.topic, task.partition), [])
+        lost = self._lost.setdefault(split_name(task.key.topic, task.key.partition), [])
         lost.append((lost.pop()[0] if lost and lost[-1][1] == at else at, to))
         cursor.move(to)
 
@@ -288,10 +280,10 @@ class KafkaReader:
         self._patiently(lambda: self._check_once(task))
 
     def _check_once(self, task: _Task) -> None:
-        found = self._topics.described([task.topic]).get(task.topic)
-        if found is None or found[0] != task.topic_id:
+        found = self._topics.described([task.key.topic]).get(task.key.topic)
+        if found is None or found[0] != task.key.topic_id:
             raise TrustError(
-                f"topic '{task.topic}' of table '{self._table}' was deleted"
+                f"topic '{task.key.topic}' of table '{self._table}' was deleted"
                 f"{'' if found is None else ' and created anew'} while it was read",
                 hint="start anew with another --checkpoint",
             )
