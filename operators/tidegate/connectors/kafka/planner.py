@@ -16,6 +16,7 @@ cluster that says nothing at all, but for a partition whose leader is away: anot
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tidegate.clock import Clock, SystemClock
 from tidegate.connectors.kafka.fits import check_source
@@ -74,6 +75,7 @@ class KafkaPlanner:
             if topic in self._ids and self._ids[topic][0] != begin.topic_id:
                 raise self._recreated(topic)
         new = [split for split in begins if split not in begun]
+        ended = not new and all(begin.is_finished for begin in begun.values())
         joined: dict[str, KafkaPosition] = {}
 
         def ask() -> None:
@@ -83,7 +85,7 @@ class KafkaPlanner:
         if not begun:
             # Nothing may take a table for one without rows.
             patiently(lambda _: ask(), self._patience.starting, self._clock)
-        elif self._at_the_end(begun, new) or not self._answered("ends", ask):
+        elif ended or not self._answered("ends", ask):
             return {split: SplitPlan(at.json, at.is_finished, 0) for split, at in begun.items()}
         for split, begin in begun.items():
             self._check_end(split, begin)
@@ -268,10 +270,6 @@ class KafkaPlanner:
                 # A partition that is not named is not read at all, as in Flink: it has no end.
                 return {p: given.get(p[1], 0) for p in partitions}
 
-    def _at_the_end(self, begun: Mapping[str, KafkaPosition], new: Sequence[str]) -> bool:
-        """Whether nobody needs to be asked: all that there is has ended."""
-        return not new and all(begin.is_finished for begin in begun.values())
-
     def _check_stop(self, partition: Partition, stop: int | None) -> None:
         """An end that is not there yet would be waited for, by a job that ends by itself."""
         topic, number = partition
@@ -333,9 +331,7 @@ class KafkaPlanner:
             given = {split: shared.get(split, 0) for split in left}
         plans = {}
         for split, begin in begins.items():
-            end = KafkaPosition(
-                begin.offset + given[split], begin.topic_id, begin.stop, begin.begin
-            )
+            end = replace(begin, offset=begin.offset + given[split])
             at_end = given[split] == left[split]
             known_end = self._ends.get(topic_partition(split))
             plans[split] = SplitPlan(end.json, end.is_finished, given[split], at_end, known_end)

@@ -191,7 +191,8 @@ class KafkaCommitter:
         self._given |= {"run": self._token()}
         names = [str(number) for number in range(writers)]
         with ThreadPoolExecutor(_CLAIMS_AT_ONCE) as pool:
-            for name in pool.map(lambda name: self._claimed(name, progress), names):
+            claims = pool.map(lambda name: self._transactions(name).claim(progress), names)
+            for name, _ in zip(names, claims, strict=True):
                 self._marked_us[name] = self._clock.now_us()
         return self._given
 
@@ -212,10 +213,6 @@ class KafkaCommitter:
     def discard_unknown(self, epoch: int) -> None:
         """What a dead attempt began is undone by the fence of the next, or by its timeout."""
         del epoch
-
-    def _claimed(self, name: str, progress: Callable[[], Progress]) -> str:
-        self._transactions(name).claim(progress)
-        return name
 
     def _transactions(self, name: str) -> Transactions:
         whose = self._table.name, self._options, name, self._given
