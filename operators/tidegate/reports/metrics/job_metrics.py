@@ -21,12 +21,11 @@ from prometheus_client.core import Metric as Family
 from tidegate import metrics
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
-from tidegate.epochs.about import closing_type
+from tidegate.epochs.about import About
 from tidegate.epochs.entry import By, Entry
 from tidegate.epochs.listener import Listener
 from tidegate.epochs.rejections import Rejection
 from tidegate.epochs.sums import summed
-from tidegate.epochs.targets import sink_tables
 from tidegate.events import SINK_RETRY
 from tidegate.metrics import Kind, Metric
 from tidegate.plan.fragments import Plan
@@ -55,9 +54,9 @@ class JobMetrics(Listener):
         self._clock = clock
         self._entry = entry
         self._start_s = clock.now_us() / 1e6
+        self._about = About.of(plan)
         self._filters = {node.id: node for node in plan.declared_filters()}
         self._tables = plan.accounts()
-        self._sink_tables = sink_tables(plan.job)
         read = {table.name: connector_of(table).read_options(table) for table in plan.tables}
         self._groups = {name: options.alignment_group for name, options in read.items()}
         self._durations = [0] * (len(metrics.EPOCH_DURATION.bounds) + 1)
@@ -175,25 +174,18 @@ class JobMetrics(Listener):
             yield metrics.STATE_ROWS, labels, kept.rows
             yield metrics.STATE_BYTES, labels, kept.bytes
             yield metrics.STATE_RUNS, labels, kept.runs
-            if unit := self._closing_unit(fragment, operator):
+            if kind := self._about.closing[fragment].get(operator):  # its buckets are windows
                 yield metrics.OPEN_WINDOWS, labels, kept.buckets
                 if kept.oldest < END - 1:  # else of groups without a time
-                    yield metrics.OLDEST_WINDOW, labels, kept.oldest / unit
+                    yield metrics.OLDEST_WINDOW, labels, kept.oldest / unit_of(kind)
         for fragment, sent in entry.work.sent.items():
             yield metrics.EXCHANGE_MESSAGES, (str(fragment),), sent.messages
             yield metrics.EXCHANGE_BYTES, (str(fragment),), sent.bytes
 
-    def _closing_unit(self, fragment: int, operator: str) -> float:
-        """The unit of the closing key of an operator whose buckets are windows; else 0."""
-        for node in self._plan.fragments[fragment].nodes:
-            if type(node).__name__ == operator and (kind := closing_type(node)) is not None:
-                return unit_of(kind)
-        return 0
-
     def _sinks(self, entry: Entry) -> Iterator[Sample]:
         # Several queries may write into one table.
         sunk = entry.sinks.sunk.items()
-        by_sink = summed({self._sink_tables[target].name: each} for target, each in sunk)
+        by_sink = summed({self._about.sinks[target]: each} for target, each in sunk)
         kinds = (metrics.SINK_COMMITS, metrics.SINK_ROWS, metrics.SINK_BYTES)
         for name, told in by_sink.items():
             for metric, value in zip(kinds, told, strict=True):
