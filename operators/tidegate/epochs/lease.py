@@ -110,15 +110,11 @@ class Lease:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._term = 0
+        self.term = 0
+        """Of the lease that is held: those of later holders are higher."""
         self._document = b""
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
-
-    @property
-    def term(self) -> int:
-        """Of the lease that is held: those of later holders are higher."""
-        return self._term
 
     def acquire(self, takeover: bool = False, patience_s: float = 0.0) -> str:
         """Takes the lease; gives a line for the log when it was taken from another.
@@ -141,7 +137,7 @@ class Lease:
             raise LeaseHeldError(
                 "another driver took the checkpoint's lease at the same moment"
             ) from error
-        self._term = term + 1
+        self.term = term + 1
         self._thread = threading.Thread(target=self._renew, name="lease", daemon=True)
         self._thread.start()
         return note
@@ -149,7 +145,7 @@ class Lease:
     def check(self) -> None:
         """Raises LeaseHeldError when another driver has taken over."""
         # Nobody skips a term: one question answers it, where a listing would be a dear one.
-        if self._store.exists(_name(self._term + 1)):
+        if self._store.exists(_name(self.term + 1)):
             raise LeaseHeldError(
                 "another driver has taken over this checkpoint; this one stops without committing"
             )
@@ -160,8 +156,8 @@ class Lease:
         if self._thread is not None:
             self._thread.join()
         with suppress(OSError, StoreError):  # then it expires
-            if self._term and _last_term(self._store) == self._term:
-                self._store.write(_name(self._term), b"{}")
+            if self.term and _last_term(self._store) == self.term:
+                self._store.write(_name(self.term), b"{}")
 
     def _judge(self, term: int, takeover: bool) -> str:
         where = self._store.where(_name(term))
@@ -193,7 +189,7 @@ class Lease:
         while not self._stop.wait(RENEWAL_S):
             # Gone with its checkpoint, or not to be reached: the next commit says so.
             with suppress(OSError, StoreError):
-                self._store.touch(_name(self._term), self._document)
+                self._store.touch(_name(self.term), self._document)
 
 
 def _last_term(store: Store) -> int:

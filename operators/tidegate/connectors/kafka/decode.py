@@ -245,10 +245,8 @@ def _cut(records: pa.Array, where: pa.Array, start: int, stop: int) -> pa.Array:
 def registry_of(options: KafkaOptions) -> Registry:
     """That of a table with format ``avro-confluent``."""
     user, ca_location = options.registry_user or "", options.registry_ca or ""
-    return _kept_registry(options.registry_url or "", user, ca_location)
+    return _registry(options.registry_url or "", user, ca_location)
 
 
-@lru_cache(maxsize=8)
-def _kept_registry(url: str, user: str, ca_location: str) -> Registry:
-    """One for all tables and epochs in this process: it remembers schemas."""
-    return Registry(url, user, ca_location)
+_registry: Final = lru_cache(maxsize=8)(Registry)
+"""One for all tables and epochs in this process: it remembers schemas."""
