@@ -21,17 +21,13 @@ committed in the order of every other (`checkpoint`):
 Each step is a function of the record and of what was there before it, so a rescale that died is
 run again from the beginning. Spark overwrites what it had of the state. A rescale that cannot be
 finished is undone, with what Spark has written of the new version: a snapshot of it would be read
-as that of the epoch that comes instead. (Tried: with the snapshots left there, and all else undone,
-a job of 84 windows lost 20 of them, and said nothing.)
+as that of the epoch that comes instead, and windows would be lost without a word.
 
 Spark's JVM outlives a driver that is killed by a moment, and it alone writes the state and commits.
 So its process is written down (``rescales/mover.json``) before it begins, and who comes next waits
-for its end, as for a lease's. (Tried without: of ten rescales killed and undone at once, two were
-committed after that, and the checkpoint could not be used any more.)
+for its end, as for a lease's.
 
-What was found in Spark 4.2.0, all with our state (Python's ``transformWithState``, a value and a
-map in column families of their own, RocksDB with changelogs). It moves all of it, to more and to
-fewer partitions, and back; 160 MB took 4 s beside Spark's start, with a heap of 512 MB.
+Of Spark 4.2.0 one must know:
 
 - The repartition reads state through a part of the driver that only a session which has been asked
   for its streams has (``StateStoreCoordinator``): without that it fails with "Cannot find
