@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.targets import sink_tables
@@ -83,30 +84,16 @@ class About:
     def source_tables(self) -> dict[str, Table]:
         """The source tables, with the columns that are decoded."""
         return {
-            name: Table(
-                name,
-                tuple(Column(column, type_) for column, type_ in table.columns),
-                table.connector,
-                table.format,
-                table.options,
-            )
-            for name, table in self.tables.items()
+            name: Table(name, tuple(starmap(Column, t.columns)), t.connector, t.format, t.options)
+            for name, t in self.tables.items()
         }
 
 
 def _table(table: Table) -> AboutTable:
     keys = connector_of(table).columns_of_key_alone(table)
-    return AboutTable(
-        table.connector,
-        table.format,
-        table.options,
-        tuple(
-            (column.name, column.type)
-            for column in table.columns
-            if column.name not in (*dict(table.metadata), *keys)
-        ),
-        tuple(keys),
-    )
+    others = {*dict(table.metadata), *keys}
+    columns = tuple((c.name, c.type) for c in table.columns if c.name not in others)
+    return AboutTable(table.connector, table.format, table.options, columns, tuple(keys))
 
 
 def closing_type(node: Node) -> str | None:

@@ -199,7 +199,9 @@ class Checkpoint:
         logs = {name: self._spark_log(name) for name in ("offsets", "commits")}
         offsets = {number: self._planned(number) for number in logs["offsets"][-2:]}
         for number in logs["commits"][-2:]:
-            self._check_commit(number)
+            name = f"spark/commits/{number}"
+            if not _fits(self._json(name, self._spark_file(name, 2)[1]), _OF_COMMIT):
+                raise self._corrupt(name)
         if logs["offsets"]:
             self._check_name()
         # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
@@ -244,12 +246,6 @@ class Checkpoint:
         if any(more) or not (_fits(document, _OF_PLAN) and ours) or offset["epoch"] != number + 1:
             raise self._corrupt(name)
         return offset
-
-    def _check_commit(self, number: int) -> None:
-        name = f"spark/commits/{number}"
-        _, text, *_ = self._spark_file(name, 2)
-        if not _fits(self._json(name, text), _OF_COMMIT):
-            raise self._corrupt(name)
 
     def _check_name(self) -> None:
         """By what Spark knows the query."""
