@@ -114,7 +114,8 @@ class _Watched(States):
     def save(self, epoch: int) -> None:
         super().save(epoch)
         self.kept_rows.append(self.rows)
-        self.kept_places.append(self.places)
+        kept = (len(table.buckets()) + len(table.values) for table in self._now.values())
+        self.kept_places.append(sum(kept))
 
 
 def run(name: str, rows: int) -> Kept:

@@ -36,8 +36,3 @@ class States:
     def rows(self) -> int:
         """The rows that are kept now: for tests of the bound on state."""
         return sum(table.rows for table in self._now.values())
-
-    @property
-    def places(self) -> int:
-        """The buckets and values that are kept now."""
-        return sum(len(table.buckets()) + len(table.values) for table in self._now.values())
