@@ -97,18 +97,17 @@ def config(options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) ->
     return {**ours, **values, **extra, "error_cb": trouble}
 
 
-def made(kind: Any, configuration: Mapping[str, Any]) -> Any:
-    """A client of class ``kind``. Raises OptionsError when a property is unknown or wrong."""
+def made(kind: Any, options: KafkaOptions, trouble: Trouble, extra: Mapping[str, Any]) -> Any:
+    """A client of class ``kind`` (see `config`). Raises OptionsError when a property is unknown or
+    wrong."""
+    configuration = config(options, trouble, extra)
     try:
-        return kind(dict(configuration))
+        return kind(configuration)
     except (KafkaException, TypeError, ValueError) as error:
         problem = error.args[0]
         text = problem.str() if isinstance(problem, KafkaError) else str(problem)
-        trouble = configuration.get("error_cb")
-        if isinstance(trouble, Trouble):
-            text = trouble.masked(text)
         raise OptionsError(
-            f"the Kafka client refuses the table's properties: {text}",
+            f"the Kafka client refuses the table's properties: {trouble.masked(text)}",
             hint="properties.* are librdkafka's: see its CONFIGURATION.md",
         ) from None
 

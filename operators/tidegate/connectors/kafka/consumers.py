@@ -29,7 +29,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.connectors.kafka.client import Trouble, made
 from tidegate.connectors.kafka.options import KafkaOptions
 from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.quirks import AssignStopsAll, LockedOut
@@ -190,11 +190,10 @@ class Consumers:
         """
         cursor = self._cursors.pop(key, None)
         if cursor is None:
-            trouble = Trouble()
+            trouble, place = Trouble(), (key.topic, key.partition)
             group = options.properties.get("group.id", "tidegate")
-            values = config(options, trouble, {**_CONFIG, "group.id": group})
-            place = key.topic, key.partition
-            cursor = Cursor(made(Consumer, values), trouble, *place, patience=self._patience)
+            client = made(Consumer, options, trouble, {**_CONFIG, "group.id": group})
+            cursor = Cursor(client, trouble, *place, patience=self._patience)
         cursor.stand_at(offset)
         return cursor
 

@@ -12,14 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from tidegate.clock import SystemClock
-from tidegate.connectors.kafka.client import (
-    Trouble,
-    config,
-    explained,
-    is_refused,
-    is_unknown_topic,
-    made,
-)
+from tidegate.connectors.kafka.client import Trouble, explained, is_refused, is_unknown_topic, made
 from tidegate.connectors.kafka.encode import Messages
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.connectors.kafka.patience import USUAL
@@ -146,7 +139,7 @@ def batch_bytes(options: KafkaSinkOptions, patience: Patience) -> int:
 
     The client's usual size where brokers don't tell.
     """
-    client = made(AdminClient, config(options, Trouble(), {}))
+    client = made(AdminClient, options, Trouble(), {})
     topic = ConfigResource(ConfigResource.Type.TOPIC, options.topic)
     try:
         asked = client.describe_configs([topic], request_timeout=patience.in_all_s)
@@ -192,8 +185,8 @@ class Sender:
         }
         trouble, undelivered = Trouble(), _Undelivered()
         forced = {"delivery.report.only.error": True, "on_delivery": undelivered}
-        values = config(options, trouble, {**defaults, **extra, **forced})
-        return cls(made(Producer, values), trouble, undelivered)
+        client = made(Producer, options, trouble, {**defaults, **extra, **forced})
+        return cls(client, trouble, undelivered)
 
     def connect(self, topic: str, timeout_s: float) -> int:
         """Waits for a connection; gives the topic's number of partitions, 0 if it is unknown."""

@@ -19,14 +19,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tidegate.clock import SystemClock
-from tidegate.connectors.kafka.client import (
-    Trouble,
-    config,
-    explained,
-    is_refused,
-    is_unknown_topic,
-    made,
-)
+from tidegate.connectors.kafka.client import Trouble, explained, is_refused, is_unknown_topic, made
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
 from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.quirks import NoLeader, StaleAdmin
@@ -186,7 +179,7 @@ class Topics:
 
     def _call(self, what: str, seconds: float, ask: Callable[[Any], _T]) -> _T:
         if self._client is None:
-            self._client = made(AdminClient, config(self._options, self._trouble, {}))
+            self._client = made(AdminClient, self._options, self._trouble, {})
         self._trouble.clear()
         self._asked_s = self._clock.monotonic_s()
         self._until_s = self._asked_s + seconds + self._patience.overdue_s

@@ -40,7 +40,7 @@ from urllib.parse import quote
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tidegate.clock import Clock, SystemClock
-from tidegate.connectors.kafka.client import Trouble, config, made
+from tidegate.connectors.kafka.client import Trouble, made
 from tidegate.connectors.kafka.delivery import Failed, Sender, failing, failure, is_permanent
 from tidegate.connectors.kafka.markers import Judge, Marker
 from tidegate.connectors.kafka.options import KafkaSinkOptions
@@ -215,7 +215,7 @@ class Transactions:
             **ForgottenRequests.CONFIG,
         }
         with failing(trouble):
-            reader = made(Consumer, config(self._options, trouble, ours))
+            reader = made(Consumer, self._options, trouble, ours)
             try:
                 return reader.consumer_group_metadata(), self._marker(reader, trouble)
             finally:

@@ -83,7 +83,7 @@ def test_properties_that_the_client_refuses(
 ) -> None:
     monkeypatch.setenv("SECRET", "sesame")
     with pytest.raises(OptionsError) as caught:
-        made(AdminClient, config(source_options(**options), Trouble(), {}))
+        made(AdminClient, source_options(**options), Trouble(), {})
     assert "the Kafka client refuses the table's properties" in caught.value.message
     assert told in caught.value.message
     assert "sesame" not in str(caught.value)
