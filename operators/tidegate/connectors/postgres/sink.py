@@ -72,7 +72,7 @@ class PostgresCommitter:
     def prepare(self, fresh: bool) -> dict[str, str]:
         self._staging.make()
         server = self._server("prepare")
-        target = Target(server, self._table, self._statements)
+        target = Target(self._table, self._statements)
         guard = self._guard_of(server, "")
 
         def make(session: Session) -> None:

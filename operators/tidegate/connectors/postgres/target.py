@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from tidegate.connectors.postgres.client import Server, Session
+from tidegate.connectors.postgres.client import Session
 from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.types import holds, pg_type
 from tidegate.connectors.staging import removed
@@ -43,7 +43,6 @@ _KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S"
 class Target:
     """``table`` as a table of the server's."""
 
-    server: Server
     table: Table
     statements: Statements
 
