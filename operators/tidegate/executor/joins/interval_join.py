@@ -44,6 +44,8 @@ class IntervalJoinExecutor(Joining):
         self._states = [state(port) for port in range(2)]
         self._stores = [TimeStore(self._states[port], join.times[port]) for port in range(2)]
         self._final = [get_int(table, FINAL, INT64_MIN) for table in self._states]
+        self._back = (-join.upper, join.lower)
+        """So far from the other side's watermark, a side's rows have no partner to come."""
         kind = join.kind
         self._settles = (kind.keeps_left or not kind.has_right, kind.keeps_right)
         """Whether a side's rows are looked at when they are final."""
@@ -108,31 +110,25 @@ class IntervalJoinExecutor(Joining):
 
     def _bounds(self) -> tuple[tuple[int | None, int | None], Status]:
         """Below which time the rows of each side are final."""
-        left, right = self._passed
         _, status = least(self._watermarks)
+        left, right = self._passed
         if left is None or right is None:
             return (None, None), status
         return (
-            min(left, held_back(right, -self._join.upper) or 0),
-            min(right, held_back(left, self._join.lower) or 0),
+            min(left, held_back(right, self._back[0]) or 0),
+            min(right, held_back(left, self._back[1]) or 0),
         ), status
 
     def _forget(self, final: tuple[int | None, int | None]) -> None:
         """Drops what can have no partner any more, and need not leave alone."""
-        left, right = self._passed
-        bounds = [
-            [held_back(right, -self._join.upper)],
-            [held_back(left, self._join.lower)],
-        ]
-        if self._settles[0]:
-            bounds[0].append(final[0])
-            bounds[1].append(held_back(final[0], self._join.lower))
-        if self._settles[1]:
-            bounds[1].append(final[1])
-            bounds[0].append(held_back(final[1], -self._join.upper))
-        for store, limits in zip(self._stores, bounds, strict=True):
-            if None not in limits:
-                store.drop(min(limit for limit in limits if limit is not None))
+        for port, store in enumerate(self._stores):
+            others = [self._passed[1 - port]]  # on the other side
+            others += [final[1 - port]] if self._settles[1 - port] else []
+            limits = [held_back(other, self._back[port]) for other in others]
+            limits += [final[port]] if self._settles[port] else []
+            known = [limit for limit in limits if limit is not None]
+            if len(known) == len(limits):
+                store.drop(min(known))
             store.persist()
 
 

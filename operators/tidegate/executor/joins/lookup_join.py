@@ -19,70 +19,62 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import Junction
-from tidegate.executor.joins.pairing import Pairing, among, beside, chunks, with_keys
-from tidegate.plan.joins import JoinKind, LookupJoin
+from tidegate.executor.joins.joining import Joining
+from tidegate.executor.joins.pairing import chunks, with_keys
+from tidegate.plan.joins import LookupJoin
 from tidegate.state import StateTable, compact
 from tidegate.types import Barrier, Message, Status, Watermark
 
 _LOG: Final = 0
 
 
-class LookupJoinExecutor(Junction):
+class LookupJoinExecutor(Joining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(
         self, join: LookupJoin, engine: Engine, state: Callable[[int], StateTable]
     ) -> None:
-        super().__init__(2)
-        self.schema = join.schema
-        self._join = join
-        self._pairing = Pairing(join, engine)
-        sides = (join.left.schema, join.right.schema)
-        self._names = [[column.name for column in side] for side in sides]
-        self._like = [engine.arrow_schema(side) for side in sides]
+        super().__init__(join, engine)
         self._given = [column.name for column in join.schema]
         self._waiting, self._table = state(0), state(1)
-        self._new: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-        self._watermarks: dict[str, Watermark] = {}  # of the left side
+        self._left_watermarks: dict[str, Watermark] = {}
         self._has_ended = False
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         if data.num_rows:
-            self._new[port].append(data.select(self._names[port]))
+            self.keep(port, data.select(self._columns[port]))
         return iter(())
 
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
         if port == 0:
-            self._watermarks[watermark.column] = watermark
+            self._left_watermarks[watermark.column] = watermark
         elif watermark.column == self._join.times[1]:
             self._has_ended = watermark.status is Status.FINISHED
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         self._add_to_table()
-        rows = list(self._new[0])
-        self._new[0].clear()
+        rows = self._taken(0)
         if self._has_ended:
             yield from self._joined([*self._waiting.read(_LOG), *rows])
             self._waiting.delete_bucket(_LOG)
-            yield from self._watermarks.values()
-            statuses = {each.status for each in self._watermarks.values()}
+            yield from self._left_watermarks.values()
+            statuses = {each.status for each in self._left_watermarks.values()}
             if statuses == {Status.FINISHED}:
                 self._table.delete_bucket(_LOG)
         else:
             if rows:
                 self._waiting.append(_LOG, pa.concat_tables(rows))
                 compact(self._waiting, _LOG, pa.concat_tables)
-            for column in self._watermarks:
+            for column in self._left_watermarks:
                 yield Watermark(column, None, Status.ACTIVE)
         yield barrier
 
     def _add_to_table(self) -> None:
-        if not self._new[1]:
+        new = self._taken(1)
+        if not new:
             return
-        rows = with_keys(pa.concat_tables(self._new[1]), (key for _, key in self._join.keys))
-        self._new[1].clear()
+        rows = with_keys(pa.concat_tables(new), (key for _, key in self._join.keys))
         if rows.num_rows:
             self._table.append(_LOG, rows)
             compact(self._table, _LOG, pa.concat_tables)
@@ -93,13 +85,5 @@ class LookupJoinExecutor(Junction):
         rows = pa.concat_tables(parts)
         stored = self._table.read(_LOG)
         table = pa.concat_tables(stored) if stored else self._like[1].empty_table()
-        found, partners = self._pairing.pairs(rows, table)
-        kind = self._join.kind
-        if kind.has_right:
-            pairs = beside(rows.take(pa.array(found)), table.take(pa.array(partners)))
-            yield from chunks(pairs.select(self._given))
-        if kind is not JoinKind.INNER:
-            others = rows.take(among(found, rows.num_rows, is_in=kind is JoinKind.SEMI))
-            if kind is JoinKind.LEFT:
-                others = self._pairing.without_partner(others, 0, table.schema)
-            yield from chunks(others.select(self._given))
+        for joined in self._pairing.results(rows, table):
+            yield from chunks(joined.select(self._given))

@@ -58,6 +58,21 @@ class Pairing:
             found = self._query(tables, f" AND TRY({condition.sql})")
         return found.column(0).to_numpy(), found.column(1).to_numpy()
 
+    def results(self, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
+        """All that the join makes of the rows of both sides, if there are no others."""
+        kind = self._join.kind
+        rows, partners = self.pairs(left, right)
+        if not kind.has_right:
+            yield left.take(among(rows, left.num_rows, is_in=kind is JoinKind.SEMI))
+            return
+        yield self.joined(left, right, rows, partners)
+        if kind.keeps_left:
+            alone = left.take(among(rows, left.num_rows, is_in=False))
+            yield self.without_partner(alone, 0, right.schema)
+        if kind.keeps_right:
+            alone = right.take(among(partners, right.num_rows, is_in=False))
+            yield self.without_partner(alone, 1, left.schema)
+
     def joined(self, left: pa.Table, right: pa.Table, rows: Int64s, partners: Int64s) -> pa.Table:
         """The output's rows of pairs."""
         return beside(left.take(pa.array(rows)), right.take(pa.array(partners)))

@@ -26,7 +26,8 @@ import pyarrow.compute as pc
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import held_back, least
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
-from tidegate.executor.columns import INT64_MIN, event_times
+from tidegate.executor.columns import INT64_MIN, event_times, single_array
+from tidegate.executor.evaluate import evaluate
 from tidegate.executor.joins.joining import Joining
 from tidegate.executor.joins.pairing import beside, chunks, with_keys
 from tidegate.plan.joins import JoinKind, TemporalJoin
@@ -38,7 +39,6 @@ SLACK_ROWS: Final = 8_192
 _LOG: Final = 0
 _ROWS: Final = "versions:rows"
 """State value: how many versions the log has."""
-_NUMBER: Final = f"{HIDDEN_PREFIX}number"
 _NEEDED: Final = "versions:needed"
 """State value: how many of them were needed when that was looked at last."""
 
@@ -140,11 +140,8 @@ class TemporalJoinExecutor(Joining):
         """``found``, NULL where the condition does not hold."""
         condition = self._join.condition
         assert condition is not None
-        read = pairs.select([name for name in pairs.column_names if name in condition.columns])
-        sql = f"SELECT coalesce(TRY({condition.sql}), false) FROM pairs_"
-        numbered = read.append_column(_NUMBER, pa.array(np.arange(pairs.num_rows)))
-        holds = self._engine.query(sql, {"pairs_": numbered}).column(0).combine_chunks()
-        return pc.if_else(holds, found, pa.scalar(None, pa.int64()))
+        (holds,) = evaluate(self._engine, pairs, [condition])
+        return pc.if_else(single_array(holds), found, pa.scalar(None, pa.int64()))
 
     def _forget(self, bound: int) -> None:
         """Drops the versions that no row at or above ``bound`` can have."""

@@ -23,8 +23,8 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.base import held_back, least
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import among, chunks
-from tidegate.plan.joins import Join, JoinKind
+from tidegate.executor.joins.pairing import chunks
+from tidegate.plan.joins import Join
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
@@ -51,18 +51,7 @@ class WindowJoinExecutor(Joining):
         yield barrier
 
     def _joined(self, lefts: list[pa.Table], rights: list[pa.Table]) -> Iterator[Chunk]:
-        kind, pairing = self._join.kind, self._pairing
         left = pa.concat_tables(lefts or [self._like[0].empty_table()])
         right = pa.concat_tables(rights or [self._like[1].empty_table()])
-        rows, partners = pairing.pairs(left, right)
-        if not kind.has_right:
-            chosen = among(rows, left.num_rows, is_in=kind is JoinKind.SEMI)
-            yield from chunks(left.take(chosen))
-            return
-        yield from chunks(pairing.joined(left, right, rows, partners))
-        if kind.keeps_left:
-            alone = left.take(among(rows, left.num_rows, is_in=False))
-            yield from chunks(pairing.without_partner(alone, 0, self._like[1]))
-        if kind.keeps_right:
-            alone = right.take(among(partners, right.num_rows, is_in=False))
-            yield from chunks(pairing.without_partner(alone, 1, self._like[0]))
+        for rows in self._pairing.results(left, right):
+            yield from chunks(rows)
