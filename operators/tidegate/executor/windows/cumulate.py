@@ -14,27 +14,17 @@ import numpy as np
 
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
-from tidegate.plan.windows import Cumulate
 
 
 class CumulateExecutor(WindowExecutor):
     """The windows of each row that have not ended before it."""
 
-    def __init__(self, node: Cumulate) -> None:
-        super().__init__(node)
-        self._step = node.step
-
     def assign(self, times: Int64s, valid: Bools) -> Assigned:
         starts, past = floors(times, self._size, self._offset)
-        begun = past // self._step  # steps that have ended before each time
-        counts = np.where(valid, self._size // self._step - begun, 1)
+        begun = past // self._pane  # steps that have ended before each time
+        counts = np.where(valid, self._size // self._pane - begun, 1)
         rows = np.repeat(np.arange(len(times), dtype=np.int64), counts)
         firsts = np.cumsum(counts) - counts
         nth = np.arange(len(rows), dtype=np.int64) - firsts[rows]
-        ends = raised(starts[rows], (begun[rows] + nth + 1) * self._step)
+        ends = raised(starts[rows], (begun[rows] + nth + 1) * self._pane)
         return Assigned(rows, starts[rows], ends, valid[rows])
-
-    def next_window(self, time: int) -> tuple[int, int]:
-        starts, past = floors(np.array([time], dtype=np.int64), self._size, self._offset)
-        ends = raised(starts, (past // self._step + 1) * self._step)
-        return int(starts[0]), int(ends[0])

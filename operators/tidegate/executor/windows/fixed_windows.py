@@ -16,7 +16,7 @@ Windows of a kind say which these are: `tumble`, `hop`, `cumulate`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,18 +32,20 @@ from tidegate.executor.columns import (
     is_hidden,
     times_column,
 )
-from tidegate.plan.derivation import window_columns
-from tidegate.plan.windows import Window
-from tidegate.types import END, Chunk, Message, Schema, Watermark
+from tidegate.plan.derivation import (
+    MILLISECOND_US,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    window_columns,
+)
+from tidegate.plan.windows import Session, Window
+from tidegate.types import END, Chunk, Message, Watermark
 
-START: Final = "window_start"
-STOP: Final = "window_end"
-TIME: Final = "window_time"
 LOWEST: Final = INT64_MIN + 1
 """The first start that a window can have."""
 ROWS_MAX: Final = 262_144
 """Of a chunk that leaves: a row may have thousands of windows."""
-_MILLISECOND_US: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,19 @@ class Assigned:
     ends: Int64s
     valid: Bools
 
+    @property
+    def times(self) -> dict[str, Int64s]:
+        """The event times of all three columns, by name."""
+        return {
+            WINDOW_START: self.starts,
+            WINDOW_END: self.ends,
+            WINDOW_TIME: last_of(self.ends),
+        }
+
     def columns(self, kind: pa.DataType) -> dict[str, pa.Array]:
         """All three columns by name, of the time's type."""
-        found = {START: self.starts, STOP: self.ends, TIME: last_of(self.ends)}
-        return {name: times_column(values, self.valid, kind) for name, values in found.items()}
+        found = self.times.items()
+        return {name: times_column(values, self.valid, kind) for name, values in found}
 
     def taken(self, data: pa.Table) -> pa.Table:
         """``data`` with its rows as often as they have windows."""
@@ -73,60 +84,54 @@ class WindowExecutor(Executor):
 
     def __init__(self, node: Window) -> None:
         self.schema = node.schema
-        self._time = node.time_column
-        self._size = node.size
+        self._node = node
+        self._size, self._pane = node.size, node.pane
         self._offset = node.offset % node.size
-        self._added = window_columns(node.with_time)
-        self.per_row = node.size // node.pane
-        """How many windows a time has at most."""
 
     @abstractmethod
     def assign(self, times: Int64s, valid: Bools) -> Assigned:
-        """The windows of ``times``, of which those that are not ``valid`` are NULL."""
+        """The windows of ``times``, of which those that are not ``valid`` are NULL.
 
-    @abstractmethod
-    def next_window(self, time: int) -> tuple[int, int]:
-        """The smallest start and the smallest end of a window of any time from ``time`` on."""
+        The first window of a time has the least start and end of all that times from there on have.
+        """
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         for rows in self.pieces(chunk.data):
-            yield Chunk(self._with_windows(rows), chunk.split)
+            assigned = self.assign(*event_times(rows.column(self._node.time_column)))
+            yield Chunk(with_windows(rows, self._node, assigned), chunk.split)
 
     def pieces(self, data: pa.Table) -> Iterator[pa.Table]:
         """``data`` in pieces that become no more than some `ROWS_MAX` rows with their windows."""
-        step = max(1, ROWS_MAX // self.per_row)
+        step = max(1, ROWS_MAX * self._pane // self._size)
         for start in range(0, max(1, data.num_rows), step):
             yield data.slice(start, step) if data.num_rows > step else data
 
-    def _with_windows(self, data: pa.Table) -> pa.Table:
-        assigned = self.assign(*event_times(data.column(self._time)))
-        return with_windows(data, self._time, assigned, self.schema, self._added)
-
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
         yield watermark
-        if watermark.column != self._time:
+        if watermark.column != self._node.time_column:
             return
         values = self.watermarks(watermark.value)
-        for name in self._added:
+        for name in window_columns(self._node.with_time):
             yield Watermark(name, values[name], watermark.status)
 
     def watermarks(self, value: int | None) -> dict[str, int | None]:
         """The watermark of each new column, by that of the time."""
         if value is None or value == END:
-            return dict.fromkeys((START, STOP, TIME), value)
-        start, end = self.next_window(value)
-        return {START: start, STOP: end, TIME: int(last_of(np.array([end], dtype=np.int64))[0])}
+            return dict.fromkeys(window_columns(with_time=True), value)
+        windows = self.assign(np.array([value], dtype=np.int64), np.array([True]))
+        return {name: int(times[0]) for name, times in windows.times.items()}
 
 
-def with_windows(
-    data: pa.Table, time: str, assigned: Assigned, schema: Schema, added: Collection[str]
-) -> pa.Table:
-    """``data`` with the columns of the windows of ``time`` that are ``added``, as ``schema`` has
-    them; one of another name may be there already, of windows below."""
-    kind = data.column(time).type
+def with_windows(data: pa.Table, node: Window | Session, assigned: Assigned) -> pa.Table:
+    """``data`` with the columns that ``node`` adds, as its schema has them.
+
+    One of such a name may be there already, of windows below.
+    """
+    kind = data.column(node.time_column).type
     data = assigned.taken(data)
     place = sum(not is_hidden(name) for name in data.column_names)
-    names = [column.name for column in schema]
+    names = [column.name for column in node.schema]
+    added = window_columns(node.with_time)
     for name, values in reversed(assigned.columns(kind).items()):
         if name in added and name in names:
             data = data.add_column(place, name, values)
@@ -155,4 +160,4 @@ def raised(times: Int64s, by: Int64s | int) -> Int64s:
 
 def last_of(ends: Int64s) -> Int64s:
     """The last millisecond of windows, by their ends."""
-    return np.maximum(ends, LOWEST + _MILLISECOND_US) - _MILLISECOND_US
+    return np.maximum(ends, LOWEST + MILLISECOND_US) - MILLISECOND_US

@@ -49,10 +49,10 @@ class SessionRowsExecutor(Executor):
 
     def __init__(self, node: SessionRows, engine: Engine, state: StateTable) -> None:
         session = node.session
+        self._session = session
         self.schema = session.schema
         self._time = session.time_column
         self._gap = session.gap
-        self._added = window_columns(session.with_time)
         self._columns = [*(column.name for column in session.input.schema), *node.hidden]
         self._keys = list(dict.fromkeys(session.keys))
         keys = ", ".join(quoted(key) for key in self._keys)
@@ -101,7 +101,8 @@ class SessionRowsExecutor(Executor):
         held = held_status(kept, value, status)
         yield Watermark(self._time, kept, held)
         shown = ((kept, held), (end, status), (last, status))
-        for name, (watermark, of) in zip(self._added, shown, strict=False):
+        added = window_columns(self._session.with_time)
+        for name, (watermark, of) in zip(added, shown, strict=False):
             yield Watermark(name, watermark, of)
 
     def _end_sessions(self, bound: int) -> Iterator[Chunk]:
@@ -129,7 +130,7 @@ class SessionRowsExecutor(Executor):
             rows = order[start : start + CHUNK_ROWS_MAX]
             of = Assigned(None, sessions.starts[rows], sessions.ends[rows], valid[rows])
             part = data.take(pa.array(rows))
-            yield Chunk(with_windows(part, self._time, of, self.schema, self._added))
+            yield Chunk(with_windows(part, self._session, of))
 
     def _sessions(self, data: pa.Table, times: Int64s, valid: Bools) -> Assigned:
         """The session of each row; one without a time has one of its own, without bounds."""

@@ -9,8 +9,6 @@ Watermarks (S4): ``W(window_start) = tumble_start(w)``, ``W(window_end) = tumble
 
 from __future__ import annotations
 
-import numpy as np
-
 from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.windows.fixed_windows import Assigned, WindowExecutor, floors, raised
 
@@ -21,7 +19,3 @@ class TumbleExecutor(WindowExecutor):
     def assign(self, times: Int64s, valid: Bools) -> Assigned:
         starts, _ = floors(times, self._size, self._offset)
         return Assigned(None, starts, raised(starts, self._size), valid)
-
-    def next_window(self, time: int) -> tuple[int, int]:
-        starts, _ = floors(np.array([time], dtype=np.int64), self._size, self._offset)
-        return int(starts[0]), int(raised(starts, self._size)[0])
