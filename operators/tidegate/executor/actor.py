@@ -23,7 +23,7 @@ from tidegate.executor.tally import TallyExecutor, used_by_split
 from tidegate.phases import PHASES
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
-from tidegate.plan.physical import Distribution, Input, Tally
+from tidegate.plan.physical import Input, Tally
 from tidegate.ports import SourceChunk
 from tidegate.state import StateTable
 from tidegate.types import (
@@ -119,17 +119,21 @@ class Actor:
 
         ``statuses`` has `NO_SPLIT` alone where the actor has no split.
         """
+        if NO_SPLIT in statuses:
+            status = statuses[NO_SPLIT]
+            for node, columns in self._columns.items():
+                for column in columns:
+                    yield from self._after_split(NO_SPLIT, node, Watermark(column, None, status))
+            for node in self._columns:
+                yield from self._after_split(NO_SPLIT, node, barrier)
+            return
         for split, status in statuses.items():
-            if split != NO_SPLIT:
-                self._splits[split].status = status
-                yield from self.announce(SplitStatus(status, split))
-            for message in (SplitStatus(status, split), barrier):
-                if split == NO_SPLIT:
-                    for node in self._columns:
-                        yield from self._without_split(node, status, message)
-                else:
-                    for node, result in self._splits[split].push(message):
-                        yield from self._after_split(split, node, result)
+            self._splits[split].status = status
+            told = SplitStatus(status, split)
+            yield from self.announce(told)
+            for message in (told, barrier):
+                for node, result in self._splits[split].push(message):
+                    yield from self._after_split(split, node, result)
 
     def announce(self, status: SplitStatus) -> Iterator[Emission]:
         """Tells the actors behind an exchange by split what is known of a split.
@@ -137,18 +141,9 @@ class Actor:
         Each split is announced when its epoch ends; one that takes over watermarks, before.
         """
         for index, dispatch in enumerate(self._dispatches):
-            exchange = self.fragment.outputs[index].exchange
-            if dispatch and exchange and exchange.distribution is Distribution.BY_SPLIT:
+            if dispatch is not None:
                 for vnode, routed in dispatch.route(status):
                     yield Emission(index, vnode, routed)
-
-    def _without_split(self, node: int, status: Status, message: Message) -> Iterator[Emission]:
-        if isinstance(message, SplitStatus):
-            for column in self._columns[node]:
-                unknown = Watermark(column, None, status)
-                yield from self._after_split(NO_SPLIT, node, unknown)
-        else:
-            yield from self._after_split(NO_SPLIT, node, message)
 
     def _after_split(self, split: str, node: int, message: Message) -> Iterator[Emission]:
         if isinstance(message, Rejected):
@@ -174,18 +169,18 @@ class Actor:
     def on_message(self, port: int, upstream: str, message: Message) -> Iterator[Emission]:
         """A message of an upstream actor."""
         node = self._input(port)
-        if node not in self._local:
-            for merged in self._merges[node].process(upstream, message):
-                yield from self._run(node, merged)
+        if node in self._local:
+            yield from self._on_split_message(node, upstream, message)
             return
-        yield from self._on_split_message(node, upstream, message)
+        for merged in self._merges[node].process(upstream, message):
+            yield from self._run(node, merged)
 
     def _on_split_message(self, node: int, upstream: str, message: Message) -> Iterator[Emission]:
         """Behind an exchange by split: the messages say which split they are of."""
         match message:
             case Chunk(split=str(split)):
                 self._open_split(split)
-                for reached, result in self._splits[split].push_behind(node, message):
+                for reached, result in self._splits[split].pipeline.push_behind(node, message):
                     # Another sender may yet announce a split that this one's watermark must wait
                     # for. At the barrier all splits are known, and all say theirs again.
                     if not isinstance(result, Watermark):

@@ -10,8 +10,8 @@ A row whose computed column raises is `malformed`, like one that cannot be decod
 column that *is* NULL is a value: the two are told apart by ``TRY((expr) IS NULL)``, which is NULL
 only where the expression failed.
 
-Counts (S7): every row is read, malformed ones are quarantined. The caller takes the counts and so
-resets them.
+Counts (S7): every row is read, malformed ones are quarantined. The caller takes the counts and
+begins new ones.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ from tidegate.types import (
     BROKER_TIME,
     OFFSET,
     RECORD,
-    Barrier,
     Chunk,
     Counts,
     Message,
     Reason,
     Rejected,
-    SplitStatus,
 )
 
 
@@ -47,18 +45,9 @@ class SplitScan:
     def __init__(self, node: Scan, split: str, engine: Engine) -> None:
         self.node = node
         self.counts = Counts()
+        """Since the caller began new ones."""
         self._split = split
         self._engine = engine
-
-    def take_counts(self) -> Counts:
-        """What was counted since the last call."""
-        taken, self.counts = self.counts, Counts()
-        return taken
-
-    def process(self, message: Message) -> Iterator[Message]:
-        """Statuses and barriers pass; there is nothing else below a scan."""
-        assert isinstance(message, SplitStatus | Barrier), message
-        yield message
 
     def on_source(self, chunk: SourceChunk) -> Iterator[Message]:
         """Rows that the reader decoded."""

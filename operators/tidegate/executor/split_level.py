@@ -81,9 +81,6 @@ class SplitLevel:
         for node in self._entries:
             yield from self.pipeline.push_behind(node, message)
 
-    def push_behind(self, node: int, message: Message) -> Iterator[tuple[int, Message]]:
-        return self.pipeline.push_behind(node, message)
-
     def reports(self, used: dict[str, int]) -> list[SplitReport]:
         """One report per account."""
         by_account: dict[str, SplitReport] = {}
@@ -92,10 +89,12 @@ class SplitLevel:
             return by_account.setdefault(account, SplitReport(account, self.split, Counts()))
 
         for scan in self._scans.values():
-            report(scan.node.account).counts += scan.take_counts()
+            report(scan.node.account).counts += scan.counts
+            scan.counts = Counts()
         for judging in self._filters:
             entry = report(judging.node.account)
-            entry.counts += judging.take_counts()
+            entry.counts += judging.counts
+            judging.counts = Counts()
             entry.filters[judging.node.id] = judging.snapshot()
         for recent in self._recent:
             report(recent.node.account).filters[recent.node.id] = recent.snapshot()

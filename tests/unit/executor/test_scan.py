@@ -8,7 +8,7 @@ from kits.executor import ENGINE, Text, expr, schema
 from tidegate.executor.scan import SplitScan
 from tidegate.plan.nodes import Expr, Scan, Table
 from tidegate.ports import SourceChunk
-from tidegate.types import Barrier, Chunk, Column, Counts, Rejected, SplitStatus, Status
+from tidegate.types import Chunk, Column, Counts, Rejected
 
 TEXT = Text("id BIGINT, s VARCHAR, __offset BIGINT, __record BLOB")
 TABLE = Table("orders", schema("id BIGINT, s VARCHAR"), "filesystem", "json")
@@ -37,8 +37,7 @@ def shown(scan: SplitScan, chunk: SourceChunk) -> list[str]:
 def test_rows_pass_with_their_split_and_are_counted() -> None:
     scan = a_scan()
     assert shown(scan, source("1 a 0 x; 2 b 1 y")) == ["chunk s0: 1 a 0 x; 2 b 1 y"]
-    assert scan.take_counts() == Counts(read=2)
-    assert scan.take_counts() == Counts()
+    assert scan.counts == Counts(read=2)
 
 
 def test_computed_columns_stand_before_the_hidden_ones() -> None:
@@ -99,8 +98,3 @@ def test_only_bad_rows() -> None:
     assert shown(a_scan(), source("", {0: b"{"})) == ["rejected: malformed 0 . . ."]
     cast = ("n", expr('CAST("s" AS INTEGER)', "INTEGER", "s"))
     assert shown(a_scan(cast), source("1 a 0 x")) == ["rejected: malformed 0 . . ."]
-
-
-def test_statuses_and_barriers_pass() -> None:
-    for message in (SplitStatus(Status.IDLE, "s0"), Barrier(1, 0)):
-        assert list(a_scan().process(message)) == [message]

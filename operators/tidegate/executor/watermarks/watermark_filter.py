@@ -115,6 +115,7 @@ class WatermarkFilterExecutor(Executor):
     ) -> None:
         self.schema = node.schema
         self.counts = Counts()
+        """Since the caller began new ones."""
         self.node = node
         self._table = table
         self._split = split
@@ -139,11 +140,6 @@ class WatermarkFilterExecutor(Executor):
     def take_over(self, merged: int | None) -> None:
         """Starts from a merged watermark that went on without this split (S6): the new floor."""
         self._floor = higher(self._floor, merged)
-
-    def take_counts(self) -> Counts:
-        """What was counted since the last call."""
-        taken, self.counts = self.counts, Counts()
-        return taken
 
     def snapshot(self) -> FilterState:
         """All that a restart needs, as of now."""
