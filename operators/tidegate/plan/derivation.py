@@ -39,6 +39,7 @@ from tidegate.plan.physical import (
     Tally,
     WindowPartials,
 )
+from tidegate.plan.texts import length
 from tidegate.plan.windows import Cumulate, Session, Window
 from tidegate.types import is_event_time_type
 
@@ -131,7 +132,8 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Unary():
             return _behind(node, derive(node.input, ports))
         case Union():
-            return _of_union(node, [derive(branch, ports) for branch in node.branches])
+            below = [derive(branch, ports) for branch in node.branches]
+            return {c.name: _least([columns[c.name] for columns in below]) for c in node.schema}
         case LookupJoin():
             sides = derive(node.left, ports), derive(node.right, ports)
             return {c.name: (sides[0] | sides[1])[c.name] for c in node.schema}
@@ -236,10 +238,6 @@ def _of_input(node: Input) -> dict[str, Derived]:
     }
 
 
-def _of_union(node: Union, below: Sequence[Columns]) -> dict[str, Derived]:
-    return {column.name: _least([of[column.name] for of in below]) for column in node.schema}
-
-
 def _least(parts: Sequence[Derived]) -> Derived:
     """The minimum of ``parts``; none where one of them has none."""
     lost = next((part for part in parts if part.lost), None)
@@ -320,8 +318,8 @@ def _of_join(node: Join, sides: Sequence[Columns]) -> dict[str, Derived]:
 def _moved(derived: Derived, distance: int, type_: str) -> Derived:
     if distance == 0 or derived.lost:
         return derived
-    shown = f"{abs(distance) / 1e6:g} s" if type_.startswith("TIMESTAMP") else str(abs(distance))
-    return replace(derived.through(f"· {'-' if distance < 0 else '+'} {shown}"), window=None)
+    shown = f"{'-' if distance < 0 else '+'} {length(type_, abs(distance))}"
+    return replace(derived.through(f"· {shown}"), window=None)
 
 
 def _of_keys(node: Aggregate, below: Columns) -> dict[str, Derived]:
@@ -345,13 +343,7 @@ def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], 
     """The other ends of the closing key's window among the keys: (column, distance from it)."""
     if not node.closing_key:
         return ()
-    closing = below[node.closing_key].window
-    found = []
-    for key in node.keys:
-        distance = _distance(closing, below[key].window)
-        if key != node.closing_key and distance is not None:
-            found.append((key, distance))
-    return tuple(found)
+    return behind_time(node.closing_key, {key: below[key] for key in node.keys})[1:]
 
 
 def _distance(one: _Part | None, other: _Part | None) -> int | None:
@@ -359,18 +351,12 @@ def _distance(one: _Part | None, other: _Part | None) -> int | None:
     is always the same."""
     if one is None or other is None or one[0] != other[0]:
         return None
-    from_end = _from_end(one[0])
+    from_end = {WINDOW_END: 0, WINDOW_TIME: -MILLISECOND_US}
+    if not isinstance(one[0], Cumulate | Session):
+        from_end[WINDOW_START] = -one[0].size
     if one[1] not in from_end or other[1] not in from_end:
         return None
     return from_end[other[1]] - from_end[one[1]]
-
-
-def _from_end(node: Window | Session) -> dict[str, int]:
-    """The columns of windows that lie at one distance from their ends: how far behind."""
-    found = {WINDOW_END: 0, WINDOW_TIME: -MILLISECOND_US}
-    if isinstance(node, Cumulate | Session):
-        return found
-    return {**found, WINDOW_START: -node.size}
 
 
 def _ended(columns: Columns, kept: Collection[str], why: str) -> dict[str, Derived]:

@@ -58,23 +58,20 @@ class Fragment:
 
         Above them the splits' streams are merged (S3).
         """
-        local: set[int] = set()
-        for index, node in enumerate(self.nodes):
-            by_split = isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT
-            if isinstance(node, Refusing) or by_split:
-                local.add(index)
-        return frozenset(local) | self.below_filters
+        return self.below_filters | {
+            index
+            for index, node in enumerate(self.nodes)
+            if isinstance(node, Refusing)
+            or (isinstance(node, Input) and node.distribution is Distribution.BY_SPLIT)
+        }
 
     @property
     def below_filters(self) -> frozenset[int]:
         """Nodes that have a watermark filter above them, which may refuse what they pass on."""
         found: set[int] = set()
-        for index, node in enumerate(self.nodes):
-            open_ = list(self.below[index]) if isinstance(node, WatermarkFilter) else []
-            while open_:
-                at = open_.pop()
-                found.add(at)
-                open_ += self.below[at]
+        for index in reversed(range(len(self.nodes))):  # those above come first
+            if index in found or isinstance(self.nodes[index], WatermarkFilter):
+                found.update(self.below[index])
         return frozenset(found)
 
 
@@ -99,17 +96,18 @@ class Plan:
     def tables(self) -> tuple[Table, ...]:
         return tuple(fragment.table for fragment in self.fragments if fragment.table is not None)
 
+    @property
+    def nodes(self) -> Iterator[Node]:
+        """Those of all fragments."""
+        return (node for fragment in self.fragments for node in fragment.nodes)
+
     def filters(self) -> dict[str, str]:
         """Account by the id of what keeps something of each split: filters, `RecentRows`."""
-        nodes = (node for fragment in self.fragments for node in fragment.nodes)
-        return {n.id: n.account for n in nodes if isinstance(n, PerSplit)}
+        return {node.id: node.account for node in self.nodes if isinstance(node, PerSplit)}
 
     def watermark_filters(self) -> Iterator[WatermarkFilter]:
         """All watermark filters, wherever they run."""
-        for fragment in self.fragments:
-            for node in fragment.nodes:
-                if isinstance(node, WatermarkFilter):
-                    yield node
+        return (node for node in self.nodes if isinstance(node, WatermarkFilter))
 
     def declared_filters(self) -> Iterator[WatermarkFilter]:
         """Those of which users know: without the ends of tables that are looked up in."""
@@ -117,12 +115,7 @@ class Plan:
 
     def accounts(self) -> dict[str, str]:
         """Account (S7) to table name."""
-        return {
-            node.account: fragment.table.name
-            for fragment in self.sources
-            for node in fragment.nodes
-            if isinstance(node, Scan) and fragment.table is not None
-        }
+        return {node.account: node.table.name for node in self.nodes if isinstance(node, Scan)}
 
 
 def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:

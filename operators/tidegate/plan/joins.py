@@ -98,7 +98,7 @@ class Join(Node):
 
     @property
     def at_one_time(self) -> bool:
-        """Whether a pair's times are equal."""
+        """Whether a pair's times are equal; of a join that has bounds."""
         return self.lower == self.upper == 0
 
     def given(self, left: Schema, right: Schema) -> Schema:
@@ -161,10 +161,6 @@ class TemporalJoin(Join):
     ties: tuple[str, ...] = ()
 
     @property
-    def at_one_time(self) -> bool:
-        return False
-
-    @property
     def kind_of_times(self) -> tuple[str, str]:
         left, right = self.times
         return "TemporalJoin", f"the last {right} up to {left}"
@@ -185,10 +181,6 @@ class LookupJoin(Join):
     ``times`` is empty, the second a column of ``right`` that is not in the output, and whose
     watermark says nothing but that the table has ended.
     """
-
-    @property
-    def at_one_time(self) -> bool:
-        return False
 
     @property
     def waits_for(self) -> tuple[tuple[Node, str], ...]:

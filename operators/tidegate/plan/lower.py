@@ -80,7 +80,7 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
         case Unary() if node.row_wise:
             return replace(node, input=lower(node.input, pushdown, keep))
         case Session():
-            together = _by_keys(node.input, pushdown, node.keys, keep)
+            together = _sent(node.input, pushdown, node.keys, keep)
             return SessionRows(node.schema, together, node, keep)
         case Aggregate():
             return _lower_aggregate(node, pushdown)
@@ -118,8 +118,7 @@ def _lower_aggregate(node: Aggregate, pushdown: bool) -> Node:
     for branch in parts:
         partial = _lower_partial(replace(first, input=branch), pushdown)
         if not together:
-            how = Distribution.HASH if node.keys else Distribution.GATHER
-            partial = Exchange(first.schema, partial, how, keys=node.keys)
+            partial = Exchange(first.schema, partial, _together(node.keys), keys=node.keys)
         partials.append(partial)
     final = FinalAggregate
     if node.updates:
@@ -162,24 +161,23 @@ def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
     return False
 
 
-def _by_keys(node: Node, pushdown: bool, keys: tuple[str, ...], keep: tuple[str, ...] = ()) -> Node:
-    """``node`` behind an exchange that brings together what is alike in ``keys``."""
-    together = Distribution.HASH if keys else Distribution.GATHER
-    return _sent(node, pushdown, together, keys, keep)
+def _together(keys: tuple[str, ...]) -> Distribution:
+    """How what is alike in ``keys`` comes to one actor."""
+    return Distribution.HASH if keys else Distribution.GATHER
 
 
 def _sent(
     node: Node,
     pushdown: bool,
-    distribution: Distribution,
     keys: tuple[str, ...],
-    keep: tuple[str, ...],
+    keep: tuple[str, ...] = (),
+    how: Distribution | None = None,
 ) -> Node:
-    """``node`` behind an exchange, one for each branch of a union."""
+    """``node`` behind an exchange, by ``keys`` or else ``how``; one for each branch of a union."""
     sent = []
     for branch in branches(node):
         below = _tallied(lower(branch, pushdown, keep), keep)
-        sent.append(Exchange(below.schema, below, distribution, keys=keys, hidden=keep))
+        sent.append(Exchange(below.schema, below, how or _together(keys), keys=keys, hidden=keep))
     return united(sent)
 
 
@@ -192,8 +190,8 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
         if not hidden or any(part.repeats for part in node.right.walk()):
             ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
         node = replace(node, ties=ties)
-    left = _by_keys(node.left, pushdown, tuple(key for key, _ in node.keys))
-    right = _by_keys(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
+    left = _sent(node.left, pushdown, tuple(key for key, _ in node.keys))
+    right = _sent(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
     if isinstance(node, LookupJoin):
         return replace(node, left=left, right=right)
     follow = following(node, (derive(node.left), derive(node.right)))
@@ -202,17 +200,17 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
 
 def _lower_over(node: OverWindow | MatchRecognize, pushdown: bool, keep: tuple[str, ...]) -> Node:
     if isinstance(node, MatchRecognize):
-        return replace(node, input=_by_keys(node.input, pushdown, node.keys, node.hidden))
+        return replace(node, input=_sent(node.input, pushdown, node.keys, node.hidden))
     own = (tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
     hidden = tuple(dict.fromkeys((*keep, *own)))
     follow = behind_time(node.time, derive(node.input))
-    together = _by_keys(node.input, pushdown, node.keys, hidden)
+    together = _sent(node.input, pushdown, node.keys, hidden)
     return OverRows(node.schema, together, node, hidden, keep, follow)
 
 
 def _lower_sort(node: Sort, pushdown: bool) -> Node:
     hidden = tuple(tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
-    spread = _sent(node.input, pushdown, Distribution.SPREAD, (), hidden)
+    spread = _sent(node.input, pushdown, (), hidden, Distribution.SPREAD)
     runs = SortRuns(node.schema, spread, node, hidden)
     gather = Exchange(node.schema, runs, Distribution.GATHER, hidden=hidden)
     return MergeRuns(node.schema, gather, node, hidden)
