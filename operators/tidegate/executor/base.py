@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import pyarrow as pa
 
@@ -37,6 +38,9 @@ from tidegate.types import (
     Status,
     Watermark,
 )
+
+CHUNK_ROWS_MAX: Final = 65_536
+"""Of chunks that an operator cuts."""
 
 
 class Executor(ABC):
@@ -118,6 +122,12 @@ class Junction(Executor):
     @abstractmethod
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
         """A watermark arrived on ``port``."""
+
+
+def chunks(data: pa.Table) -> Iterator[Chunk]:
+    """``data`` in pieces."""
+    for start in range(0, data.num_rows, CHUNK_ROWS_MAX):
+        yield Chunk(data.slice(start, CHUNK_ROWS_MAX))
 
 
 def held_status(held: int | None, value: int | None, status: Status) -> Status:

@@ -97,6 +97,16 @@ def saturating_difference(left: Int64s, right: Int64s) -> Int64s:
     return np.where(wrapped, np.where(left < 0, INT64_MIN, INT64_MAX), difference)
 
 
+def moved(times: Int64s, by: int) -> Int64s:
+    """``times + by``, held at the ends of int64."""
+    by = max(-(2**64), min(2**64, by))  # no time is further from another
+    if not INT64_MIN <= by <= INT64_MAX:
+        return moved(moved(times, by // 2), by - by // 2)
+    if by >= 0:
+        return np.minimum(times, INT64_MAX - by) + by
+    return np.maximum(times, INT64_MIN - by) + by
+
+
 def ledger_rows(
     rows: pa.Table,
     *,

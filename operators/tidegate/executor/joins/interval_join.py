@@ -23,11 +23,11 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import held_back, least
+from tidegate.executor.base import chunks, held_back, least
 from tidegate.executor.buffers.time_store import TimeStore, spanned
 from tidegate.executor.columns import INT64_MAX, INT64_MIN
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import among, chunks
+from tidegate.executor.joins.pairing import among
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.state import StateTable, get_int, put_int
 from tidegate.types import END, Barrier, Chunk, Message, Status, Watermark

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import Junction
-from tidegate.executor.joins.pairing import Pairing, chunks, divided_by_time
+from tidegate.executor.base import Junction, chunks
+from tidegate.executor.joins.pairing import Pairing, divided_by_time
 from tidegate.plan.joins import Join
 from tidegate.types import Message, Watermark
 

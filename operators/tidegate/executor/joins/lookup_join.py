@@ -19,8 +19,9 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.base import chunks
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import chunks, with_keys
+from tidegate.executor.joins.pairing import with_keys
 from tidegate.plan.joins import LookupJoin
 from tidegate.state import StateTable, compact
 from tidegate.types import Barrier, Message, Status, Watermark

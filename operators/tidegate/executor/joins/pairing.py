@@ -7,7 +7,6 @@ that their types stay what they were. Times are compared as the 64-bit integers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
 import duckdb
 import numpy as np
@@ -15,12 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.columns import INT64_MAX, INT64_MIN, Int64s, event_times
+from tidegate.executor.columns import Int64s, event_times, moved
 from tidegate.plan.joins import Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import quoted
-from tidegate.types import Chunk
-
-CHUNK_ROWS_MAX: Final = 65_536
 
 
 class Pairing:
@@ -126,16 +122,6 @@ def with_keys(rows: pa.Table, keys: Iterable[str]) -> pa.Table:
     return rows
 
 
-def moved(times: Int64s, by: int) -> Int64s:
-    """``times + by``, held at the ends of int64."""
-    by = max(-(2**64), min(2**64, by))  # no time is further from another
-    if not INT64_MIN <= by <= INT64_MAX:
-        return moved(moved(times, by // 2), by - by // 2)
-    if by >= 0:
-        return np.minimum(times, INT64_MAX - by) + by
-    return np.maximum(times, INT64_MIN - by) + by
-
-
 def beside(left: pa.Table, right: pa.Table) -> pa.Table:
     """The columns of both, row by row."""
     names = [*left.column_names, *right.column_names]
@@ -147,9 +133,3 @@ def among(rows: Int64s, count: int, *, is_in: bool) -> pa.Array:
     found = np.zeros(count, dtype=np.bool_)
     found[rows] = True
     return pa.array(np.flatnonzero(found if is_in else ~found))
-
-
-def chunks(data: pa.Table) -> Iterator[Chunk]:
-    """``data`` in pieces."""
-    for start in range(0, data.num_rows, CHUNK_ROWS_MAX):
-        yield Chunk(data.slice(start, CHUNK_ROWS_MAX))

@@ -24,12 +24,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import held_back, least
+from tidegate.executor.base import chunks, held_back, least
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
 from tidegate.executor.columns import INT64_MIN, event_times, single_array
 from tidegate.executor.evaluate import evaluate
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import beside, chunks, with_keys
+from tidegate.executor.joins.pairing import beside, with_keys
 from tidegate.plan.joins import JoinKind, TemporalJoin
 from tidegate.state import StateTable, compact, get_int, put_int
 from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark

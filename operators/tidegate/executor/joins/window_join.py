@@ -20,10 +20,9 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import held_back, least
+from tidegate.executor.base import chunks, held_back, least
 from tidegate.executor.buffers.time_queue import TimeQueue, slices
 from tidegate.executor.joins.joining import Joining
-from tidegate.executor.joins.pairing import chunks
 from tidegate.plan.joins import Join
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.base import chunks
 from tidegate.executor.buffers.known_rows import KnownRows
 from tidegate.executor.columns import event_times
-from tidegate.executor.joins.pairing import chunks
 from tidegate.executor.over.over_sql import Clauses, call_sql, narrow
 from tidegate.plan.over import OverWindow
 from tidegate.plan.physical import OverRows

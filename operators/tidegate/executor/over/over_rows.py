@@ -30,9 +30,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.base import chunks
 from tidegate.executor.buffers.known_rows import LOG, KnownRows, is_worn, keep
 from tidegate.executor.columns import INT64_MIN, event_times
-from tidegate.executor.joins.pairing import chunks
 from tidegate.executor.over.over_partitions import columns_of, with_outputs
 from tidegate.executor.over.over_running import Running, running
 from tidegate.executor.over.over_sql import Clauses, call_sql, narrow

@@ -34,9 +34,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.base import chunks
 from tidegate.executor.buffers.known_rows import LOG, KnownRows, keep
 from tidegate.executor.columns import Int64s, event_times, single_array
-from tidegate.executor.joins.pairing import chunks
 from tidegate.executor.patterns.match_outputs import outputs
 from tidegate.executor.patterns.match_threads import MATCHED, NOTHING, OPEN, Found, Matcher, Rows
 from tidegate.executor.sorting.order import sorted_by

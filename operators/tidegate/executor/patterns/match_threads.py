@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.columns import INT64_MAX, Bools, Int64s, single_array
+from tidegate.executor.columns import Bools, Int64s, moved, single_array
 from tidegate.executor.evaluate import evaluate
 from tidegate.executor.patterns.match_sums import Sums
 from tidegate.plan.match import AGGREGATES, Condition, Look, MatchRecognize
@@ -196,8 +196,7 @@ class Matcher:
         """The time before which a match of each start ends."""
         if self._node.within is None:
             return None
-        times = rows.times[starts]
-        return np.minimum(times, INT64_MAX - self._node.within) + self._node.within
+        return moved(rows.times[starts], self._node.within)
 
     def _begun(self, count: int) -> _Threads:
         """A thread for each start, which has taken no row."""

@@ -25,8 +25,6 @@ from tidegate.executor.sorting.order import sorted_slices
 from tidegate.plan.nodes import Sort
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
-CHUNK_ROWS_MAX = 65_536
-
 
 class MergeSortExecutor(Executor):
     """Merges the outputs of parallel sorts; ``drop`` are hidden columns that end here."""
@@ -70,5 +68,5 @@ class MergeSortExecutor(Executor):
         ready, self._held = divided(self._held, self._node.column, self._watermark.value)
         if ready:
             data = pa.concat_tables(ready)
-            for piece in sorted_slices(self._engine, data, self._node.order, CHUNK_ROWS_MAX):
+            for piece in sorted_slices(self._engine, data, self._node.order):
                 yield Chunk(piece.select(self._kept))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.base import CHUNK_ROWS_MAX
 from tidegate.executor.columns import single_array
 from tidegate.plan.nodes import SortKey
 
@@ -25,17 +26,15 @@ def sorted_by(engine: Engine, data: pa.Table, keys: Sequence[SortKey]) -> pa.Tab
     return data.take(_order(engine, data, keys))
 
 
-def sorted_slices(
-    engine: Engine, data: pa.Table, keys: Sequence[SortKey], rows_max: int
-) -> Iterator[pa.Table]:
+def sorted_slices(engine: Engine, data: pa.Table, keys: Sequence[SortKey]) -> Iterator[pa.Table]:
     """``data`` in the order of ``keys`` in pieces: only one piece is in memory a second time."""
     if data.num_rows < 2:
         if data.num_rows:
             yield data
         return
     order = _order(engine, data, keys)
-    for start in range(0, len(order), rows_max):
-        yield data.take(order.slice(start, rows_max))
+    for start in range(0, len(order), CHUNK_ROWS_MAX):
+        yield data.take(order.slice(start, CHUNK_ROWS_MAX))
 
 
 def _order(engine: Engine, data: pa.Table, keys: Sequence[SortKey]) -> pa.Array:

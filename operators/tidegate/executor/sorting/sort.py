@@ -26,8 +26,6 @@ from tidegate.plan.physical import SortRuns
 from tidegate.state import StateTable
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
-CHUNK_ROWS_MAX = 65_536
-
 
 class SortExecutor(Executor):
     """One of the parallel sorts."""
@@ -62,5 +60,5 @@ class SortExecutor(Executor):
         for _, (tables,) in slices([self._queue], bound):
             if tables:
                 data = pa.concat_tables(tables)
-                for piece in sorted_slices(self._engine, data, self._sort.order, CHUNK_ROWS_MAX):
+                for piece in sorted_slices(self._engine, data, self._sort.order):
                     yield Chunk(piece)

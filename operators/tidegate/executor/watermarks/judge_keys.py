@@ -31,7 +31,7 @@ from typing import Final
 
 import numpy as np
 
-from tidegate.executor.columns import INT64_MAX, Bools, Int64s, saturating_difference
+from tidegate.executor.columns import INT64_MAX, Bools, Int64s, moved, saturating_difference
 from tidegate.executor.watermarks.judge import NONE
 
 _BLOCK_ROWS: Final = 65_536
@@ -228,7 +228,7 @@ class _Block:
         ends[:rows] = stops
         ends[rows : rows + len(self._codes)] = self._order[self._starts]
         # It is over when the greatest is more than the span above it, too.
-        left = np.searchsorted(greatest, _upper(values, self._span), side="right")
+        left = np.searchsorted(greatest, moved(values, self._span), side="right")
         ends = np.minimum(ends, left)
         real = (values != NONE) & (ends > starts)
         least = least_covering(starts[real], ends[real], values[real], rows)
@@ -291,9 +291,5 @@ def _walk(
 
 def _lower(values: Int64s, span: int) -> Int64s:
     """``values - span``, held above `NONE`; `NONE` stays."""
-    lower = np.where(values >= NONE + 1 + span, values - span, NONE + 1)
+    lower = np.maximum(moved(values, -span), NONE + 1)
     return np.where(values == NONE, NONE, lower)
-
-
-def _upper(values: Int64s, span: int) -> Int64s:
-    return np.where(values > INT64_MAX - span, INT64_MAX, values + span)

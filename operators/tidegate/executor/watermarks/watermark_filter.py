@@ -51,6 +51,7 @@ from tidegate.executor.columns import (
     event_times,
     hidden_columns,
     ledger_rows,
+    moved,
     saturating_difference,
     times_column,
 )
@@ -219,8 +220,7 @@ class WatermarkFilterExecutor(Executor):
             bound = max(INT64_MIN, min(INT64_MAX, (self._epoch_us + skew) // unit))
         if BROKER_TIME in data.column_names:
             broker_us, known = event_times(data.column(BROKER_TIME))
-            latest = (np.minimum(broker_us, INT64_MAX - skew) + skew) // unit
-            bound = np.where(known, latest, bound)
+            bound = np.where(known, moved(broker_us, skew) // unit, bound)
         return times > bound
 
     def _passed_on(self, data: pa.Table, before: Int64s) -> pa.Table:

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.base import Executor, held_status
+from tidegate.executor.base import CHUNK_ROWS_MAX, Executor, held_status
 from tidegate.executor.buffers.time_runs import NULL_BUCKET, append_by_time
 from tidegate.executor.columns import INT64_MIN, Bools, Int64s, event_times
 from tidegate.executor.windows.fixed_windows import Assigned, last_of, raised, with_windows
@@ -40,7 +40,6 @@ FIRST: Final = "session:first"
 """State value: the time of the first row that is kept."""
 NEXT: Final = "session:next"
 """State value: no session can end below this watermark."""
-CHUNK_ROWS_MAX: Final = 65_536
 _ROW: Final = "__row"
 
 

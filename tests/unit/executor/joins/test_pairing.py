@@ -8,9 +8,10 @@ import pytest
 
 from kits.executor import ENGINE, Text, expr, leaf
 from kits.join import SIDES, a_join
-from tidegate.executor.base import held_back
-from tidegate.executor.joins import pairing
-from tidegate.executor.joins.pairing import Pairing, among, chunks, moved
+from tidegate.executor import base
+from tidegate.executor.base import chunks, held_back
+from tidegate.executor.columns import moved
+from tidegate.executor.joins.pairing import Pairing, among
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Expr
 from tidegate.types import END
@@ -146,7 +147,7 @@ def test_among() -> None:
 
 
 def test_much_leaves_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairing, "CHUNK_ROWS_MAX", 2)
+    monkeypatch.setattr(base, "CHUNK_ROWS_MAX", 2)
     pieces = [piece.data.column(0).to_pylist() for piece in chunks(pa.table({"n": range(5)}))]
     assert pieces == [[0, 1], [2, 3], [4]]
     assert list(chunks(pa.table({"n": pa.array([], pa.int64())}))) == []

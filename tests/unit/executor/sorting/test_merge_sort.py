@@ -5,7 +5,8 @@ import pytest
 
 from kits.executor import ENGINE, Text, chunks, leaf
 from tidegate.errors import InvariantError
-from tidegate.executor.sorting.merge_sort import CHUNK_ROWS_MAX, MergeSortExecutor
+from tidegate.executor.base import CHUNK_ROWS_MAX
+from tidegate.executor.sorting.merge_sort import MergeSortExecutor
 from tidegate.plan.nodes import Sort
 from tidegate.types import Chunk, Watermark
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 
 from kits.executor import ENGINE
+from tidegate.executor.sorting import order
 from tidegate.executor.sorting.order import sorted_by, sorted_slices
 from tidegate.plan.nodes import SortKey
 
@@ -35,12 +37,13 @@ def test_types_stay_what_they_were() -> None:
     assert sorted_by(ENGINE, data, [TIME]).schema == data.schema
 
 
-def test_slices_are_the_whole_in_order() -> None:
+def test_slices_are_the_whole_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "CHUNK_ROWS_MAX", 2)
     data = pa.table({"t": [4, 2, 3, 1, 5]})
-    got = [piece.column("t").to_pylist() for piece in sorted_slices(ENGINE, data, [TIME], 2)]
+    got = [piece.column("t").to_pylist() for piece in sorted_slices(ENGINE, data, [TIME])]
     assert got == [[1, 2], [3, 4], [5]]
-    assert list(sorted_slices(ENGINE, data.slice(0, 0), [TIME], 2)) == []
-    assert list(sorted_slices(ENGINE, data.slice(0, 1), [TIME], 2)) == [data.slice(0, 1)]
+    assert list(sorted_slices(ENGINE, data.slice(0, 0), [TIME])) == []
+    assert list(sorted_slices(ENGINE, data.slice(0, 1), [TIME])) == [data.slice(0, 1)]
 
 
 def test_one_row_needs_no_engine() -> None:
