@@ -7,16 +7,15 @@ groups. An epoch appends one run to each bucket that it touches; buckets with ma
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import held_back
-from tidegate.executor.buffers.time_runs import NULL_BUCKET
+from tidegate.executor.buffers.time_runs import NULL_BUCKET, append_runs
 from tidegate.executor.columns import Int64s, event_times
-from tidegate.state import StateTable, compact
+from tidegate.state import StateTable
 from tidegate.types import Watermark
 
 
@@ -49,11 +48,7 @@ class GroupState:
         if (buckets[1:] < buckets[:-1]).any():
             order = np.argsort(buckets, kind="stable")
             data, buckets = data.take(pa.array(order)), buckets[order]
-        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-        for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
-            bucket = int(buckets[start])
-            self.table.append(bucket, data.slice(start, stop - start))
-            compact(self.table, bucket, self.merged)
+        append_runs(self.table, data, buckets, self.merged)
 
 
 def with_derived(watermark: Watermark, derived: tuple[tuple[str, int], ...]) -> Iterator[Watermark]:

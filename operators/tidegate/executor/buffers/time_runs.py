@@ -41,15 +41,25 @@ def append_by_time(
     width = _width_bits(times[:timed])
     buckets = np.minimum((times >> width) << width, NULL_BUCKET)
     buckets[timed:] = NULL_BUCKET
+    stops = append_runs(state, data, buckets, merge)
+    return {bucket: int(times[stop - 1]) for bucket, stop in stops.items()}
+
+
+def append_runs(
+    state: StateTable, data: pa.Table, buckets: Int64s, merge: Callable[[list[pa.Table]], pa.Table]
+) -> dict[int, int]:
+    """Appends ``data``, the rows of each of their ``buckets`` being together, a run per bucket.
+
+    Gives for each bucket the number behind its last row.
+    """
     steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-    bounds = [0, *steps.tolist(), len(buckets)]
-    largest = {}
-    for start, stop in pairwise(bounds):
+    stops = {}
+    for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
         bucket = int(buckets[start])
         state.append(bucket, data.slice(start, stop - start))
         compact(state, bucket, merge)
-        largest[bucket] = int(times[stop - 1])
-    return largest
+        stops[bucket] = stop
+    return stops
 
 
 def _width_bits(times: Int64s) -> int:

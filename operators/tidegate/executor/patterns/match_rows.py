@@ -26,7 +26,6 @@ rows, not the ways in which they may be taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -58,14 +57,6 @@ none of the others. So more are tried while they do not go far (`FAR_ROWS`), whi
 few when they do: of one match of all 10,000 rows, all starts at once took 35 s, and this 1 s.
 """
 FAR_ROWS: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """Known rows, partition by partition, with their numbers."""
-
-    rows: Rows
-    numbers: Int64s
 
 
 class MatchRowsExecutor(KnownRows):
@@ -100,18 +91,18 @@ class MatchRowsExecutor(KnownRows):
         if tables or old:
             new = self._numbered(tables or [old[0].slice(0, 0).drop_columns([_NUMBER])])
             known = self._known(pa.concat_tables([*old, new]))
-            at_once = self._matcher.at_once(known.rows)
+            at_once = self._matcher.at_once(known)
             open_ = self._begins(known, self._next - new.num_rows)
             undecided, most = [open_[:0]], TRIED_MIN
             while len(open_):
-                tried = _tried(known.rows, open_, most)
-                found = self._matcher.find(known.rows, at_once, tried, bound)
+                tried = _tried(known, open_, most)
+                found = self._matcher.find(known, at_once, tried, bound)
                 most = TRIED_MIN if found.depth > FAR_ROWS else min(4 * most, TRIED_MAX)
-                matches, waiting, open_ = self._resolved(known.rows, found)
+                matches, waiting, open_ = self._resolved(known, found)
                 undecided.append(waiting)
                 if len(matches):
                     names = self._matcher.names
-                    rows = outputs(self._node, self._engine, names, known.rows, found, matches)
+                    rows = outputs(self._node, self._engine, names, known, found, matches)
                     yield from chunks(rows)
             held = np.sort(np.concatenate(undecided))
             self._keep(known, held, sum(table.num_rows for table in old), new.num_rows)
@@ -132,7 +123,7 @@ class MatchRowsExecutor(KnownRows):
         self._next += data.num_rows
         return data.append_column(_NUMBER, pa.array(numbers))
 
-    def _known(self, data: pa.Table) -> _Known:
+    def _known(self, data: pa.Table) -> Rows:
         """``data`` partition by partition."""
         keys = [f"k{n}" for n in range(len(self._node.keys))]
         columns = {key: data.column(name) for key, name in zip(keys, self._node.keys, strict=True)}
@@ -148,23 +139,22 @@ class MatchRowsExecutor(KnownRows):
         lengths = np.diff(np.append(begins, len(partitions)))
         first, end = np.repeat(begins, lengths), np.repeat(begins + lengths, lengths)
         times, _ = event_times(data.column(self._node.time))
-        numbers = single_array(data.column(_NUMBER)).to_numpy()
-        return _Known(Rows(data, times, first, end), numbers)
+        return Rows(data, times, first, end)
 
-    def _begins(self, known: _Known, new: int) -> Int64s:
+    def _begins(self, rows: Rows, new: int) -> Int64s:
         """Of each partition the first row that may be a start, if it has one.
 
         That is the one that was not decided, or the first one from number ``new`` on.
         """
         runs = self._starts.read(LOG)
         marks = pa.concat_tables(runs).column(_NUMBER).to_numpy() if runs else []
-        first, end = known.rows.first, known.rows.end
+        first, end, numbers = rows.first, rows.end, _numbers(rows)
         (begins,) = np.nonzero(first == np.arange(len(first)))
-        begin = np.searchsorted(begins, first[known.numbers >= new])  # of which partition it is
+        (fresh,) = np.nonzero(numbers >= new)
+        begin = np.searchsorted(begins, first[fresh])  # of which partition it is
         result = end[begins].copy()
-        (rows,) = np.nonzero(known.numbers >= new)
-        result[begin[::-1]] = rows[::-1]  # the first one stays
-        (marked,) = np.nonzero(np.isin(known.numbers, marks))
+        result[begin[::-1]] = fresh[::-1]  # the first one stays
+        (marked,) = np.nonzero(np.isin(numbers, marks))
         result[np.searchsorted(begins, first[marked])] = marked
         return result[result < end[begins]]
 
@@ -215,20 +205,26 @@ class MatchRowsExecutor(KnownRows):
         result[matched[match]] = np.maximum(row, result[matched[match]])  # the last one stays
         return result
 
-    def _keep(self, known: _Known, undecided: Int64s, stored: int, new: int) -> None:
+    def _keep(self, rows: Rows, undecided: Int64s, stored: int, new: int) -> None:
         """Writes the rows that are needed later."""
-        rows = known.rows
+        numbers = _numbers(rows)
         self._starts.delete_bucket(LOG)
         if len(undecided):
-            self._starts.append(LOG, pa.table({_NUMBER: known.numbers[undecided]}))
+            self._starts.append(LOG, pa.table({_NUMBER: numbers[undecided]}))
         self._waiting = int(rows.times[undecided].min()) if len(undecided) else END
         put_int(self._context, _NEXT, self._next)
         put_int(self._context, _WAITING, self._waiting)
         stays = rows.end.copy()  # at the first row of each partition
         stays[rows.first[undecided]] = undecided
         (kept,) = np.nonzero(np.arange(len(rows.end)) >= stays[rows.first] - self._node.rows_back)
-        added = kept[known.numbers[kept] >= self._next - new]
+        added = kept[numbers[kept] >= self._next - new]
         keep(self._context, stored, rows.data, pa.array(kept), pa.array(added))
+
+
+def _numbers(rows: Rows) -> Int64s:
+    """Those that known rows have got in their order."""
+    numbers: Int64s = single_array(rows.data.column(_NUMBER)).to_numpy()
+    return numbers
 
 
 def _tried(rows: Rows, begin: Int64s, most: int) -> Int64s:

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
@@ -124,7 +123,9 @@ class Disorder(Strategy):
         known = np.concatenate([self._values, values])
         first = len(self._values)
         quantiles = np.empty(len(values), dtype=np.int64)
-        for at, stop in _blocks(len(values), max(_BLOCK_ROWS, 2 * self._records)):
+        size = max(_BLOCK_ROWS, 2 * self._records)
+        for at in range(0, len(values), size):
+            stop = min(at + size, len(values))
             # Of the values, those in the windows of this block; windows as places among them.
             begin = max(0, first + at + 1 - self._records)
             stops = np.arange(first + at + 1 - begin, first + stop + 1 - begin, dtype=np.int64)
@@ -171,11 +172,6 @@ def sliding_rank(values: Int64s, starts: Int64s, stops: Int64s, ranks: Int64s) -
 def _units(duration_us: int, unit_us: int) -> int:
     """A duration in whole units, rounded up."""
     return -(-duration_us // unit_us)
-
-
-def _blocks(rows: int, size: int) -> Iterator[tuple[int, int]]:
-    for at in range(0, rows, size):
-        yield at, min(at + size, rows)
 
 
 def _encoded(values: Int64s) -> str:
