@@ -13,7 +13,7 @@ from tidegate.executor.columns import Bools, Int64s
 from tidegate.executor.watermarks.judge import NONE, judge
 from tidegate.executor.watermarks.judge_keys import Judged
 from tidegate.executor.watermarks.strategy import Rows
-from tidegate.types import Keys, Pending, higher
+from tidegate.types import FilterState, Pending, higher
 
 
 class Judge(ABC):
@@ -35,13 +35,9 @@ class Judge(ABC):
         """The epoch with this recorded time ends."""
         del time_us, known
 
-    def periodic(self) -> Pending:
-        """What an `OnPeriodic` needs for a restart."""
-        return Pending()
-
-    def per_key(self) -> Keys:
-        """What `KeyWatermarks` need for it."""
-        return Keys()
+    def snapshot(self) -> FilterState:
+        """What it needs for a restart."""
+        return FilterState(self.watermark)
 
 
 class OnEvent(Judge):
@@ -77,8 +73,8 @@ class OnPeriodic(Judge):
         if last_us is None or time_us - last_us >= self._interval_us:
             self.watermark, self._pending, self._advanced_us = pending, None, time_us
 
-    def periodic(self) -> Pending:
-        return Pending(self._pending, self._advanced_us)
+    def snapshot(self) -> FilterState:
+        return FilterState(self.watermark, periodic=Pending(self._pending, self._advanced_us))
 
 
 def _judged(judge: Judge, before: Int64s, late: Bools, candidates: Int64s, has: Bools) -> Judged:

@@ -24,7 +24,7 @@ from tidegate.executor.watermarks.judge_keys import Judged, Known, judge_keys
 from tidegate.executor.watermarks.judges import Judge
 from tidegate.executor.watermarks.strategy import Rows
 from tidegate.plan.strategies import PerKey
-from tidegate.types import Keys
+from tidegate.types import FilterState, Keys
 
 _NAMES: Final = ("key", "watermark")
 
@@ -58,7 +58,7 @@ class KeyWatermarks(Judge):
         self.watermark = self._known.watermark
         return judged
 
-    def per_key(self) -> Keys:
+    def snapshot(self) -> FilterState:
         """What a restart needs. Keys that do not count are forgotten."""
         if self._written is None:
             kept = self._known.counting(self._per.span)
@@ -66,7 +66,8 @@ class KeyWatermarks(Judge):
                 self._names = self._names.filter(pa.array(kept))
                 self._known.keys = self._known.keys[kept]
             self._written = _written(self._names, self._known.keys)
-        return Keys(self._written, len(self._names), self._known.first)
+        keys = Keys(self._written, len(self._names), self._known.first)
+        return FilterState(self.watermark, per_key=keys)
 
 
 def _codes(columns: list[pa.ChunkedArray]) -> tuple[Int64s, pa.Array]:

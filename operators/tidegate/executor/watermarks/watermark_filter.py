@@ -34,7 +34,7 @@ Source: RFC "WatermarkFilter" (seed 000), "On checkpoint", "On any initializatio
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -120,7 +120,6 @@ class WatermarkFilterExecutor(Executor):
         self.node = node
         self._table = table
         self._split = split
-        self._engine = engine
         self._table_state = state
         self._keep_record = keep_record
         self._type = node.column_of(node.column).type
@@ -144,13 +143,11 @@ class WatermarkFilterExecutor(Executor):
 
     def snapshot(self) -> FilterState:
         """All that a restart needs, as of now."""
-        return FilterState(
-            self._judge.watermark,
-            self._floor,
-            self._event_time_max,
-            self._judge.periodic(),
-            self._strategy.snapshot(),
-            self._judge.per_key(),
+        return replace(
+            self._judge.snapshot(),
+            floor=self._floor,
+            event_time_max=self._event_time_max,
+            measured=self._strategy.snapshot(),
         )
 
     @property

@@ -30,7 +30,8 @@ def test_on_event_advances_with_every_row() -> None:
     assert judged(judge, [3, 2, 5], None) == ([NONE, 3, 3], [False, True, False])
     assert judge.watermark == 5
     judge.end_epoch(1, 5)
-    assert (judge.watermark, judge.periodic(), judge.per_key()) == (5, Pending(), Keys())
+    state = judge.snapshot()
+    assert (judge.watermark, state.periodic, state.per_key) == (5, Pending(), Keys())
 
 
 @pytest.mark.parametrize("judge", [OnEvent(2), periodic(2)])
@@ -59,18 +60,18 @@ def test_a_candidate_of_no_row_counts_and_none_changes_nothing() -> None:
 def test_on_periodic_advances_at_barriers() -> None:
     judge = periodic()
     assert judged(judge, [3, 2, 5], None) == ([NONE] * 3, [False] * 3)
-    assert (judge.watermark, judge.periodic()) == (None, Pending(5, None))
+    assert (judge.watermark, judge.snapshot().periodic) == (None, Pending(5, None))
     judge.end_epoch(100, None)
-    assert (judge.watermark, judge.periodic()) == (5, Pending(None, 100))
+    assert (judge.watermark, judge.snapshot().periodic) == (5, Pending(None, 100))
     judge.offer(8)
     judge.end_epoch(109, 5)
-    assert (judge.watermark, judge.periodic()) == (5, Pending(8, 100))
+    assert (judge.watermark, judge.snapshot().periodic) == (5, Pending(8, 100))
     again = periodic(5, 8, 100)
     again.end_epoch(110, 5)
-    assert (again.watermark, again.periodic()) == (8, Pending(None, 110))
+    assert (again.watermark, again.snapshot().periodic) == (8, Pending(None, 110))
 
 
 def test_what_is_no_rise_does_not_use_up_the_interval() -> None:
     judge = periodic(5, 8, 100)
     judge.end_epoch(120, 9)
-    assert (judge.watermark, judge.periodic()) == (5, Pending(8, 100))
+    assert (judge.watermark, judge.snapshot().periodic) == (5, Pending(8, 100))

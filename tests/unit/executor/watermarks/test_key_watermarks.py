@@ -48,14 +48,14 @@ def test_keys_are_told_apart_by_all_their_columns() -> None:
 def test_keys_of_every_type(values: list[Any], type_: pa.DataType) -> None:
     keys = KeyWatermarks(PerKey(("k",), 1_000), None, Keys())
     assert _judged(keys, {"k": values}, [30, 20, 10], k=type_) == [False] * 3
-    again = KeyWatermarks(PerKey(("k",), 1_000), keys.watermark, keys.per_key())
+    again = KeyWatermarks(PerKey(("k",), 1_000), keys.watermark, keys.snapshot().per_key)
     assert _judged(again, {"k": values}, [29, 20, 9], k=type_) == [True, False, True]
 
 
 def test_a_barrier_forgets_keys_that_do_not_count() -> None:
     keys = KeyWatermarks(PerKey(("k",), 100), None, Keys())
     _judged(keys, {"k": list(range(5_000))}, list(range(5_000)))
-    state = keys.per_key()
+    state = keys.snapshot().per_key
     assert (state.first, keys.watermark, state.key_count) == (0, 4_899, 101)
     again = KeyWatermarks(PerKey(("k",), 100), keys.watermark, state)
     assert len(again._names) == len(again._known.keys) == 101
@@ -65,11 +65,11 @@ def test_a_barrier_forgets_keys_that_do_not_count() -> None:
 
 def test_what_is_written_stays_while_there_are_no_rows() -> None:
     keys = KeyWatermarks(PerKey(("k",), 100), None, Keys())
-    assert keys.per_key() == Keys()
+    assert keys.snapshot().per_key == Keys()
     _judged(keys, {"k": ["x"]}, [5])
-    first = keys.per_key()
+    first = keys.snapshot().per_key
     again = KeyWatermarks(PerKey(("k",), 100), keys.watermark, first)
-    assert again.per_key() == first
+    assert again.snapshot().per_key == first
     assert first.keys != ""
 
 
