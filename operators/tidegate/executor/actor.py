@@ -25,7 +25,7 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Input, Tally
 from tidegate.ports import SourceChunk
-from tidegate.state import StateTable
+from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import (
     Barrier,
     Chunk,
@@ -66,14 +66,13 @@ class Actor:
         checks: bool = False,
     ) -> None:
         self.fragment = fragment
-        self._engine = engine
         self._context = Context(engine, state, _shared_accounts(fragment), checks)
         self._local = fragment.split_local
         self._time_us = 0
         self._splits: dict[str, SplitLevel] = {}
-        self._columns = {at: watermark_columns(fragment.nodes[at]) for at in _boundaries(fragment)}
         self._merges = {
-            at: Merge(columns, state(fragment.names[at])) for at, columns in self._columns.items()
+            at: Merge(watermark_columns(fragment.nodes[at]), state(fragment.names[at]))
+            for at in _boundaries(fragment)
         }
         self._pipeline = Pipeline(
             {
@@ -88,7 +87,8 @@ class Actor:
             None if x is None else Dispatch(x.keys, vnodes, engine, x.distribution, instance)
             for x in (output.exchange for output in fragment.outputs)
         ]
-        self._upstreams = Merge((), None)  # aligns the barriers of the actors before a split level
+        self._upstreams = Merge((), MemoryStateTable())
+        """Aligns the barriers of the actors before a split level."""
 
     # Source side
 
@@ -98,7 +98,7 @@ class Actor:
         for split in splits:
             if split not in self._splits:
                 self._splits[split] = SplitLevel(
-                    self.fragment, self._local, list(self._columns), split, self._context
+                    self.fragment, self._local, list(self._merges), split, self._context
                 )
             self._splits[split].begin_epoch(time_us)
         for node, merge in self._merges.items():
@@ -121,10 +121,10 @@ class Actor:
         """
         if NO_SPLIT in statuses:
             status = statuses[NO_SPLIT]
-            for node, columns in self._columns.items():
-                for column in columns:
+            for node, merge in self._merges.items():
+                for column in merge.merged:
                     yield from self._after_split(NO_SPLIT, node, Watermark(column, None, status))
-            for node in self._columns:
+            for node in self._merges:
                 yield from self._after_split(NO_SPLIT, node, barrier)
             return
         for split, status in statuses.items():

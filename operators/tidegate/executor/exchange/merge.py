@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tidegate.errors import InvariantError
-from tidegate.state import StateTable
+from tidegate.state import StateTable, put_int
 from tidegate.types import Barrier, Message, SplitStatus, Watermark, merged_watermark
 
 
@@ -31,7 +31,7 @@ class Merge:
     that is made anew decide alike: a split that was idle may wake up, and must be heard first.
     """
 
-    def __init__(self, columns: tuple[str, ...], state: StateTable | None) -> None:
+    def __init__(self, columns: tuple[str, ...], state: StateTable) -> None:
         self._columns = columns
         self._state = state
         self._inputs: dict[str, dict[str, Watermark]] = {}
@@ -39,7 +39,7 @@ class Merge:
         self._barrier: Barrier | None = None
         self._merged: dict[str, int] = {}
         for column in columns:
-            stored = None if state is None else state.get(_key(column))
+            stored = state.get(_key(column))
             if stored is not None:
                 self._merged[column] = int(stored)
 
@@ -97,8 +97,8 @@ class Merge:
             return
         for column in self._columns:
             yield self._advance(column)
-            if self._state is not None and column in self._merged:
-                self._state.put(_key(column), str(self._merged[column]).encode())
+            if column in self._merged:
+                put_int(self._state, _key(column), self._merged[column])
         self._barrier = None
         self._ended = set()
         self._inputs = {name: {} for name in self._inputs}

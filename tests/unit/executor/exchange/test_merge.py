@@ -14,7 +14,7 @@ TEXT = Text("t BIGINT")
 def a_merge(
     inputs: str = "a b", state: MemoryStateTable | None = None, columns: str = "t"
 ) -> Merge:
-    merge = Merge(tuple(columns.split()), state)
+    merge = Merge(tuple(columns.split()), state or MemoryStateTable())
     merge.open(inputs.split())
     return merge
 
