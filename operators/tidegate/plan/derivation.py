@@ -127,8 +127,11 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Scan():
             still = {n: Derived(lost=expr.lost) for n, expr in node.computed if not expr.columns}
             return {column.name: NONE for column in node.schema} | still
+        case Input() if ports:
+            return dict(ports[node.port])
         case Input():
-            return dict(ports[node.port]) if ports else _of_input(node)
+            known = {name: Derived(source=name) for name in node.watermarks}
+            return {column.name: known.get(column.name, NONE) for column in node.schema}
         case Unary():
             return _behind(node, derive(node.input, ports))
         case Union():
@@ -150,11 +153,14 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
             return columns | {node.before: BEFORE_THE_ROW} if node.before else columns
         case Project():
             return {name: _of_expr(name, expr, below) for name, expr in node.columns}
-        case Window():
-            parts = window_columns(node.with_time)
-            return below | {part: of_window(node, part, below[node.time_column]) for part in parts}
-        case Session() | SessionRows():
-            return _of_session(node if isinstance(node, Session) else node.session, below)
+        case Window() | Session() | SessionRows():
+            windows = node.session if isinstance(node, SessionRows) else node
+            time = below[windows.time_column]
+            if isinstance(windows, Session):
+                kept = {windows.time_column}
+                below = _ended(below, kept, "rows leave when their session is over")
+            parts = window_columns(windows.with_time)
+            return below | {part: of_window(windows, part, time) for part in parts}
         case Aggregate():
             return _of_aggregate(node, below, same_window_keys(node, below))
         case PartialAggregate():
@@ -211,12 +217,6 @@ def _of_expr(name: str, expr: Expr, below: Columns) -> Derived:
     return replace(derived.through(step), window=None)
 
 
-def _of_session(node: Session, below: Columns) -> dict[str, Derived]:
-    result = _ended(below, {node.time_column}, "rows leave when their session is over")
-    parts = window_columns(node.with_time)
-    return result | {part: of_window(node, part, below[node.time_column]) for part in parts}
-
-
 def of_window(node: Window | Session, part: str, time: Derived) -> Derived:
     """One of the columns that ``node`` adds, by what is known of its time column."""
     if time.lost:
@@ -229,13 +229,6 @@ def of_window(node: Window | Session, part: str, time: Derived) -> Derived:
 def window_columns(with_time: bool) -> tuple[str, ...]:
     """The columns that a `Window` or a `Session` adds."""
     return (WINDOW_START, WINDOW_END, WINDOW_TIME) if with_time else (WINDOW_START, WINDOW_END)
-
-
-def _of_input(node: Input) -> dict[str, Derived]:
-    return {
-        column.name: Derived(source=column.name) if column.name in node.watermarks else NONE
-        for column in node.schema
-    }
 
 
 def _least(parts: Sequence[Derived]) -> Derived:

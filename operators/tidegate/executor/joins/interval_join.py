@@ -90,7 +90,7 @@ class IntervalJoinExecutor(Joining):
             return []
         lower, upper = self._join.lower, self._join.upper
         below, above = (lower, upper) if port == 0 else (-upper, -lower)
-        return self._stores[1 - port].between(_moved(span[0], below), _moved(span[1], above))
+        return self._stores[1 - port].between(span[0] + below, span[1] + above)
 
     def _settle(self, port: int, bound: int) -> Iterator[Chunk]:
         """The rows that have become final, if they leave now."""
@@ -130,7 +130,3 @@ class IntervalJoinExecutor(Joining):
             if len(known) == len(limits):
                 store.drop(min(known))
             store.persist()
-
-
-def _moved(time: int, by: int) -> int:
-    return max(INT64_MIN, min(INT64_MAX, time + by))

@@ -93,10 +93,10 @@ class SessionRowsExecutor(Executor):
 
     def _watermarks(self) -> Iterator[Watermark]:
         value, status = self._watermark.value, self._watermark.status
-        known = value is not None and value != END
-        kept = min(self._first, value) if known and value is not None else value
-        end = min(value + 1, END - 1) if known and value is not None else value
-        last = int(last_of(np.array([end], dtype=np.int64))[0]) if known else end
+        kept = end = last = value
+        if value is not None and value != END:
+            kept, end = min(self._first, value), min(value + 1, END - 1)
+            last = int(last_of(np.array([end], dtype=np.int64))[0])
         held = held_status(kept, value, status)
         yield Watermark(self._time, kept, held)
         shown = ((kept, held), (end, status), (last, status))
