@@ -40,11 +40,12 @@ class ProjectExecutor(Executor):
         self.schema = node.schema
         self._node = node
         self._engine = engine
-        self._derived: dict[str, list[_Derived]] = {}
+        self._derived: dict[str, dict[str, Expr]] = {}  # outputs by column
         for name, expr in node.columns:
             if expr.monotone_in is not None and is_event_time_type(expr.type):
-                self._derived.setdefault(expr.monotone_in, []).append(_Derived(name, expr))
-        self._values: dict[str, int] = {}  # the input values that `_Derived.value` stand for
+                self._derived.setdefault(expr.monotone_in, {})[name] = expr
+        self._values: dict[str, int] = {}  # of columns, those that outputs were derived from
+        self._outputs: dict[str, int] = {}  # what was derived last
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         data = chunk.data
@@ -57,41 +58,28 @@ class ProjectExecutor(Executor):
         yield Chunk(pa.table(columns, names=names), chunk.split)
 
     def on_watermark(self, watermark: Watermark) -> Iterator[Message]:
-        outputs = self._derived.get(watermark.column, [])
+        outputs = self._derived.get(watermark.column, {})
         value = watermark.value
         if outputs and value is not None and value != END:
             self._derive(watermark.column, value, outputs)
-        for output in outputs:
-            shown = value if value is None or value == END else output.value
-            yield Watermark(output.name, shown, watermark.status)
+        for name in outputs:
+            shown = value if value is None or value == END else self._outputs.get(name)
+            yield Watermark(name, shown, watermark.status)
 
-    def _derive(self, column: str, value: int, outputs: list[_Derived]) -> None:
+    def _derive(self, column: str, value: int, outputs: dict[str, Expr]) -> None:
         """Brings the outputs' values up to input value ``value``."""
         if self._values.get(column) == value:
             return
         self._values[column] = value
-        computed = []
-        for output in outputs:
-            if output.expr.is_column:
-                output.value = value
-            else:
-                computed.append(output)
+        computed = {name: expr for name, expr in outputs.items() if not expr.is_column}
+        self._outputs |= dict.fromkeys(outputs.keys() - computed.keys(), value)
         if not computed:
             return
         literal = event_time_literal(value, self._node.input.column_of(column).type)
-        sqls = [event_time_sql(output.expr.sql, output.expr.type) for output in computed]
+        sqls = [event_time_sql(expr.sql, expr.type) for expr in computed.values()]
         source = f"(SELECT {literal} AS {quoted(column)}) AS w"
         results = try_sql(self._engine, sqls, source)
-        for output, result in zip(computed, results.columns, strict=True):
+        for name, result in zip(computed, results.columns, strict=True):
             derived = result[0].as_py()
             if derived is not None:
-                output.value = min(derived, END - 1)
-
-
-class _Derived:
-    """An output column that has a watermark, and the last value derived for it."""
-
-    def __init__(self, name: str, expr: Expr) -> None:
-        self.name = name
-        self.expr = expr
-        self.value: int | None = None
+                self._outputs[name] = min(derived, END - 1)

@@ -97,30 +97,22 @@ class Maker:
     def wide_sum(self) -> Phases:
         scale = decimal_scale(self.given) or 0
         kind = sum_type(self.given)
-        whole = self.argument
-        fraction: tuple[Part, ...] = ()
-        pieces = f"CAST({quoted(self.prefix + 'high')} AS HUGEINT) * {_LIMB}"
-        pieces += f" + CAST({quoted(self.prefix + 'low')} AS HUGEINT)"
-        if scale:
-            whole = f"trunc({self.argument})"
-            rest = f"sum({self.argument} - {whole})"
-            fraction = (self._part("part", kind, rest, "sum({})"),)
+        whole = f"trunc({self.argument})" if scale else self.argument
         # Also for HUGEINT itself: Arrow carries it as DECIMAL(38,0), for which // is of DOUBLE.
         huge = "UHUGEINT" if self.given == "UHUGEINT" else "HUGEINT"
         integer, limb = f"CAST({whole} AS {huge})", f"{_LIMB}::{huge}"
-        parts = (
-            self._part(
-                "high", "DECIMAL(38,0)", f"sum(CAST({integer} // {limb} AS HUGEINT))", "sum({})"
-            ),
-            self._part(
-                "low", "DECIMAL(38,0)", f"sum(CAST({integer} % {limb} AS HUGEINT))", "sum({})"
-            ),
-            *fraction,
-        )
-        total = f"CAST({pieces} AS {kind})"
-        if fraction:
-            total = f"CAST({total} + {quoted(fraction[0].column.name)} AS {kind})"
-        return self._sum_or_avg(parts, f"TRY({total})")
+        pieces = {"high": f"{integer} // {limb}", "low": f"{integer} % {limb}"}
+        parts = [
+            self._part(name, "DECIMAL(38,0)", f"sum(CAST({piece} AS HUGEINT))", "sum({})")
+            for name, piece in pieces.items()
+        ]
+        high, low = (f"CAST({quoted(part.column.name)} AS HUGEINT)" for part in parts)
+        total = f"CAST({high} * {_LIMB} + {low} AS {kind})"
+        if scale:
+            fraction = self._part("part", kind, f"sum({self.argument} - {whole})", "sum({})")
+            parts.append(fraction)
+            total = f"CAST({total} + {quoted(fraction.column.name)} AS {kind})"
+        return self._sum_or_avg(tuple(parts), f"TRY({total})")
 
     def _sum_or_avg(self, parts: tuple[Part, ...], total: str) -> Phases:
         if self.call.function == "sum":

@@ -27,8 +27,7 @@ class TimeStore:
     def __init__(self, state: StateTable, column: str) -> None:
         self._state = state
         self._column = column
-        stored = state.get(ENDS)
-        found = {} if stored is None else json.loads(stored)
+        found = json.loads(state.get(ENDS) or "{}")
         self._ends = {int(bucket): int(end) for bucket, end in found.items()}
         self._changed = False
 

@@ -37,11 +37,8 @@ class Merge:
         self._inputs: dict[str, dict[str, Watermark]] = {}
         self._ended: set[str] = set()  # inputs whose barrier has come
         self._barrier: Barrier | None = None
-        self._merged: dict[str, int] = {}
-        for column in columns:
-            stored = state.get(_key(column))
-            if stored is not None:
-                self._merged[column] = int(stored)
+        stored = {column: state.get(_key(column)) for column in columns}
+        self._merged = {column: int(value) for column, value in stored.items() if value is not None}
 
     @property
     def merged(self) -> dict[str, int | None]:

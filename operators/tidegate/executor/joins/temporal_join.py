@@ -52,7 +52,6 @@ class TemporalJoinExecutor(Joining):
         hidden = tuple(tie for tie in join.ties if tie.startswith(HIDDEN_PREFIX))
         super().__init__(join, engine, ((), hidden))
         self._engine = engine
-        self._follow = join.follow
         self._ties = join.ties
         self._waiting = TimeQueue(state(0), join.times[0])
         self._versions = state(1)
@@ -73,7 +72,7 @@ class TemporalJoinExecutor(Joining):
         if left is not None and right is not None:
             self._forget(min(left, right))
         bound, status = least(self._watermarks)
-        for column, _, distance in self._follow:
+        for column, _, distance in self._join.follow:
             yield Watermark(column, held_back(bound, distance), status)
         yield barrier
 
