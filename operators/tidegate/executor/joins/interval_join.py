@@ -51,12 +51,13 @@ class IntervalJoinExecutor(Joining):
         """Whether a side's rows are looked at when they are final."""
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
-        new = [pa.concat_tables(part) if part else None for part in map(self._taken, range(2))]
-        if self._join.kind.has_right:
-            yield from self._pairs(new[0], new[1])
-        for store, rows in zip(self._stores, new, strict=True):
-            if rows is not None:
-                store.append(rows)
+        left, right = self._taken(0), self._taken(1)
+        if self._join.kind.has_right:  # new left with all right, old left with new right
+            yield from self._joined(left, right + self._partners(0, left))
+            yield from self._joined(self._partners(1, right), right)
+        for store, rows in zip(self._stores, (left, right), strict=True):
+            if rows:
+                store.append(pa.concat_tables(rows))
         final, status = self._bounds()
         for port in range(2):
             bound = final[port]
@@ -68,14 +69,6 @@ class IntervalJoinExecutor(Joining):
         for column, side, distance in self._join.follow:
             yield Watermark(column, held_back(final[side], distance), status)
         yield barrier
-
-    def _pairs(self, left: pa.Table | None, right: pa.Table | None) -> Iterator[Chunk]:
-        """The pairs that have a new row: new left with all right, old left with new right."""
-        if left is not None:
-            rights = [] if right is None else [right]
-            yield from self._joined([left], rights + self._partners(0, [left]))
-        if right is not None:
-            yield from self._joined(self._partners(1, [right]), [right])
 
     def _joined(self, lefts: list[pa.Table], rights: list[pa.Table]) -> Iterator[Chunk]:
         if lefts and rights:

@@ -45,15 +45,14 @@ class KeyWatermarks(Judge):
         codes, texts = _codes([rows.data.column(name) for name in self._per.keys])
         places = pc.index_in(texts, value_set=self._names)
         fresh = texts.filter(pc.is_null(places))
-        numbers = places.to_numpy(zero_copy_only=False).copy()
-        numbers[np.isnan(numbers)] = len(self._names) + np.arange(len(fresh))
+        numbers = places.fill_null(-1).to_numpy().astype(np.int64)
+        numbers[numbers < 0] = len(self._names) + np.arange(len(fresh))
         if len(fresh):
             self._names = pa.concat_arrays([self._names, fresh])
             self._known.grow(len(self._names))
         self._known.watermark = known
         self._written = None
-        code_of = numbers.astype(np.int64)
-        codes = code_of[codes]
+        codes = numbers[codes]
         judged = judge_keys(rows.judged, candidates, has, codes, self._known, self._per.span)
         self.watermark = self._known.watermark
         return judged
