@@ -16,7 +16,7 @@ Writes become durable with the epoch's barrier, never before.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -115,12 +115,29 @@ def put_int(table: StateTable, name: str, value: int) -> None:
     table.put(name, str(value).encode())
 
 
-def scan_until(table: StateTable, bound: int) -> Iterator[tuple[int, list[pa.Table]]]:
-    """The buckets below ``bound`` with their runs, ascending."""
-    for bucket in table.buckets():
-        if bucket >= bound:
-            return
-        yield bucket, table.read(bucket)
+def take_until(table: StateTable, bound: int) -> list[pa.Table]:
+    """Removes the buckets below ``bound``; gives their runs, by ascending buckets."""
+    runs = [run for bucket in table.buckets() if bucket < bound for run in table.read(bucket)]
+    table.delete_until(bound)
+    return runs
+
+
+def gathered(
+    table: StateTable, buckets: Iterable[int], end: int, rows_max: int
+) -> Iterator[tuple[int, list[pa.Table]]]:
+    """Reads ascending ``buckets``, some at once: no more than it takes to have ``rows_max`` rows.
+
+    Gives what the buckets are below, at last ``end``, and the runs of those not given yet.
+    """
+    runs, rows = [], 0
+    for bucket in buckets:
+        read = table.read(bucket)
+        runs += read
+        rows += sum(run.num_rows for run in read)
+        if rows >= rows_max:
+            yield bucket + 1, runs
+            runs, rows = [], 0
+    yield end, runs
 
 
 def compact(table: StateTable, bucket: int, merge: Callable[[list[pa.Table]], pa.Table]) -> None:

@@ -3,7 +3,15 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable, compact, get_int, put_int, scan_until
+from tidegate.state import (
+    RUNS_PER_LEVEL,
+    MemoryStateTable,
+    compact,
+    gathered,
+    get_int,
+    put_int,
+    take_until,
+)
 
 
 def run(*values: int) -> pa.Table:
@@ -35,16 +43,22 @@ def test_runs_are_appended_and_read_in_order() -> None:
     assert table.rows == 3
 
 
-def test_scan_stops_at_the_bound_and_bears_deletion() -> None:
+def test_what_is_taken_ends_at_the_bound_and_goes() -> None:
     table = MemoryStateTable()
-    for bucket in (1, 2, 3):
+    for bucket in (2, 1, 3):
         table.append(bucket, run(bucket))
-    seen = []
-    for bucket, _ in scan_until(table, 3):
-        table.delete_bucket(bucket)
-        seen.append(bucket)
-    assert seen == [1, 2]
+    assert [taken.column("v").to_pylist() for taken in take_until(table, 3)] == [[1], [2]]
     assert table.buckets() == [3]
+
+
+def test_buckets_are_gathered_by_their_rows() -> None:
+    table = MemoryStateTable()
+    for bucket in (1, 2, 4):
+        table.append(bucket, run(bucket, bucket))
+    read = [(until, len(runs)) for until, runs in gathered(table, [1, 2, 3, 4], 9, 3)]
+    assert read == [(3, 2), (9, 1)]
+    assert [until for until, _ in gathered(table, [1, 2], 9, 4)] == [3, 9]
+    assert list(gathered(table, [], 9, 4)) == [(9, [])]
 
 
 def test_range_delete_is_strict() -> None:

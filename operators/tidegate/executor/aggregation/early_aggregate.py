@@ -35,7 +35,7 @@ from tidegate.executor.buffers.time_queue import divided
 from tidegate.executor.buffers.time_runs import NULL_BUCKET
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.physical import EarlyAggregate
-from tidegate.state import StateTable, get_int, put_int, scan_until
+from tidegate.state import StateTable, get_int, put_int, take_until
 from tidegate.types import TICK
 
 CLOSED: Final = "early:closed"
@@ -62,8 +62,7 @@ class EarlyAggregateExecutor(UpdatingAggregateExecutor):
         Those have no later tick than ``tick`` itself, the one that the watermark is short of.
         """
         table = self._waiting.table
-        taken = [run for _, runs in scan_until(table, tick) for run in runs]
-        table.delete_until(tick)
+        taken = take_until(table, tick)
         if closed <= get_int(table, CLOSED, INT64_MIN):
             return taken
         put_int(table, CLOSED, closed)

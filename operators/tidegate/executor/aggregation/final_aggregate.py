@@ -25,7 +25,7 @@ from tidegate.executor.aggregation.group_state import GroupState, with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.buffers.time_queue import divided
 from tidegate.plan.physical import FinalAggregate
-from tidegate.state import StateTable, scan_until
+from tidegate.state import StateTable, gathered
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
 MERGE_ROWS_MIN = 4_096
@@ -69,25 +69,14 @@ class FinalAggregateExecutor(Executor):
 
     def _close(self, bound: int) -> Iterator[Chunk]:
         """Results of all groups below ``bound``, in order."""
-        pending: list[pa.Table] = []
-        rows = 0
-        for bucket, runs in scan_until(self._groups.table, bound):
-            pending += runs
-            rows += sum(run.num_rows for run in runs)
-            if rows >= CLOSE_ROWS_MAX:
-                yield from self._results(pending + self._take_held(bucket + 1))
-                pending, rows = [], 0
-        yield from self._results(pending + self._take_held(bound))
-        self._groups.table.delete_until(bound)
-
-    def _take_held(self, bound: int) -> list[pa.Table]:
-        """Removes what is held of groups below ``bound``."""
-        taken, self._held = divided(self._held, self._key, bound)
-        return taken
-
-    def _results(self, partials: list[pa.Table]) -> Iterator[Chunk]:
-        if partials:
-            yield Chunk(self._engine.query(self._final, {"rows_": pa.concat_tables(partials)}))
+        table = self._groups.table
+        closing = [bucket for bucket in table.buckets() if bucket < bound]
+        for until, runs in gathered(table, closing, bound, CLOSE_ROWS_MAX):
+            held, self._held = divided(self._held, self._key, until)
+            if runs or held:
+                partials = pa.concat_tables([*runs, *held])
+                yield Chunk(self._engine.query(self._final, {"rows_": partials}))
+        table.delete_until(bound)
 
     def _persist(self) -> None:
         """Appends what is held to state, one run per bucket."""

@@ -25,8 +25,8 @@ from tidegate.executor.aggregation.group_state import GroupState
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import quoted
-from tidegate.state import StateTable
-from tidegate.types import HIDDEN_PREFIX, OP, Chunk, Op
+from tidegate.state import StateTable, gathered
+from tidegate.types import END, HIDDEN_PREFIX, OP, Chunk, Op
 
 _EPOCH: Final = f"{HIDDEN_PREFIX}epoch"
 READ_ROWS_MAX: Final = 262_144
@@ -57,20 +57,12 @@ class GroupChanges:
     def _batches(self, new: pa.Table) -> Iterator[tuple[pa.Table, list[pa.Table]]]:
         """The partials ``new``, with what is kept in their buckets, some buckets at a time."""
         of_row = self._groups.buckets(new)
-        known = set(self._groups.table.buckets())
-        old: list[pa.Table] = []
-        rows, begin = 0, None
-        for bucket in np.unique(of_row).tolist():
-            begin = bucket if begin is None else begin
-            if bucket in known:
-                runs = self._groups.table.read(bucket)
-                old += runs
-                rows += sum(run.num_rows for run in runs)
-            if rows >= READ_ROWS_MAX:
-                yield new.filter(pa.array((of_row >= begin) & (of_row <= bucket))), old
-                old, rows, begin = [], 0, None
-        if begin is not None:
-            yield new.filter(pa.array(of_row >= begin)), old
+        begin, buckets = INT64_MIN, np.unique(of_row).tolist()
+        for until, old in gathered(self._groups.table, buckets, END, READ_ROWS_MAX):
+            part = new.filter(pa.array((of_row >= begin) & (of_row < until)))
+            if part.num_rows:
+                yield part, old
+            begin = until
 
     def _changed(
         self, new: pa.Table, old: list[pa.Table], epoch: int, closed: int

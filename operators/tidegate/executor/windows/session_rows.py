@@ -33,7 +33,7 @@ from tidegate.executor.windows.fixed_windows import Assigned, last_of, raised, w
 from tidegate.plan.derivation import window_columns
 from tidegate.plan.nodes import quoted
 from tidegate.plan.physical import SessionRows
-from tidegate.state import StateTable, get_int, put_int, scan_until
+from tidegate.state import StateTable, get_int, put_int, take_until
 from tidegate.types import END, Barrier, Chunk, Message, Watermark
 
 FIRST: Final = "session:first"
@@ -107,11 +107,9 @@ class SessionRowsExecutor(Executor):
     def _end_sessions(self, bound: int) -> Iterator[Chunk]:
         """The rows of sessions that are over at ``bound``; the others are kept."""
         parts, self._held = self._held, []
-        for _, runs in scan_until(self._state, bound):
-            parts += runs
+        parts += take_until(self._state, bound)
         if not parts:
             return
-        self._state.delete_until(bound)
         data = pa.concat_tables(parts)
         times, valid = event_times(data.column(self._time))
         sessions = self._sessions(data, times, valid)
