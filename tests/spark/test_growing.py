@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oracle.jobs import JobSpec, expected, write
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
-from spark.processes import WORKERS, Commands, Warm, wait_until
+from spark.processes import WORKERS, Command, Commands, Warm, wait_until
 
 MINUTE_US = 60 * SECOND_US
 MONITORED = "'source.monitor-interval' = '1 s'"
@@ -93,8 +93,9 @@ def test_workers_are_killed_and_ctrl_c_stops(tidegate: Commands, tmp_path: Path)
     ), "an epoch was begun and not finished"
 
 
-def test_a_second_signal_stops_at_once(tidegate: Commands, tmp_path: Path) -> None:
-    file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
+def in_a_long_epoch(tidegate: Commands, directory: Path) -> Command:
+    """A job that is in the middle of its first epoch."""
+    file, checkpoint = directory / "job.sql", directory / "checkpoint"
     file.write_text(
         "CREATE SOURCE orders (id BIGINT, order_time TIMESTAMP,"
         " WATERMARK FOR order_time AS order_time) WITH (connector = 'datagen',"
@@ -104,6 +105,26 @@ def test_a_second_signal_stops_at_once(tidegate: Commands, tmp_path: Path) -> No
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.rows.max=unlimited"]
     command = tidegate.start(*args)
     wait_until((checkpoint / "spark/offsets/0").exists, "the epoch has begun")
+    return command
+
+
+def test_a_jvm_that_is_killed_is_named(tidegate: Commands, tmp_path: Path) -> None:
+    """As the kernel does where memory is short; it goes to the whole group where systemd stops."""
+    command = in_a_long_epoch(tidegate, tmp_path)
+    (jvm,) = (pid for pid, words in command.family().items() if "SparkSubmit" in words)
+    os.kill(jvm, signal.SIGKILL)
+    ended = command.wait(60)
+    assert ended.code == 1, ended.err
+    assert "Spark's JVM has ended in the middle of the run, with exit code -9" in ended.err
+    assert str(tmp_path / "checkpoint/log/spark.log") in ended.err
+    assert "internal error" not in ended.err
+    assert "Traceback" not in ended.err
+    command.wait_for_family(30)
+
+
+def test_a_second_signal_stops_at_once(tidegate: Commands, tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    command = in_a_long_epoch(tidegate, tmp_path)
     command.send(signal.SIGTERM)
     command.wait_for_line("stopping behind the epoch in progress")
     command.send(signal.SIGTERM)

@@ -7,8 +7,10 @@ save those without which the design does not hold.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,9 @@ from tidegate.errors import RunError
 from tidegate.spark.launch import jvm
 
 _STATE = "spark.sql.streaming.stateStore"
+
+_ENDS_S = 5.0
+"""How long a JVM that hangs up may take to end."""
 
 DAEMON = "tidegate.spark.launch.daemon"
 """The module that Spark starts Python workers by."""
@@ -167,6 +172,14 @@ def start_spark(
     _let_the_jvm_hang_up(context)
     _without_installed_sources(context)
     return SparkSession(context)
+
+
+def ended_with(spark: SparkSession) -> int | None:
+    """The exit code of the JVM that `start_spark` has started; None if it lives on."""
+    gateway: Any = spark.sparkContext._gateway
+    with suppress(AttributeError, subprocess.TimeoutExpired):  # one that was there has no process
+        return int(gateway.proc.wait(_ENDS_S))
+    return None
 
 
 def prepared(name: str, master: str, settings: Mapping[str, str]) -> SparkConf:

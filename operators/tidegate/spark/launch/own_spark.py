@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.listener import Log
+from tidegate.errors import RunError
 from tidegate.spark.kubernetes.settings import kubernetes_settings
-from tidegate.spark.launch.gateway import socket_settings, start_spark
+from tidegate.spark.launch.gateway import ended_with, socket_settings, start_spark
 from tidegate.spark.launch.s3a import joined, settings_for
 from tidegate.spark.run_options import RunOptions
 from tidegate.store.local import LocalStore
@@ -44,8 +46,18 @@ def spark_for(
             joined(settings, dict(options.spark)),
             None if options.debug else written,
         )
-        with stopped_after(spark):
-            yield spark
+        try:
+            with stopped_after(spark):
+                yield spark
+        except (Py4JError, ConnectionError) as error:
+            code = ended_with(spark)
+            if code is None:
+                raise
+            raise RunError(
+                f"Spark's JVM has ended in the middle of the run, with exit code {code}",
+                detail=str(error).partition("\n")[0],
+                hint=f"what it said last is in {written}; run again: the checkpoint is intact",
+            ) from error
 
 
 @contextmanager
