@@ -109,7 +109,7 @@ def in_a_long_epoch(tidegate: Commands, directory: Path) -> Command:
 
 
 def test_a_jvm_that_is_killed_is_named(tidegate: Commands, tmp_path: Path) -> None:
-    """As the kernel does where memory is short; it goes to the whole group where systemd stops."""
+    """The kernel kills it where memory is short; systemd signals it beside the driver."""
     command = in_a_long_epoch(tidegate, tmp_path)
     (jvm,) = (pid for pid, words in command.family().items() if "SparkSubmit" in words)
     os.kill(jvm, signal.SIGKILL)
