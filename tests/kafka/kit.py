@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -174,15 +175,18 @@ class Kit:
         return [value for message in messages if (value := message.value()) is not None]
 
     def _until_listed(self, name: str, partitions: int) -> None:
-        """Until every broker knows the topic, so that no first message is sent twice."""
+        """Until every broker knows the topic: of no job or message does the first try fail."""
 
-        def is_listed() -> bool:
-            known = self.admin.list_topics(name, timeout=10).topics[name]
+        def lists(server: str) -> bool:
+            # A client of its own: one that knows the others asks any of them.
+            asked = AdminClient(self._config() | {"bootstrap.servers": server})
+            known = asked.list_topics(name, timeout=10).topics[name]
             return len(known.partitions) == partitions and all(
                 part.leader >= 0 and part.error is None for part in known.partitions.values()
             )
 
-        wait_until(is_listed, f"{name} is listed")
+        for server in self.bootstrap.split(","):
+            wait_until(partial(lists, server), f"{name} is listed by {server}")
 
     def source(
         self,
