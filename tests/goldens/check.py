@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from goldens.golden import Golden, Results, results, unpack
 from goldens.world import World
 from spark.processes import Commands
+from spark.shared_jvm import SharedJvm
 
 
-def goes_on_as_before(golden: Golden, directory: Path, tidegate: Commands, world: World) -> None:
-    """Fails where rows of any sink, their order, or the ledger are others than 0.1's."""
+def goes_on_as_before(golden: Golden, jvm: SharedJvm, world: World) -> None:
+    """Fails where rows of any sink, their order, or the ledger are others than 0.1's.
+
+    It is resumed where ``jvm`` runs: there a golden's paths begin.
+    """
+    directory = jvm.directory
+    for folder in ("in", "checkpoint", "out", "later"):
+        shutil.rmtree(directory / folder, ignore_errors=True)
     wanted = unpack(golden, directory, world)
-    ran = tidegate.run(*golden.args, **world.env)
-    assert ran.code == 0, ran.err
-    ledger = tidegate.run("ledger", "checkpoint", "--json")
-    assert ledger.code == 0, ledger.err
+    with Commands(directory, jvm=jvm) as tidegate:
+        ran = tidegate.run(*golden.args, **world.env)
+        assert ran.code == 0, ran.err
+        ledger = tidegate.run("ledger", "checkpoint", "--json")
+        assert ledger.code == 0, ledger.err
     found = results(golden, directory, world, ran.out, ledger.out)
     assert not list(differences(found, wanted))
 

@@ -6,10 +6,8 @@ Those that need Kafka or PostgreSQL are resumed by the tests of these.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,29 +15,15 @@ import pytest
 from goldens.check import differences, goes_on_as_before
 from goldens.golden import FRAMES, GOLDENS, NO_LEDGER, results, unpack
 from goldens.world import World
-from spark.processes import QUICK_JVM, TIMEOUT_S, Commands
+from spark.processes import QUICK_JVM, TIMEOUT_S
 from spark.shared_jvm import SharedJvm
 
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where all are resumed, one after the other: a golden's paths begin where its JVM runs."""
-    return tmp_path_factory.mktemp("goldens")
-
-
-@pytest.fixture(scope="module")
-def drivers(place: Path) -> Iterator[Commands]:
-    with SharedJvm(place, environment=QUICK_JVM) as jvm, Commands(place, jvm=jvm) as commands:
-        yield commands
-
-
 @pytest.mark.parametrize("name", GOLDENS)
-def test_it_goes_on_as_before(name: str, drivers: Commands, place: Path) -> None:
-    for folder in ("in", "checkpoint", "out", "later"):
-        shutil.rmtree(place / folder, ignore_errors=True)
-    goes_on_as_before(GOLDENS[name], place, drivers, World())
+def test_it_goes_on_as_before(name: str, jvm: SharedJvm) -> None:
+    goes_on_as_before(GOLDENS[name], jvm, World())
 
 
 def test_frames_go_on_as_before(tmp_path: Path) -> None:

@@ -3,18 +3,16 @@ writers' markers and what it remembers of them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from goldens.check import goes_on_as_before
 from goldens.golden import KAFKA
 from goldens.kafka_world import KafkaWorld
 from kafka.kit import Kit
-from spark.processes import Commands
+from spark.shared_jvm import SharedJvm
 
 pytestmark = pytest.mark.spark
 
 
-def test_it_goes_on_as_before(kafka: Kit, tidegate: Commands, tmp_path: Path) -> None:
-    goes_on_as_before(KAFKA, tmp_path, tidegate, KafkaWorld(kafka))
+def test_it_goes_on_as_before(kafka: Kit, jvm: SharedJvm) -> None:
+    goes_on_as_before(KAFKA, jvm, KafkaWorld(kafka))

@@ -3,18 +3,16 @@ what it had staged, and what it remembers."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from goldens.check import goes_on_as_before
 from goldens.golden import POSTGRES
 from goldens.postgres_world import PostgresWorld
 from postgres.server import Server
-from spark.processes import Commands
+from spark.shared_jvm import SharedJvm
 
 pytestmark = pytest.mark.spark
 
 
-def test_it_goes_on_as_before(server: Server, tidegate: Commands, tmp_path: Path) -> None:
-    goes_on_as_before(POSTGRES, tmp_path, tidegate, PostgresWorld(server))
+def test_it_goes_on_as_before(server: Server, jvm: SharedJvm) -> None:
+    goes_on_as_before(POSTGRES, jvm, PostgresWorld(server))

@@ -30,7 +30,7 @@ from tidegate.spark.launch.gateway import prepared
 
 
 class SharedJvm:
-    """A process that has a JVM of Spark.
+    """A process that has a JVM of Spark, and runs in ``directory``.
 
     ``settings`` are Spark's, as they stand on its command line; ``environment`` is added to ours.
     """
@@ -41,6 +41,7 @@ class SharedJvm:
         settings: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
+        self.directory = directory
         self._log = directory / "jvm.log"
         self._sockets = TemporaryDirectory(prefix="jvm-")
         with self._log.open("wb") as log:
