@@ -1,4 +1,4 @@
-"""One real broker for all tests of Kafka, and one that a test may stop."""
+"""A broker that a test may stop; the one that all share is in `tests/conftest.py`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,6 @@ import pytest
 
 from kafka.attempts import Attempts, forget_producers
 from kafka.broker import Cluster
-from kafka.kit import Kit
-from spark.conftest import drivers, jvm, tidegate, warm
-
-__all__ = ["drivers", "jvm", "tidegate", "warm"]
-
-
-@pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """One broker, for the whole session: a test that restarts it takes `lone_cluster`."""
-    with Cluster(tmp_path_factory.mktemp("kafka")) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def kafka(cluster: Cluster) -> Kit:
-    """What tests use of it."""
-    return Kit(cluster.bootstrap)
-
 
 RETURNS_SOON = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 """A broker that was killed is let in again when its last session has ended."""

@@ -8,9 +8,6 @@ import pytest
 
 from postgres.kit import PASSWORD, VARIABLE
 from postgres.server import Server
-from spark.conftest import drivers, jvm, tidegate, warm
-
-__all__ = ["drivers", "jvm", "tidegate", "warm"]
 
 
 @pytest.fixture(scope="session")

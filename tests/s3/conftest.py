@@ -70,6 +70,6 @@ def s3_jvm(tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio) -> It
 
 @pytest.fixture
 def drivers(tmp_path: Path, audited_minio: Minio, s3_jvm: SharedJvm) -> Iterator[Commands]:
-    """As those of tests/spark; their checkpoints are in `audited_minio`."""
+    """As those of `tests/conftest.py`; their checkpoints are in `audited_minio`."""
     with Commands(tmp_path, audited_minio.environment, s3_jvm) as commands:
         yield commands
