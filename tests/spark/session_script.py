@@ -1,6 +1,8 @@
 """What a PySpark user does with `tidegate.Session`, on a Spark that the user has built.
 
-python session_script.py DIRECTORY      prints one JSON document
+python session_script.py DIRECTORY      writes one JSON document
+
+leaving_script.py has run there before.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import tidegate
 from simulation.packaged import FOLDER
+from spark.leaving_script import epoch_seen, session_of
 from tidegate.errors import TidegateError
 
 SOURCES, SINK = (FOLDER / "attribution.sql").read_text("utf-8").split("CREATE SINK")
@@ -109,6 +112,8 @@ def main(directory: str) -> None:
         )
         found["static"] = refusal(session, "SET spark.executor.memory = '9g'; SELECT id FROM views")
         jobs = session.jobs
+    with session_of(spark, directory) as another:
+        found["followed"] = epoch_seen(another)
     found["said"] = said
     found["closed"] = [job.is_active for job in jobs]
     found["zone"] = spark.conf.get("spark.sql.session.timeZone")

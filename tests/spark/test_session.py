@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,17 +15,16 @@ from oracle.decode import Column
 from oracle.query import Output
 from simulation.packaged import FOLDER, JOBS, answer
 from spark.orders import read_parts
-from spark.processes import QUICK_JVM, TIMEOUT_S
+from spark.processes import TIMEOUT_S, environment_of_a_program
 from tidegate.frontend import compile as compile_sql
 
 
 def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
     """Runs a script of this folder."""
-    path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
     return subprocess.run(
         [sys.executable, Path(__file__).with_name(script), directory],
         cwd=directory,
-        env={**os.environ, **QUICK_JVM, "PYTHONPATH": path},
+        env=environment_of_a_program(),
         capture_output=True,
         text=True,
         timeout=2 * TIMEOUT_S,
@@ -36,8 +34,12 @@ def run(script: str, directory: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the script has run."""
+    """Where both scripts have run, one after the other."""
     directory = tmp_path_factory.mktemp("session")
+    left = run("leaving_script.py", directory)
+    (directory / "left.err").write_text(left.stderr)
+    assert left.returncode == 0, left.stderr
+    (directory / "left.out").write_text(left.stdout)
     ran = run("session_script.py", directory)
     assert ran.returncode == 0, ran.stderr
     return directory
@@ -94,11 +96,7 @@ def test_the_user_s_spark_stays_as_it_was(found: dict[str, Any]) -> None:
     assert "has been stopped" in found["after"]
 
 
-def test_a_program_that_ends_without_waiting(tmp_path: Path) -> None:
-    epochs = []
-    for _ in range(2):
-        ran = run("leaving_script.py", tmp_path)
-        assert ran.returncode == 0, ran.stderr
-        assert "terminated with error" not in ran.stderr
-        epochs.append(int(ran.stdout.split()[-1]))
-    assert epochs[1] > epochs[0] > 0, "the second has gone on from the first one's checkpoint"
+def test_a_program_that_ends_without_waiting(directory: Path, found: dict[str, Any]) -> None:
+    assert "terminated with error" not in (directory / "left.err").read_text()
+    epoch = int((directory / "left.out").read_text().split()[-1])
+    assert found["followed"] > epoch > 0, "the next has gone on from its checkpoint"
