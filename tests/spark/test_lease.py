@@ -10,14 +10,14 @@ from spark.orders import order_lines, orders_job, problems_of
 from spark.processes import Commands, wait_until
 
 
-def test_one_driver_to_a_checkpoint(tidegate: Commands, tmp_path: Path) -> None:
+def test_one_driver_to_a_checkpoint(drivers: Commands, tidegate: Commands, tmp_path: Path) -> None:
     splits = {"a": [order_lines(31, 300)], "b": [order_lines(32, 300)]}
     spec = orders_job(splits, "'source.monitor-interval' = '1 s'", bounded=False)
     wanted = expected(spec)
     file, checkpoint = write(spec, tmp_path), tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.interval=100 ms"]
 
-    holder = tidegate.start(*args)
+    holder = drivers.start(*args)
     holder.wait_for_line("epoch 1 ")
     refused = tidegate.run(*args)
     assert refused.code == 3
@@ -27,11 +27,11 @@ def test_one_driver_to_a_checkpoint(tidegate: Commands, tmp_path: Path) -> None:
 
     holder.send(signal.SIGKILL)
     assert holder.wait().code == -signal.SIGKILL
-    follower = tidegate.start(*args)
+    follower = drivers.start(*args)
     follower.wait_for_line(f"taking over the checkpoint from process {holder.pid}", 15)
     holder.wait_for_family(30)
 
-    # With force a third one takes it from the living, which stops without being told.
+    # With force a third one, elsewhere, takes it from the living, which stops without being told.
     wait_until((checkpoint / "spark/commits/0").exists, "the follower goes on")
     third = tidegate.start(*args, "--takeover")
     third.wait_for_line("as --takeover says")
