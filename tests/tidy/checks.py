@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tidy import limits
-from tidy.tree import PACKAGE, Module, imports_of, modules_of, python_files, syntax_of
+from tidy.tree import PACKAGE, Module, functions_of, imports_of, modules_of, python_files
 
 _TWINNED: Final = (
     "executor",
@@ -29,6 +30,7 @@ _WORDS: Final = (
     (re.compile(r"\b(drop|drops|dropped|dropping) late\b"), "late"),
 )
 _PROSE: Final = (".py", ".md", ".sql", ".slt", ".yaml", ".yml")
+_MADE: Final = ("out", "build", "dist")
 _CLOCKS: Final = {
     "time": {
         "time",
@@ -66,7 +68,7 @@ def check_wall_clock(root: Path) -> Iterator[str]:
     """Only clock.py reads wall time or sleeps; nothing is random without a seed (rule 4)."""
     for module in modules_of(root):
         if module.path != f"{PACKAGE}/clock.py":
-            for node in ast.walk(module.syntax):
+            for node in module.nodes:
                 for what in _unruly(node):
                     yield f"{module.path}:{getattr(node, 'lineno', 0)}: {what}"
 
@@ -104,7 +106,7 @@ def check_dead_modules(
         alive |= {target for _, target in imports_of(module, known) if target != module.name}
         alive |= {  # modules that are loaded by name
             node.value
-            for node in ast.walk(module.syntax)
+            for node in module.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
     for module in modules:
@@ -133,13 +135,14 @@ def check_lengths(
             files.add(place)
             if place not in long_files:
                 yield f"{place}: has {lines} lines, more than {limits.FILE_LINES_MAX}"
-        for node in ast.walk(syntax_of(text, place)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > limits.FUNCTION_LINES_MAX:
-                    functions.add(f"{place}::{node.name}")
-                    if f"{place}::{node.name}" not in long_functions:
-                        yield f"{place}:{node.lineno}: {node.name} has {length} lines"
+        if lines < limits.FUNCTION_LINES_MAX:
+            continue
+        for node in functions_of(Module("", place, text).syntax):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > limits.FUNCTION_LINES_MAX:
+                functions.add(f"{place}::{node.name}")
+                if f"{place}::{node.name}" not in long_functions:
+                    yield f"{place}:{node.lineno}: {node.name} has {length} lines"
     for stale in sorted((set(long_files) - files) | (set(long_functions) - functions)):
         yield f"tests/tidy/limits.py: {stale} is short now, take it off the list"
 
@@ -222,10 +225,10 @@ def check_connectors(
     known = {module.name for module in modules_of(root)}
     mentions = []
     for module in modules_of(root):
-        prose = {node.value for node in ast.walk(module.syntax) if isinstance(node, ast.Expr)}
+        prose = {node.value for node in module.nodes if isinstance(node, ast.Expr)}
         said = [
             (node.lineno, node.value)
-            for node in ast.walk(module.syntax)
+            for node in module.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in prose
         ]
         others = {each.name for each in folders if each not in (root / module.path).parents}
@@ -252,15 +255,23 @@ def check_makefile(root: Path) -> Iterator[str]:
 
 def check_words(root: Path) -> Iterator[str]:
     """The house's words (style "Words"), where another is unambiguously the wrong one."""
-    for path in sorted(root.rglob("*")):
-        place = path.relative_to(root)
-        hidden = any(part.startswith(".") for part in place.parts)
-        if hidden or place.parts[0] in ("out", "build", "dist") or path.suffix not in _PROSE:
+    for path in _prose(root):
+        place, text = path.relative_to(root), path.read_text("utf-8", "replace")
+        if place.parts[:2] == ("tests", "tidy"):
             continue
-        if place.parts[:2] == ("tests", "tidy") or not path.is_file():
-            continue
-        for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-            for pattern, better in _WORDS:
+        wrong = [(pattern, better) for pattern, better in _WORDS if pattern.search(text)]
+        for number, line in enumerate(text.splitlines() if wrong else (), 1):
+            for pattern, better in wrong:
                 match = pattern.search(line)
                 if match:
                     yield f"{place.as_posix()}:{number}: '{match[0]}': say {better}"
+
+
+def _prose(root: Path) -> list[Path]:
+    """What people read, but for hidden folders and what is made."""
+    found = []
+    for folder, below, files in os.walk(root):
+        made = _MADE if Path(folder) == root else ()
+        below[:] = [name for name in below if not name.startswith(".") and name not in made]
+        found += [Path(folder, name) for name in files if not name.startswith(".")]
+    return sorted(path for path in found if path.suffix in _PROSE)

@@ -185,6 +185,25 @@ def test_lengths(tmp_path: Path) -> None:
     assert len(list(check_lengths(tmp_path, *reasons))) == 2
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "class C:",
+        "async def g():",
+        "if x:\n  pass\nelse:",
+        "for x in y:\n  pass\nelse:",
+        "with x:",
+        "try:\n  pass\nexcept E:",
+        "try:\n  pass\nfinally:",
+        "match x:\n case 1:",
+    ],
+)
+def test_functions_of_any_place_are_measured(tmp_path: Path, around: str) -> None:
+    text = f"{around}\n  async def f():\n" + "    x = 1\n" * 70
+    found = list(check_lengths(plant(tmp_path, {"operators/a.py": text})))
+    assert [each for each in found if each.endswith(": f has 71 lines")]
+
+
 def test_spark(tmp_path: Path) -> None:
     files = {
         f"{PACKAGE}/spark/__init__.py": "",

@@ -20,6 +20,7 @@ from tidy.checks import (
     check_words,
 )
 from tidy.layers import check_cycles, check_layers, check_oracle
+from tidy.tree import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,10 +36,15 @@ CHECKS: tuple[Callable[[Path], Iterator[str]], ...] = (
     check_spark,
     check_size,
     check_connectors,
-    check_untyped,
     check_makefile,
     check_words,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def parsed_once() -> Iterator[None]:
+    with kept():
+        yield
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))

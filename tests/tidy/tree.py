@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -21,13 +23,50 @@ class Module:
 
     @property
     def syntax(self) -> ast.Module:
-        return syntax_of(self.text, self.path)
+        return _syntax_of(self.text, self.path)
+
+    @property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of its syntax, in no order."""
+        return _nodes_of(self.text, self.path)
 
 
 @cache
-def syntax_of(text: str, path: str) -> ast.Module:
-    """The syntax of a file, which several checks walk."""
+def _syntax_of(text: str, path: str) -> ast.Module:
     return ast.parse(text, path)
+
+
+@cache
+def _nodes_of(text: str, path: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_syntax_of(text, path)))
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Each file is parsed and walked once for all checks, and forgotten in the end.
+
+    Meanwhile nothing is collected: Python would look through all nodes again and again.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        _nodes_of.cache_clear()
+        _syntax_of.cache_clear()
+        gc.enable()
+
+
+def functions_of(syntax: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """All functions, wherever they stand. Only statements are walked, a tenth of all nodes."""
+    waiting: list[ast.AST] = [syntax]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+        for name in ("body", "orelse", "handlers", "finalbody", "cases"):
+            below = getattr(node, name, ())
+            if isinstance(below, list):  # that of a lambda or of `a if b else c` is an expression
+                waiting += below
 
 
 def python_files(root: Path, *folders: str) -> list[Path]:
@@ -53,7 +92,8 @@ def imports_of(
     ``outside_functions``: only those on which the module stands: what runs when it is loaded, and
     what its types name under ``if TYPE_CHECKING``.
     """
-    for node in _nodes(module.syntax, outside_functions):
+    nodes: Iterable[ast.AST] = _loaded(module.syntax) if outside_functions else module.nodes
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -64,14 +104,12 @@ def imports_of(
                 yield node.lineno, full if full in known else source
 
 
-def _nodes(node: ast.AST, outside_functions: bool) -> Iterator[ast.AST]:
+def _loaded(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes below ``node`` that stand in no function."""
     for child in ast.iter_child_nodes(node):
-        if outside_functions and isinstance(
-            child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-        ):
-            continue
-        yield child
-        yield from _nodes(child, outside_functions)
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _loaded(child)
 
 
 def _absolute(module: Module, node: ast.ImportFrom) -> str:
