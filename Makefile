@@ -122,7 +122,7 @@ quick-tests: type ## The tests of `make quick`, behind the types
 	@$(RUN) -m 'not slow' $(UNIT)
 
 .PHONY: unit
-unit: $(STAMP) ## Test all that needs neither Java nor a broker, whole jobs in the simulator among it
+unit: $(STAMP) ## Test all that needs neither Java nor a broker, the simulator among it (MANY=1: four times as much at random)
 	@$(RUN) $(UNIT) tests/simulation tests/nexmark
 
 .PHONY: spark

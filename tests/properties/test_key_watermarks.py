@@ -9,11 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf, schema
 from kits.filter import Outcome
+from kits.many import examples
 from oracle import Column, PerKey, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
@@ -127,7 +128,7 @@ def declared(random: Random) -> tuple[WatermarkOn, str]:
 
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.sampled_from([5, 60, 400]))
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_the_filter_is_the_oracles_loop(seed: int, rows: int) -> None:
     random = Random(seed)
     stream = Stream.draw(random, rows)

@@ -9,11 +9,12 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf, schema
 from kits.filter import Outcome
+from kits.many import examples
 from oracle import Column, Epoch, SourceWatermark, Table, WatermarkOn, judge
 from tidegate.executor.checked import Checked
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
@@ -154,7 +155,7 @@ def node_of(on: WatermarkOn) -> WatermarkFilter:
     st.sampled_from([0, 1, 40_000, 2_000_000]),
     st.sampled_from([0, SKEW_US]),
 )
-@settings(max_examples=250, deadline=None)
+@examples(250)
 def test_the_filter_is_the_oracles_loop(
     seed: int, rows: int, figures: SourceWatermark | None, periodic_us: int, skew_us: int
 ) -> None:

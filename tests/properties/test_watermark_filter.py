@@ -10,10 +10,11 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf
+from kits.many import examples
 from tidegate.executor.watermarks.judge import NONE, judge
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.plan.nodes import WatermarkFilter
@@ -51,7 +52,7 @@ def vectorised(
 
 @pytest.mark.slow
 @given(ROWS, st.none() | TIMES)
-@settings(max_examples=500)
+@examples(500)
 def test_judge_is_the_row_loop(rows: list[tuple[int, int | None]], watermark: int | None) -> None:
     assert vectorised(rows, watermark) == loop(rows, watermark)
 
@@ -62,7 +63,7 @@ def test_judge_is_the_row_loop(rows: list[tuple[int, int | None]], watermark: in
     st.floats(0, 1),
     st.integers(0, 400),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_judge_is_the_row_loop_on_long_streams(
     seed: int, count: int, above: float, disorder: int
 ) -> None:
@@ -140,7 +141,7 @@ def expected(stream: Sequence[tuple[int, int | None, int | None]]) -> Outcome:
 
 @pytest.mark.slow
 @given(STREAM, CUTS, st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_filter_under_any_chunking_and_restart(
     stream: list[tuple[int | None, ...]], cuts: list[int], restart: bool
 ) -> None:
@@ -159,7 +160,7 @@ def test_filter_under_any_chunking_and_restart(
 
 @pytest.mark.slow
 @given(STREAM, CUTS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_stacked_filters_are_two_loops(
     stream: list[tuple[int | None, ...]], cuts: list[int]
 ) -> None:

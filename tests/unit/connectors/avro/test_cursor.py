@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.avro.cursor import INLINE, PADDING, Cursor, Datums, views
 from tidegate.connectors.avro.skip import Broken
 from tidegate.connectors.avro.skip import varint as one_varint
@@ -39,7 +40,7 @@ def expected(part: bytes) -> int | None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(pieces, min_size=1, max_size=20))
 def test_varints_are_those_found_one_by_one(parts: list[bytes]) -> None:
     datums, cursor = cursor_at(parts)

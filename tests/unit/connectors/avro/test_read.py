@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.avro import read as read_module
 from tidegate.connectors.avro.read import FEW_PASSED, FEW_ROWS, LOCKSTEP_ITEMS
 from tidegate.connectors.avro.skip import DEPTH_MAX
@@ -18,7 +19,7 @@ from unit.connectors.avro.avro_strategies import mutated, tables
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_datums_are_read_as_by_the_book(data: st.DataObject) -> None:
     writer, schema, values = data.draw(tables())
@@ -27,7 +28,7 @@ def test_datums_are_read_as_by_the_book(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(data=st.data())
 def test_a_broken_datum_costs_only_itself(data: st.DataObject) -> None:
     writer, schema, values = data.draw(tables())
@@ -39,7 +40,7 @@ def test_a_broken_datum_costs_only_itself(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(data=st.data())
 def test_one_by_one_finds_what_lockstep_finds(data: st.DataObject) -> None:
     writer, schema, values = data.draw(tables())

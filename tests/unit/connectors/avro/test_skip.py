@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.avro.schema import Items, Leaf, parse
 from tidegate.connectors.avro.skip import (
     DEPTH_MAX,
@@ -43,7 +44,7 @@ def end_by_the_book(writer: Any, datum: bytes) -> int | None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(data=st.data())
 def test_the_end_is_where_the_book_has_it(data: st.DataObject) -> None:
     writer, _, values = data.draw(tables())

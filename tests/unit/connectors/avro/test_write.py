@@ -9,9 +9,10 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.avro.derive import Unit, derived
 from tidegate.connectors.avro.write import write
 from tidegate.types import Column, Schema
@@ -61,7 +62,7 @@ def tables(draw: st.DrawFn) -> tuple[Schema, pa.RecordBatch]:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(tables())
 def test_what_is_written_is_read_back(table: tuple[Schema, pa.RecordBatch]) -> None:
     schema, batch = table
@@ -75,7 +76,7 @@ def test_what_is_written_is_read_back(table: tuple[Schema, pa.RecordBatch]) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tables(), st.sampled_from(["ms", "us"]))
 def test_fastavro_reads_what_is_written(table: tuple[Schema, pa.RecordBatch], unit: Unit) -> None:
     schema, batch = table

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.datagen.connector import CONNECTOR
 from tidegate.connectors.datagen.orders import (
     ORDERS,
@@ -48,7 +49,7 @@ def read(made: Table, split: str, start: Any, end: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(0, 200), st.integers(0, 200))
 def test_any_range_gives_the_same_rows(left: int, right: int) -> None:
     low, high = sorted((left, right))

@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.errors import TrustError
 from tidegate.ports import SplitRange
@@ -85,7 +86,7 @@ LINES = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     files=st.lists(LINES, min_size=1, max_size=4),
     caps=st.lists(st.integers(1, 6), min_size=1, max_size=10),

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.formats import avro_format
 from tidegate.connectors.formats.avro_format import PIECE_ROWS, check, decode, encode
 from tidegate.engine.engine import Engine
@@ -59,7 +60,7 @@ def table(rows: list[dict[str, Any]], schema: Schema = ORDERS) -> pa.Table:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(ROWS, max_size=8))
 def test_there_and_back(rows: list[dict[str, Any]]) -> None:
     data = table(rows)
@@ -71,7 +72,7 @@ def test_there_and_back(rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(ROWS, min_size=1, max_size=8), st.data())
 def test_poison_is_found_among_good_ones(rows: list[dict[str, Any]], data: st.DataObject) -> None:
     messages = encode(table(rows), ORDERS, ENGINE).to_pylist()
@@ -96,7 +97,7 @@ def test_poison_is_found_among_good_ones(rows: list[dict[str, Any]], data: st.Da
 
 @pytest.mark.slow
 @given(st.lists(st.binary(max_size=40), max_size=30))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_random_bytes_are_no_error(messages: list[bytes]) -> None:
     decoded = decode(pa.array(messages, pa.binary()), ORDERS, ENGINE)
     assert decoded.data.num_rows == decoded.good.sum()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.formats.csv_format import decode, encode, header
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.types import Column
@@ -56,7 +57,7 @@ def test_other_characters() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1
@@ -79,7 +80,7 @@ TEXTS = st.none() | st.sampled_from(
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     rows=st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5),
     columns=st.sampled_from([1, 2]),

@@ -6,9 +6,10 @@ import json
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.formats.json_encode import encode
 from tidegate.connectors.formats.json_format import decode
 from tidegate.types import Column
@@ -60,7 +61,7 @@ def test_odd_names_and_no_rows() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.tuples(st.none() | st.integers(-(2**63), 2**63 - 1), st.none() | st.text())))
 def test_what_is_written_reads_back(rows: list[tuple[int | None, str | None]]) -> None:
     schema = (Column("a", "BIGINT"), Column("b", "VARCHAR"))

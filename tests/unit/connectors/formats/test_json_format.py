@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.formats.json_exact import decode_exact
 from tidegate.connectors.formats.json_format import PIECE_ROWS, decode
 from tidegate.connectors.formats.json_shape import shape_of
@@ -271,7 +272,7 @@ def any_lines(schema: Schema) -> st.SearchStrategy[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(data=st.data())
 def test_decode_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
     schema = SCHEMAS[name]
@@ -282,7 +283,7 @@ def test_decode_agrees_with_the_reference(name: str, data: st.DataObject) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_a_chunk_agrees_with_the_reference(name: str, data: st.DataObject) -> None:
     """So it decodes as its lines, which do too."""
@@ -293,7 +294,7 @@ def test_a_chunk_agrees_with_the_reference(name: str, data: st.DataObject) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMAS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_the_exact_path_takes_what_the_fast_path_takes(name: str, data: st.DataObject) -> None:
     schema = SCHEMAS[name]

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.connectors.formats.raw_format import check, decode, encode
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
@@ -53,7 +54,7 @@ def encoded(values: list[Any], type_: str) -> list[bytes | None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("type_", VALUES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_there_and_back(type_: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | VALUES[type_], max_size=8))

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.clock import ManualClock
 from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.planner import KafkaPlanner
@@ -75,7 +76,7 @@ class Planned:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(st.integers(0, 50), min_size=1, max_size=6),
     st.lists(st.one_of(st.none(), st.integers(1, 30)), min_size=1, max_size=20),

@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kits.many import examples
 from tidegate.executor.buffers import time_queue, time_runs
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
 from tidegate.state import MemoryStateTable
@@ -124,7 +125,7 @@ def test_a_restart_before_the_first_bound_knows_of_none() -> None:
 
 @pytest.mark.slow
 @given(EPOCHS)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_every_row_leaves_once_when_the_bound_passes_it(
     epochs: list[tuple[list[int | None], int, list[int | None], bool, bool]],
 ) -> None:

@@ -5,6 +5,7 @@ import random
 import pyarrow as pa
 import pytest
 
+from kits.many import seeds
 from tidegate.executor.buffers import time_runs
 from tidegate.executor.buffers.time_store import TimeStore, spanned
 from tidegate.state import MemoryStateTable
@@ -119,7 +120,7 @@ def test_nothing_is_written_where_nothing_changed() -> None:
 
 @pytest.mark.slow
 def test_random_appends_and_bounds() -> None:
-    for seed in range(20):
+    for seed in seeds(20):
         rng = random.Random(seed)
         state = MemoryStateTable()
         store = TimeStore(state, "t")

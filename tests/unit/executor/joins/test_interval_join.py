@@ -6,6 +6,7 @@ import pytest
 
 from kits.executor import ENGINE, expr
 from kits.join import KINDS, Said, States, a_join
+from kits.many import seeds
 from tidegate.executor.joins.interval_join import IntervalJoinExecutor
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.types import END
@@ -278,7 +279,7 @@ def test_the_ends_of_int64() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_streams_give_what_a_loop_over_all_pairs_gives(kind: JoinKind) -> None:
-    for seed in range(15):
+    for seed in seeds(15):
         rng = random.Random(seed)
         lower = rng.randint(-6, 3)
         upper = lower + rng.randint(0, 8)

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf
 from kits.join import LEFT, RIGHT, Said, States
+from kits.many import examples
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.joins import temporal_join
 from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
@@ -144,7 +145,7 @@ EPOCHS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(epochs=EPOCHS)
 def test_however_rows_come(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:
     """Each left row that is not late leaves once, with what a look at all versions gives."""

@@ -5,10 +5,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE
+from kits.many import examples
 from kits.over import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
@@ -368,7 +369,7 @@ def _span(frame: Frame | None) -> Span | None:
 
 @pytest.mark.slow
 @given(EPOCHS, st.lists(CALLS, min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_random_rows_leave_when_they_are_final_with_what_all_rows_say(
     epochs: list[tuple[list[tuple[str, int, int | None]], int, bool]], calls: list[OverCall]
 ) -> None:

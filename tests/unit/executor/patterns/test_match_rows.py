@@ -6,10 +6,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE
+from kits.many import examples
 from kits.match import (
     LOOKS,
     NAMES,
@@ -92,7 +93,7 @@ SKIPS = {
 
 @pytest.mark.slow
 @given(EPOCHS, st.integers(0, 10**9))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_random_patterns_match_what_backtracking_finds(
     epochs: list[tuple[list[tuple[str, int, int | None]], int, bool]], seed: int
 ) -> None:

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from kits.executor import ENGINE, Text, chunks, leaf, values
+from kits.many import seeds
 from tidegate.executor.buffers import time_queue, time_runs
 from tidegate.executor.buffers.time_runs import BUCKETS_MAX
 from tidegate.executor.sorting.sort import SortExecutor
@@ -122,7 +123,7 @@ def test_memory_is_bounded_when_everything_leaves(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 def test_random_streams_leave_in_order_exactly_once() -> None:
-    for seed in range(30):
+    for seed in seeds(30):
         rng = random.Random(seed)
         state = MemoryStateTable()
         executor = a_sort(state)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from kits.many import seeds
 from tidegate.executor.columns import INT64_MAX
 from tidegate.executor.watermarks import judge_keys as module
 from tidegate.executor.watermarks.judge import NONE
@@ -106,7 +107,7 @@ def test_whatever_settles_a_block_the_outcome_is_the_loops(
 ) -> None:
     """Blocks and walks of a few rows, so that every way from one to the other is taken."""
     taken = set()
-    for seed in range(60):
+    for seed in seeds(60):
         random = Random(seed)
         times, candidates, has, codes = _random(random, 200)
         span = random.choice([1, 20, 400])
