@@ -5,8 +5,9 @@
 The *workload* writes into a topic of eight partitions without pause. The *nemesis* starts the job
 and kills its driver inside an epoch that was never committed: at a failpoint between the sink's
 write and the epoch's commit, or at any moment. When it has killed often enough the job runs to the
-end of the topic, and the *checker* compares with the oracle. None knows of the others but what a
-person could see: topics, checkpoint, exit codes.
+end of the topic, and the *checker* compares with the oracle. One run lives until it calls the
+partition without rows idle, before it is killed. None knows of the others but what a person could
+see: topics, checkpoint, exit codes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import signal
 import sys
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -29,11 +31,9 @@ from spark.orders import ledger_of
 from spark.processes import Commands, wait_until
 
 FAILPOINTS: Final = ("after-staging", "after-entry", "after-publish")
-IDLE_S: Final = 4
-_SETTINGS: Final = {
-    "tidegate.epoch.rows.max": "600",
-    "tidegate.epoch.interval": "200ms",
-}
+IDLE_S: Final = 2
+_ROWS_MIN: Final = 1_800
+_ROWS_MAX: Final = 600
 
 
 @dataclass
@@ -47,7 +47,27 @@ class Verdict:
     closed: int = 0
 
 
-def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
+Ends = Mapping[str, int]
+"""How many messages each split has."""
+
+
+def finish(commands: Commands, args: list[object], checkpoint: Path, ends: Ends) -> None:
+    """Runs the job until it has read all that there is, and stops it as a person would."""
+    command = commands.start(*args)
+    wait_until(lambda: read_offsets(checkpoint) == ends, "all is read", 300)
+    command.send(signal.SIGTERM)
+    ended = command.wait()
+    assert ended.code == 0, ended.err
+    command.wait_for_family(30)
+
+
+def run(
+    kit: Kit,
+    commands: Commands,
+    seed: int,
+    kills: int,
+    last_run: Callable[[Commands, list[object], Path, Ends], None] = finish,
+) -> Verdict:
     """One run under ``seed``, in the directory of ``commands``."""
     rng = Random(seed)
     source = kit.topic(f"killing-in-{seed}", partitions=PARTITIONS)
@@ -56,22 +76,21 @@ def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
     options = {"scan.watermark.idle-timeout": f"{IDLE_S} s"}
     file.write_text(job_text(kit, source, sink, options))
     args: list[object] = ["run", file, "--checkpoint", checkpoint, "--json"]
-    for name, value in _SETTINGS.items():
-        args += ["--set", f"{name}={value}"]
+    args += ["--set", "tidegate.epoch.interval=200ms"]
+    args += ["--set", f"tidegate.epoch.rows.max={_ROWS_MAX}"]
     killed: list[tuple[int, str]] = []
     with Workload(kit, source, seed) as workload:
         for number in range(kills):
             if number == kills * 2 // 3:
                 workload.wake()
             last = killed[-1][0] if killed else 0
-            if number == kills // 3:
-                _let_it_be_idle(commands, args, checkpoint, source)
-                last = _committed(checkpoint)
-            killed.append(_kill(commands, args, checkpoint, rng, last))
+            idle = f"{source}-{IDLE}" if number == kills // 3 else ""
+            killed.append(_kill(commands, args, checkpoint, rng, last, idle))
             print(f"killed {number + 1} of {kills}: epoch {killed[-1]}", flush=True)
         workload.finish()
+        workload.put_at_once(_ROWS_MIN)  # where all went fast
         workload.put_last()
-        _finish(commands, args, checkpoint, kit, source)
+        last_run(commands, args, checkpoint, kit.ends(source))
     messages = kit.read(source)
     wanted = judged(messages, source, checkpoint)
     rows = rows_of(kit, sink)
@@ -83,13 +102,19 @@ def run(kit: Kit, commands: Commands, seed: int, kills: int) -> Verdict:
 
 
 def _kill(
-    commands: Commands, args: list[object], checkpoint: Path, rng: Random, last: int
+    commands: Commands, args: list[object], checkpoint: Path, rng: Random, last: int, idle: str
 ) -> tuple[int, str]:
-    """Starts the job and ends it in an epoch behind ``last`` that Spark has not committed."""
+    """Starts the job and ends it in an epoch behind ``last`` that Spark has not committed.
+
+    If a split shall be ``idle`` by then, it is any such epoch.
+    """
     epoch = last + rng.randint(1, 3)
-    where = rng.choice((*FAILPOINTS, *FAILPOINTS, "anywhere"))
+    where = "anywhere" if idle else rng.choice((*FAILPOINTS, *FAILPOINTS, "anywhere"))
     if where == "anywhere":
         command = commands.start(*args)
+        if idle:
+            wait_until(lambda: _is_idle(checkpoint, idle), f"{idle} is idle")
+            epoch = max(epoch, _committed(checkpoint) + 1)
         wait_until(lambda: _planned(checkpoint) >= epoch, f"epoch {epoch} is planned")
         command.kill_driver()
     else:
@@ -98,29 +123,6 @@ def _kill(
     assert ended.code == -signal.SIGKILL, f"not killed {where}:{epoch}: {ended.err}"
     command.wait_for_family(30)  # its own JVM dies with it: nothing writes on in its name
     return _committed(checkpoint) + 1, where
-
-
-def _let_it_be_idle(commands: Commands, args: list[object], checkpoint: Path, source: str) -> None:
-    """Lets the job live until it calls the partition without rows idle; then it is killed too."""
-    command = commands.start(*args)
-    idle = f"{source}-{IDLE}"
-    wait_until(lambda: _entry(checkpoint)["statuses"]["orders"].get(idle) == 1, f"{idle} is idle")
-    command.kill_driver()
-    command.wait()
-    command.wait_for_family(30)
-
-
-def _finish(
-    commands: Commands, args: list[object], checkpoint: Path, kit: Kit, source: str
-) -> None:
-    """Runs the job until it has read all that there is, and stops it as a person would."""
-    ends = kit.ends(source)
-    command = commands.start(*args)
-    wait_until(lambda: read_offsets(checkpoint) == ends, "all is read", 300)
-    command.send(signal.SIGTERM)
-    ended = command.wait()
-    assert ended.code == 0, ended.err
-    command.wait_for_family(30)
 
 
 def _numbers(directory: Path) -> list[int]:
@@ -140,6 +142,10 @@ def read_offsets(checkpoint: Path) -> dict[str, int]:
     """Up to which offset the newest entry has read each split."""
     offsets: dict[str, int] = _entry(checkpoint)["next_offsets"].get("orders", {})
     return offsets
+
+
+def _is_idle(checkpoint: Path, split: str) -> bool:
+    return bool(_entry(checkpoint)["statuses"]["orders"].get(split) == 1)
 
 
 def _entry(checkpoint: Path) -> dict[str, Any]:
