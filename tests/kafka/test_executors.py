@@ -25,7 +25,7 @@ def test_an_executor_is_killed_while_it_writes(
     source = kafka.topic("executors-in", partitions=PARTITIONS)
     sink = kafka.topic("executors-out", partitions=2)
     workload = Workload(kafka, source, seed=11)
-    workload.put_at_once(600)  # for some epochs
+    workload.put_at_once(400)  # for three epochs: it is killed in the second
     workload.put_last()
     file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
     file.write_text(job_text(kafka, source, sink))
