@@ -17,7 +17,7 @@ from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 from tidegate.types import Op
 
-_ROWS, _SPLITS, _EPOCH = 4_000, 3, 800
+_ROWS, _SPLITS, _EPOCH = 4_000, 3, 1_000
 _JOB = """
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '5' SECOND)
@@ -59,7 +59,7 @@ def accepted() -> list[dict[str, object]]:
 
 
 def test_keys_have_what_is_right_in_the_end(
-    kafka: Kit, tidegate: Commands, drivers: Commands, warm: Warm, tmp_path: Path
+    kafka: Kit, drivers: Commands, warm: Warm, tmp_path: Path
 ) -> None:
     """A task dies between its rows and their commit, the driver behind an epoch's entry."""
     topic = kafka.topic("spent", partitions=2, settings={"cleanup.policy": "compact"})
@@ -68,11 +68,12 @@ def test_keys_have_what_is_right_in_the_end(
     command = ["run", file, "--checkpoint", tmp_path / "checkpoint"]
     command += ["--set", f"tidegate.epoch.rows.max={_EPOCH}"]
     printed_text = ""
-    for kill in ("sink-before-commit:2", "after-entry:4"):
-        is_driver = kill.startswith("after")
-        started = (drivers if is_driver else tidegate).start(*command, TIDEGATE_FAILPOINTS=kill)
+    of_workers = ["--set", "spark.executorEnv.TIDEGATE_FAILPOINTS=sink-before-commit:2"]
+    of_driver = {"TIDEGATE_FAILPOINTS": "after-entry:3"}
+    for code, args, env in ((1, of_workers, {}), (-signal.SIGKILL, [], of_driver)):
+        started = drivers.start(*command, *args, **env)
         killed = started.wait()
-        assert killed.code == (-signal.SIGKILL if is_driver else 1), killed.err
+        assert killed.code == code, killed.err
         started.wait_for_family(30)
         printed_text += killed.out
     ended = warm.run(*command, cwd=tmp_path)
