@@ -118,6 +118,7 @@ def test_orders_wait_for_the_views(kafka: Kit, warm: Warm, tmp_path: Path) -> No
         ended = warm.run(
             *("run", directory / "job.sql", "--checkpoint", directory / "checkpoint"),
             *("--set", f"tidegate.epoch.rows.max={EPOCH_ROWS}", "--set", "tidegate.vnodes=2"),
+            *("--set", "tidegate.parallelism=1"),
             cwd=directory,
         )
         assert ended.code == 0, ended.err
