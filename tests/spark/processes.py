@@ -36,7 +36,9 @@ QUICK_JVM = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 def environment_of_a_program() -> dict[str, str]:
     """A PySpark program's, whose JVM starts as soon as one of ``tidegate``'s: from the archive."""
-    settings = [f"--conf {shlex.quote(f'{name}={value}')}" for name, value in jvm.settings().items()]
+    settings = [
+        f"--conf {shlex.quote(f'{name}={value}')}" for name, value in jvm.settings().items()
+    ]
     words = " ".join([*settings, "pyspark-shell"])
     path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
     return {**os.environ, **QUICK_JVM, "PYSPARK_SUBMIT_ARGS": words, "PYTHONPATH": path}
