@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -15,9 +14,9 @@ import pytest
 
 from oracle.account import WatermarkOn, judge
 from oracle.decode import Column, Table, micros
-from spark.processes import QUICK_JVM, TIMEOUT_S
+from spark.processes import TIMEOUT_S, environment_of_a_program
 
-FILES, ROWS = 6, 400
+FILES, ROWS = 4, 400
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 TABLE = Table("t", (Column("part", "BIGINT"), Column("at", "TIMESTAMP"), Column("ms", "BIGINT")))
 
@@ -53,11 +52,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     filed = [(row["offset"] * FILES // ROWS, row) for rows in SPLITS.values() for row in rows]
     Random(6).shuffle(filed)
     (directory / "rows.json").write_text(json.dumps(filed))
-    path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
     ran = subprocess.run(
         [sys.executable, Path(__file__).with_name("frames_script.py"), directory],
         cwd=directory,
-        env={**os.environ, **QUICK_JVM, "PYTHONPATH": path},
+        env=environment_of_a_program(),
         capture_output=True,
         text=True,
         timeout=2 * TIMEOUT_S,
