@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from kafka.broker import resolved_jars
-from spark.processes import QUICK_JVM, TIMEOUT_S, Commands, wait_until
+from spark.processes import TIMEOUT_S, Commands, environment_of_a_program, wait_until
 
 _EPOCH_ROWS, _VERSIONS = 600, 4
 _JOB = """
@@ -31,12 +30,13 @@ def test_spark_reads_whole_epochs_while_the_job_runs(drivers: Commands, tmp_path
     file.write_text(_JOB, encoding="utf-8")
     view = checkpoint / "views" / "spent"
     settings = ["--set", f"tidegate.epoch.rows.max={_EPOCH_ROWS}"]
+    settings += ["--set", "tidegate.epoch.interval=3 s"]  # time for the other Spark to start
     job = drivers.start("run", file, "--checkpoint", checkpoint, *settings)
     wait_until(lambda: (view / "_delta_log").is_dir() or not job.is_running, "there is a view")
     script = Path(__file__).with_name("delta_script.py")
     read = subprocess.run(
         [sys.executable, script, named, view, str(_VERSIONS)],
-        env={**os.environ, **QUICK_JVM},
+        env=environment_of_a_program(),
         cwd=tmp_path,
         capture_output=True,
         text=True,
