@@ -18,13 +18,13 @@ def test_all_jobs_through_a_kill(drivers: Commands, tmp_path: Path) -> None:
     text = reference.one_job(EVENTS)
     file.write_text(text.replace("out/nexmark", f"{tmp_path}/out"), encoding="utf-8")
     args = ["run", file, "--checkpoint", tmp_path / "checkpoint", "--json"]
-    args += ["--set", "tidegate.epoch.rows.max=8000", "--set", "tidegate.vnodes=3"]
-    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:3")
+    args += ["--set", "tidegate.epoch.rows.max=16000", "--set", "tidegate.vnodes=3"]
+    command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:2")
     assert command.wait().code == -signal.SIGKILL, command.err
     command.wait_for_family(30)
     ended = drivers.run(*args)
     assert ended.code == 0, ended.err
-    assert json.loads(ended.out.splitlines()[-1])["epoch"] > 3
+    assert json.loads(ended.out.splitlines()[-1])["epoch"] > 2
     for name in reference.QUERIES:
         found = read_parts(tmp_path / "out" / name)
         assert diff_output(reference.answer(name, TABLES), found) == "", name
