@@ -64,8 +64,8 @@ def test_a_killed_driver_changes_nothing_and_the_clock_closes_windows(
     (tmp_path / "job.sql").write_text(_JOB.format(tmp_path))
     rows, checkpoint, killed = _add(tmp_path, 0), tmp_path / "checkpoint", set[int]()
     args = ["run", tmp_path / "job.sql", "--checkpoint", checkpoint]
-    args += ["--set", "tidegate.epoch.interval=200 ms", "--set", "tidegate.epoch.rows.max=30"]
-    for number, place in enumerate(("after-staging:2", "after-entry:5"), 1):
+    args += ["--set", "tidegate.epoch.interval=200 ms", "--set", "tidegate.epoch.rows.max=40"]
+    for number, place in enumerate(("after-staging:2", "after-entry:4"), 1):
         command = drivers.start(*args, TIDEGATE_FAILPOINTS=place)
         assert command.wait().code == -signal.SIGKILL, f"not killed {place}: {command.err}"
         command.wait_for_family(30)

@@ -28,7 +28,7 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
     assert wanted.counts.used > 0
 
     checkpoint = tmp_path / "checkpoint"
-    settings = ["--set", "tidegate.epoch.rows.max=100"]
+    settings = ["--set", "tidegate.epoch.rows.max=150"]
     ran = tidegate.run("run", file, "--checkpoint", checkpoint, "--json", *settings)
     assert ran.code == 0, ran.err
     assert problems_of(spec, wanted, tmp_path, checkpoint) == []

@@ -21,7 +21,7 @@ from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 
-_ROWS, _SPLITS = 3_000, 2
+_ROWS, _SPLITS = 2_400, 2
 JOB = f"""
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '10' SECOND)
@@ -79,7 +79,7 @@ def test_views_are_whole_whenever_they_are_read(drivers: Commands, tmp_path: Pat
     file, checkpoint = tmp_path / "views.sql", tmp_path / "checkpoint"
     file.write_text(JOB, encoding="utf-8")
     args = ["run", file, "--checkpoint", checkpoint, "--set", f"tidegate.epoch.rows.max={_EPOCH}"]
-    for point, epochs in (("after-entry:3", 2), ("after-publish:4", 4)):
+    for point, epochs in (("after-entry:2", 1), ("after-publish:3", 3)):
         command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
         assert command.wait().code == -signal.SIGKILL, command.err
         command.wait_for_family(30)
