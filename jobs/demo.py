@@ -32,6 +32,7 @@ from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.reports.ledger import read_ledger, show_time
 from tidegate.spark.driver import Driver
+from tidegate.spark.launch.jvm import class_path
 from tidegate.spark.run_options import RunOptions
 
 SQL = Path("jobs/orders.sql")
@@ -154,7 +155,9 @@ def main() -> int:
     """Runs the demo; 0 when the oracle agrees."""
     parser = argparse.ArgumentParser(prog="python jobs/demo.py", description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help=f"how many orders (default {ROWS})")
-    rows: int = parser.parse_args().rows
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help=f"at least (default {EPOCHS})")
+    given = parser.parse_args()
+    rows: int = given.rows
     console = Console()
     clock = SystemClock()
     shutil.rmtree(HOME, ignore_errors=True)
@@ -171,7 +174,9 @@ def main() -> int:
     console.print(f"wrote {rows:,} disordered orders into {SPLITS} splits below {HOME}/orders")
     job = compile_sql(SQL.read_text(), str(SQL), {})
     plan = cut(job, vnodes=8)
-    options = RunOptions(str(CHECKPOINT), master=MASTER, rows_max=rows // EPOCHS)
+    spark = (("spark.executor.extraClassPath", class_path()),)  # executors use the archive, too
+    rows_max = rows // given.epochs
+    options = RunOptions(str(CHECKPOINT), master=MASTER, rows_max=rows_max, spark=spark)
     console.print(f"starting Spark, {MASTER}, for {SQL}")
     show = Show(console)
     began = clock.monotonic_s()

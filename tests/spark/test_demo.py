@@ -1,4 +1,4 @@
-"""``make demo``, the first thing that a stranger runs, with fewer rows."""
+"""``make demo``, the first thing that a stranger runs, with fewer rows and epochs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_the_demo_runs_and_the_oracle_agrees(tmp_path: Path) -> None:
     (tmp_path / "jobs").symlink_to(REPOSITORY / "jobs")
     path = os.pathsep.join(str(REPOSITORY / part) for part in ("operators", "tests"))
     ran = subprocess.run(
-        [sys.executable, "jobs/demo.py", "--rows", "16000"],
+        [sys.executable, "jobs/demo.py", "--rows", "16000", "--epochs", "4"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
