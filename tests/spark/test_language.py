@@ -49,8 +49,8 @@ def test_a_killed_job_gives_what_the_oracle_says(
     file = write(spec, tmp_path) if isinstance(spec, JobSpec) else spec.write(tmp_path)
     checkpoint = tmp_path / "checkpoint"
     args = ["run", file, "--checkpoint", checkpoint, "--json"]
-    accounts = len(spec.accounts) if isinstance(spec, JobSpec) else 1
-    rows_max = wanted.counts.read // accounts // 5
+    shares = 3 * len(spec.accounts) if isinstance(spec, JobSpec) else 4  # of two unequal tables
+    rows_max = wanted.counts.read // shares
     args += ["--set", f"tidegate.epoch.rows.max={rows_max}", "--set", "tidegate.vnodes=3"]
     command = drivers.start(*args, TIDEGATE_FAILPOINTS="after-entry:2")
     assert command.wait().code == -signal.SIGKILL, command.err
