@@ -1,4 +1,4 @@
-"""Every mutant is caught in time; the honest code passes the same seeds (`test_seeds`)."""
+"""Every mutant is caught in time, by a seed that the honest code passes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ def _name(mutant: Mutant) -> str:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=_name)
 def test_is_caught(mutant: Mutant) -> None:
     with mutant.breaks():
-        caught = any(check_seed(seed) is not None for seed in mutant.seeds)
-    assert caught, f"{_name(mutant)} passes {mutant.seeds_max} seeds"
-
-
-def test_honest_code_passes_as_many_seeds() -> None:
-    assert max(max(mutant.seeds) for mutant in MUTANTS) < SEEDS
+        caught = next((seed for seed in mutant.seeds if check_seed(seed) is not None), None)
+    assert caught is not None, f"{_name(mutant)} passes {mutant.seeds_max} seeds"
+    assert caught in SEEDS or check_seed(caught) is None, f"seed {caught} fails in any case"
