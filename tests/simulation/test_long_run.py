@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.long_run import EPOCH_ROWS, JOBS, SLACK, STAYS, little_slack, run
+from simulation.long_run import EPOCH_ROWS, JOBS, SLACK, STAYS, Kept, little_slack, run
 
 _ROWS = 1_200
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_what_is_kept_does_not_grow(name: str) -> None:
+@pytest.fixture(scope="module", params=JOBS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def kept(name: str) -> Kept:
     with little_slack():
-        kept = run(name, _ROWS)
+        return run(name, _ROWS)
+
+
+def test_what_is_kept_does_not_grow(kept: Kept) -> None:
     assert len(kept.rows) > 25
     for sizes in (kept.rows, kept.places):
         third = len(sizes) // 3
@@ -20,11 +28,8 @@ def test_what_is_kept_does_not_grow(name: str) -> None:
         assert last <= 1.25 * first + EPOCH_ROWS, f"{first}, then {last}"
 
 
-@pytest.mark.parametrize("name", JOBS)
-def test_nothing_is_left_behind_when_all_is_over(name: str) -> None:
+def test_nothing_is_left_behind_when_all_is_over(name: str, kept: Kept) -> None:
     """Only the last row of each split and table, a day later, and what must stay."""
-    with little_slack():
-        kept = run(name, _ROWS // 4)
     assert max(kept.rows) > kept.rows[-1], "nothing was kept at all"
     windows = 4  # of a row, at most
     stays = 2 * (STAYS[name] + 2) + 3 * SLACK if name in STAYS else 0  # a log of each vnode
