@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import pytest
 
+from kits.many import seeds
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
 from simulation.run import START_US, SimulatedRun, simulate
@@ -99,7 +100,7 @@ def _job(directory: Path, names: Iterable[str]) -> str:
     return "".join([*tables, *(_SINK.format(name, QUERIES[name]) for name in names)])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(16))
 def test_results_follow_from_the_recorded_times(tmp_path: Path, seed: int) -> None:
     tables = [_written(tmp_path, name, 1 + (seed + n) % 3, seed) for n, name in enumerate("xy")]
     plan = cut(compile_sql(_job(tmp_path, QUERIES), "p.sql", {}), 1 + seed % 3, seed % 4 > 0)
@@ -120,7 +121,7 @@ def test_results_follow_from_the_recorded_times(tmp_path: Path, seed: int) -> No
     assert [row["id"] for row in run.outputs["sorted"]] == [row.id for row in ordered]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_event_times_of_the_table_are_what_they_are(tmp_path: Path, seed: int) -> None:
     rows = _written(tmp_path, "x", 2, seed)
     _written(tmp_path, "y", 1, seed)
@@ -158,8 +159,8 @@ def test_epochs_that_are_run_again_give_the_same(tmp_path: Path) -> None:
     """Crashes, chunks and actors differ."""
     plan = _single(tmp_path)
     wanted = simulate(plan, 1, engine(), _CALM)
-    for seed in range(2, 6):
-        run = simulate(plan, seed, engine(), _ROUGH)
+    for seed in seeds(8):
+        run = simulate(plan, 2 + seed, engine(), _ROUGH)
         assert run.crashes > 2
         for name in QUERIES:
             assert _given(run.outputs[name]) == _given(wanted.outputs[name])
