@@ -11,7 +11,7 @@ import pytest
 
 from postgres.kit import PASSWORD, VARIABLE, unique
 from postgres.server import Server
-from spark.processes import Commands
+from spark.processes import Commands, Warm
 from spark.test_views import orders
 
 pytestmark = pytest.mark.spark
@@ -36,7 +36,9 @@ WITH ({at}, schema = '{schema}', 'table' = 'everything');
 """
 
 
-def test_tables_end_in_what_is_right(server: Server, drivers: Commands, tmp_path: Path) -> None:
+def test_tables_end_in_what_is_right(
+    server: Server, drivers: Commands, warm: Warm, tmp_path: Path
+) -> None:
     schema = unique("job")
     server.run(f"CREATE SCHEMA {schema}")
     at = (
@@ -47,7 +49,7 @@ def test_tables_end_in_what_is_right(server: Server, drivers: Commands, tmp_path
     names = {"rows": _ROWS, "splits": _SPLITS, "most": _MOST, "at": at, "schema": schema}
     file.write_text(_JOB.format(**names), encoding="utf-8")
     args = ["run", file, "--checkpoint", checkpoint, "--set", f"tidegate.epoch.rows.max={_EPOCH}"]
-    wrong = drivers.run(*args, **{VARIABLE: "nicht-" + PASSWORD})
+    wrong = warm.run(*args, cwd=tmp_path, **{VARIABLE: "nicht-" + PASSWORD})
     assert wrong.code == 2, wrong.err
     assert "refuses the login" in wrong.err
     runs = [wrong]
@@ -57,7 +59,7 @@ def test_tables_end_in_what_is_right(server: Server, drivers: Commands, tmp_path
         assert killed.code == -signal.SIGKILL, killed.err
         command.wait_for_family(30)
         runs.append(killed)
-    ended = drivers.run(*args)
+    ended = warm.run(*args, cwd=tmp_path, **{VARIABLE: PASSWORD})
     assert ended.code == 0, ended.err
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
@@ -77,7 +79,7 @@ def test_tables_end_in_what_is_right(server: Server, drivers: Commands, tmp_path
     total = sum(price for prices in by_customer.values() for price in prices)
     assert server.run(f"SELECT * FROM {schema}.everything") == [(_ROWS, total)]
 
-    again = drivers.run(*args)
+    again = warm.run(*args, cwd=tmp_path, **{VARIABLE: PASSWORD})
     assert again.code == 0, again.err
     said = "".join(run.out + run.err for run in (*runs, ended, again))
     kept = b"".join(path.read_bytes() for path in checkpoint.rglob("*") if path.is_file())

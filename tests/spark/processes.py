@@ -211,18 +211,19 @@ class Warm:
     process: subprocess.Popen[str]
     log: Path
 
-    def run(self, *args: object, cwd: Path) -> Finished:
-        self.begin(*args, cwd=cwd)
+    def run(self, *args: object, cwd: Path, **env: str) -> Finished:
+        """``env``: of the driver; workers have the environment that this process began with."""
+        self.begin(*args, cwd=cwd, **env)
         ended = self.end(TIMEOUT_S)
         if ended is None:
             self.process.kill()  # else its answer would be taken for that to the next question
         assert ended is not None, f"no end of tidegate {args} within {TIMEOUT_S:.0f} s"
         return ended
 
-    def begin(self, *args: object, cwd: Path) -> None:
+    def begin(self, *args: object, cwd: Path, **env: str) -> None:
         """Nothing else can be run until its `end`."""
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps([[str(a) for a in args], str(cwd)]) + "\n")
+        self.process.stdin.write(json.dumps([[str(a) for a in args], str(cwd), env]) + "\n")
         self.process.stdin.flush()
 
     def end(self, within_s: float) -> Finished | None:

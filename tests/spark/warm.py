@@ -1,6 +1,7 @@
 """Many runs of the command line in one process, on one Spark: a start costs more than a small job.
 
-Reads ``[args, cwd]`` as JSON lines from stdin; answers each with ``[exit code, stdout, stderr]``.
+Reads ``[args, cwd, environment]`` as JSON lines from stdin; answers each with ``[exit code, stdout,
+stderr]``.
 Only the start and the stop of Spark are replaced; whatever else ``tidegate`` does, it does.
 """
 
@@ -13,6 +14,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
@@ -56,9 +58,11 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
-        args, cwd = json.loads(line)
+        args, cwd, environment = json.loads(line)
         os.chdir(cwd)
-        answers.write(json.dumps(run(args)) + "\n")
+        with patch.dict(os.environ, environment):
+            answer = run(args)
+        answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
