@@ -147,7 +147,7 @@ def test_a_job_goes_on_when_the_broker_is_there_again(
     file, checkpoint = tmp_path / "job.sql", tmp_path / "checkpoint"
     file.write_text(job_text(kit, source, sink))
     (broker,) = lone_cluster.brokers
-    with Live(warm, file, checkpoint, epoch_interval="200ms") as job:
+    with Live(warm, file, checkpoint, epoch_interval="2s") as job:
         with Workload(kit, source, seed=10) as workload:
             for how in (signal.SIGKILL, signal.SIGTERM):
                 job.wait_for_epochs(2)
@@ -155,7 +155,7 @@ def test_a_job_goes_on_when_the_broker_is_there_again(
                 broker.start()
                 lone_cluster.wait()
             workload.wake()
-            job.wait_for_epochs(3)
+            job.wait_for_epochs(2)
             workload.finish()
             workload.put_last()
         job.wait_until_all_is_read(kit, source)
