@@ -44,10 +44,9 @@ def test_the_broker_is_killed(lone_cluster: Cluster, attempts: Attempts) -> None
         assert found(kafka, driver) == [1, 2, 3, 4]
 
     def kill() -> None:
-        for _ in range(2):
-            broker.stop(signal.SIGKILL)
-            broker.start()
-            lone_cluster.wait()
+        broker.stop(signal.SIGKILL)
+        broker.start()
+        lone_cluster.wait()
 
     written = write_while(drivers[0], kill, first=5)
     assert found(kafka, drivers[0]) == [1, 2, 3, 4, *written]
@@ -160,7 +159,7 @@ def test_a_commit_that_is_decided_and_not_done(duo: Cluster, attempts: Attempts)
     """
     kafka = Kit(duo.bootstrap)
     driver, leader = rows_apart(kafka)
-    driver.patience = replace(USUAL, fence=replace(USUAL.fence, try_s=1.0))  # the test is shorter
+    driver.patience = replace(USUAL, fence=replace(USUAL.fence, try_s=0.5))  # the test is shorter
     attempt = driver.attempt(2, 3)
     task = attempts.stopped(attempt, "sink-before-commit")
     broker = duo.brokers[leader - 1]
@@ -169,7 +168,7 @@ def test_a_commit_that_is_decided_and_not_done(duo: Cluster, attempts: Attempts)
         task.go_on()
         assert task.result() == "done"
         again = attempts.start(attempt, f"sink-fenced:{attempt.epoch}:stop")
-        assert not again.ends(within_s=8)
+        assert not again.ends(within_s=4)
     finally:
         os.kill(broker.pid, signal.SIGCONT)
     again.wait_for_stop()
