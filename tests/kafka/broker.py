@@ -6,7 +6,8 @@
 
 The jars are resolved once by the Ivy that comes with PySpark, into ``~/.cache/tidegate``. Every
 broker listens on loopback only, on a port of its own that it keeps over a restart. An archive of
-its classes is kept beside the jars: with it a broker starts in half of the CPU time.
+its classes is kept beside the jars: with it a broker starts in half of the CPU time. So is what an
+empty directory has to begin with.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_urlsafe
 from types import TracebackType
 from typing import Final, Self
 
@@ -35,6 +37,8 @@ VERSION: Final = "4.3.0"
 _LOG: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4")
 """What a broker's words go through, of the same version as its log4j: else its log is empty."""
 START_S: Final = 90.0
+_FORMATTED: Final = f"kafka-{VERSION}.bootstrap"
+"""What Kafka's tool puts into an empty directory: the features that a new cluster has."""
 _CLUSTER_ID: Final = "dGlkZWdhdGUta2Fma2EtMQ"
 _JVM: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=error:stderr")
@@ -203,10 +207,28 @@ class Broker:
         lines = [f"{name}={value}\n" for name, value in self._settings.items()]
         self._path("properties").write_text("".join(lines))
         self._path("yaml").write_text(_LOG4J)
-        tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
-        tool += ["-c", str(self._path("properties"))]
-        tool += ["--ignore-formatted"]
-        subprocess.run(self._java(*tool), check=True, capture_output=True, timeout=120)
+        if not (self.data / "meta.properties").exists():
+            self._format()
+
+    def _format(self) -> None:
+        """By Kafka's own tool once; what that makes is the same for each broker but for its ids."""
+        meta, features = self.data / "meta.properties", self.data / "bootstrap.checkpoint"
+        with locked(_FORMATTED):
+            kept = cache() / _FORMATTED
+            if not kept.exists():
+                tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID]
+                tool += ["-c", str(self._path("properties"))]
+                subprocess.run(self._java(*tool), check=True, capture_output=True, timeout=120)
+                draft = kept.with_suffix(".draft")
+                shutil.copy(features, draft)
+                draft.rename(kept)
+                return
+        self.data.mkdir()
+        shutil.copy(kept, features)
+        own_id = "T" + token_urlsafe(16)[1:]  # none may begin with a hyphen
+        meta.write_text(
+            f"version=1\ncluster.id={_CLUSTER_ID}\nnode.id={self.number}\ndirectory.id={own_id}\n"
+        )
 
     def start(self) -> None:
         """Starts the process; `Cluster.wait` says when it answers."""
