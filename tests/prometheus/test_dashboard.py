@@ -21,8 +21,9 @@ _OPTIONS: Final = {
 _DELAY: Final = "order_time - INTERVAL '5' SECOND"
 _PER: Final = " PER (customer) EXPIRE AFTER INTERVAL '5' SECOND"
 _POD: Final = "orders-0"
-_WITHIN_S: Final = 60.0
-"""Windows of a minute close soon: each round of the workload takes ten seconds of event time."""
+_WITHIN_S: Final = 300.0
+"""On a machine that is busy. Windows of a minute close soon: each round of the workload takes ten
+seconds of event time."""
 
 
 def test_every_query_of_every_panel_has_data(kafka: Kit, drivers: Commands, tmp_path: Path) -> None:
