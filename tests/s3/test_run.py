@@ -18,14 +18,16 @@ from spark.processes import Commands, Finished
 from spark.shared_jvm import SharedJvm
 from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.lease import EXPIRY_S
 
-SPLITS = {"a": [order_lines(21, 600)], "b": [order_lines(22, 1000)]}
-"""1,600 rows: 16 epochs of at most 100."""
-STEADY = range(11, 15)
+SPLITS = {"a": [order_lines(21, 400)], "b": [order_lines(22, 700)]}
+"""1,100 rows: 11 epochs of at most 100."""
+STEADY = range(8, 10)
 """Epochs behind all that is done to the job."""
 ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2
-AWAY_S = 25.0
+AWAY_S = EXPIRY_S + 2.0
+"""Longer than the lease is valid, and than a request waits for its answer."""
 NOT_FOUND = 404
 OPTIONS_ARE_WRONG = 2
 SECOND_RUN_US = BEGIN_US + 280 * SECOND_US
@@ -56,12 +58,12 @@ def ran(
     place = f"{audited_minio.bucket('killed')}/orders"
     args = ["run", write(spec, directory), "--checkpoint", place, "--json", "--set", ROWS]
     with Commands(directory, audited_minio.environment, s3_jvm) as drivers:
-        for point in ("after-entry:3", "after-staging:6"):
+        for point in ("after-entry:2", "after-staging:4"):
             command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
             ended = command.wait()
             assert ended.code == -signal.SIGKILL, f"not killed {point}: {ended.err}"
         command = drivers.start(*args)
-        command.wait_for_line('"epoch": 8')
+        command.wait_for_line('"epoch": 5')
         audited_minio.stop(signal.SIGKILL)
         SystemClock().sleep(AWAY_S)
         audited_minio.start()
@@ -111,7 +113,7 @@ def test_rescaled(drivers: Commands, audited_minio: Minio, tmp_path: Path) -> No
     first = orders_job({"a": [order_lines(23, 700)], "b": [order_lines(24, 700)]}, unbounded, False)
     place = f"{audited_minio.bucket('rescaled')}/job"
     args = ["run", write(first, tmp_path), "--checkpoint", place, "--available-now"]
-    ended = drivers.run(*args, "--set", "tidegate.epoch.rows.max=350")
+    ended = drivers.run(*args, "--set", "tidegate.epoch.rows.max=700")
     assert ended.code == 0, ended.err
     epoch = Checkpoint(place).last_epoch() + 1
     assert epoch > STAGES
