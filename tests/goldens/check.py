@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from goldens.golden import Golden, Results, results, unpack
 from goldens.world import World
@@ -18,9 +19,7 @@ def goes_on_as_before(golden: Golden, jvm: SharedJvm, world: World) -> None:
     It is resumed where ``jvm`` runs: there a golden's paths begin.
     """
     directory = jvm.directory
-    for folder in ("in", "checkpoint", "out", "later"):
-        shutil.rmtree(directory / folder, ignore_errors=True)
-    wanted = unpack(golden, directory, world)
+    wanted = unpacked_alone(golden, directory, world)
     with Commands(directory, jvm=jvm) as tidegate:
         ran = tidegate.run(*golden.args, **world.env)
         assert ran.code == 0, ran.err
@@ -28,6 +27,13 @@ def goes_on_as_before(golden: Golden, jvm: SharedJvm, world: World) -> None:
         assert ledger.code == 0, ledger.err
     found = results(golden, directory, world, ran.out, ledger.out)
     assert not list(differences(found, wanted))
+
+
+def unpacked_alone(golden: Golden, directory: Path, world: World) -> Results:
+    """`unpack` where the golden before it has run."""
+    for folder in ("in", "checkpoint", "out", "later"):
+        shutil.rmtree(directory / folder, ignore_errors=True)
+    return unpack(golden, directory, world)
 
 
 def differences(found: Results, wanted: Results) -> Iterator[str]:

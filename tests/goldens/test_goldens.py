@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from goldens.check import differences, goes_on_as_before
-from goldens.golden import FRAMES, GOLDENS, NO_LEDGER, results, unpack
+from goldens.check import differences, goes_on_as_before, unpacked_alone
+from goldens.golden import FRAMES, GOLDENS, NO_LEDGER, results
 from goldens.world import World
-from spark.processes import QUICK_JVM, TIMEOUT_S
+from spark.processes import TIMEOUT_S
 from spark.shared_jvm import SharedJvm
 
 pytestmark = pytest.mark.spark
@@ -26,17 +25,18 @@ def test_it_goes_on_as_before(name: str, jvm: SharedJvm) -> None:
     goes_on_as_before(GOLDENS[name], jvm, World())
 
 
-def test_frames_go_on_as_before(tmp_path: Path) -> None:
+def test_frames_go_on_as_before(jvm: SharedJvm) -> None:
     world = World()
-    wanted = unpack(FRAMES, tmp_path, world)
+    jvm.free()
+    wanted = unpacked_alone(FRAMES, jvm.directory, world)
     ran = subprocess.run(
         [sys.executable, FRAMES.file],
-        cwd=tmp_path,
-        env={**os.environ, **QUICK_JVM},
+        cwd=jvm.directory,
+        env={**os.environ, **jvm.environment},
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert not list(differences(results(FRAMES, tmp_path, world, "", NO_LEDGER), wanted))
+    assert not list(differences(results(FRAMES, jvm.directory, world, "", NO_LEDGER), wanted))
