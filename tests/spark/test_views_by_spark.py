@@ -30,7 +30,7 @@ def test_spark_reads_whole_epochs_while_the_job_runs(drivers: Commands, tmp_path
     file.write_text(_JOB, encoding="utf-8")
     view = checkpoint / "views" / "spent"
     settings = ["--set", f"tidegate.epoch.rows.max={_EPOCH_ROWS}"]
-    settings += ["--set", "tidegate.epoch.interval=3 s"]  # time for the other Spark to start
+    settings += ["--set", "tidegate.epoch.interval=5 s"]  # time for the other Spark to start
     job = drivers.start("run", file, "--checkpoint", checkpoint, *settings)
     wait_until(lambda: (view / "_delta_log").is_dir() or not job.is_running, "there is a view")
     script = Path(__file__).with_name("delta_script.py")
