@@ -109,7 +109,7 @@ test: $(STAMP) $(ARCHIVE) ## Run all tests that need no more than Python and Jav
 	    exit $$code; \
 	}
 
-# What needs neither Java nor a broker; a test that takes a quarter of a second or more is marked slow.
+# What needs neither Java nor a broker; a test that takes 50 ms or more is marked slow.
 UNIT := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties tidy))
 RUN := $(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(HANGS) --durations 10 $(PYTEST_ARGS)
 

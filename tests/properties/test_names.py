@@ -58,6 +58,7 @@ def test_order_and_sinks_name_nothing(seed: int) -> None:
     assert _names(queries, rng) == _names(queries, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_a_statement_more_takes_no_name_away(seed: int) -> None:
     rng = Random(seed)

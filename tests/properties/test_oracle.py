@@ -145,6 +145,7 @@ def test_source_watermark_by_hand() -> None:
     assert [(row.event_time, row.watermark) for row in result.ledger] == [(90, 118), (130, 199)]
 
 
+@pytest.mark.slow
 def test_source_watermark_has_the_seeds_margins() -> None:
     """Seed 004's table, and 50 ms at the least; in a column of seconds that is a second."""
     on = WatermarkOn("n", SourceWatermark(), skew_us=0, unit_us=1_000, before="w")

@@ -57,6 +57,7 @@ def test_how_a_split_is_cut_into_files_does_not_matter(jobs: list[JobSpec]) -> N
         assert expected(replace(job, splits=whole)).ledger == expected(job).ledger
 
 
+@pytest.mark.slow
 def test_what_is_written_is_what_was_judged(jobs: list[JobSpec], tmp_path: Path) -> None:
     for job in jobs[:10]:
         directory = tmp_path / job.name

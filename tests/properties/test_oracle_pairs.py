@@ -198,6 +198,7 @@ def test_every_kind_of_query_comes_up(jobs: list[PairSpec]) -> None:
     assert {job.time.kind for job in jobs} == {"timestamp", "timestamptz", "bigint"}
 
 
+@pytest.mark.slow
 def test_joins_have_pairs_and_rows_without_a_partner(jobs: list[PairSpec]) -> None:
     found: Counter[str] = Counter()
     for job in jobs:
@@ -219,6 +220,7 @@ def test_what_is_written_is_what_was_judged(jobs: list[PairSpec], tmp_path: Path
                 assert [path.read_bytes() for path in parts] == list(files)
 
 
+@pytest.mark.slow
 def test_a_row_too_many_or_too_few_is_found(jobs: list[PairSpec]) -> None:
     for job in jobs[:10]:
         wanted = job.expected()

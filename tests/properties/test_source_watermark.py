@@ -173,6 +173,7 @@ def test_the_filter_is_the_oracles_loop(
     assert products(stream, node_of(on), random, random.choice([0.0, 0.5, 1.0])) == wanted
 
 
+@pytest.mark.slow
 def test_source_watermark_goes_by_the_split_alone() -> None:
     """S6: another cut gives the same, while nothing asks for the time of an epoch."""
     random = Random(11)

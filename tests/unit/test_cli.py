@@ -45,6 +45,7 @@ def job(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_help_names_every_command() -> None:
     result = call("--help")
     assert result.exit_code == 0

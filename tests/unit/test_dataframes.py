@@ -139,6 +139,7 @@ def test_columns_that_spark_does_not_give_to_python(kind: DataType) -> None:
         done(frame, delay="5 s")
 
 
+@pytest.mark.slow
 def test_a_strategy_is_in_the_session_s_time_zone() -> None:
     def zone(name: str, *args: Any, **options: Any) -> str:
         frame = Frame()

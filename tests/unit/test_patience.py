@@ -76,6 +76,7 @@ def test_time_is_bounded_and_the_last_cause_is_kept(patience: Patience, takes_s:
     assert all(given_s >= least_s for given_s in action.given_s[1:])
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(PATIENCE, seconds(0.0, 20.0))
 def test_time_is_used_up(patience: Patience, takes_s: float) -> None:
@@ -88,6 +89,7 @@ def test_time_is_used_up(patience: Patience, takes_s: float) -> None:
     assert clock.monotonic_s() + longest_s + patience.least_s >= patience.in_all_s - NEAR
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(PATIENCE, st.integers(1, 5))
 def test_who_answers_at_last_is_heard(patience: Patience, number: int) -> None:

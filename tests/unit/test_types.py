@@ -53,6 +53,7 @@ def test_event_time_comes_back_from_its_literal(type_: str, value: int) -> None:
     assert one(f"SELECT typeof({literal})") == type_
 
 
+@pytest.mark.slow
 def test_a_decimal_counts_in_its_last_digit() -> None:
     assert one(f"SELECT {event_time_sql('1.5::DECIMAL(5,2)', 'DECIMAL(5,2)')}") == 150
     assert one(f"SELECT {event_time_literal(150, 'DECIMAL(5,2)')}") == Decimal("1.50")

@@ -11,6 +11,7 @@ from tidegate.engine.engine import Engine, engine_of, shared_engine
 from tidegate.plan.user_functions import UserFunction
 
 
+@pytest.mark.slow
 def test_tables_are_visible_under_their_names_and_only_for_the_query() -> None:
     engine = Engine()
     data = pa.table({"v": [3, 1, 2]})
@@ -19,6 +20,7 @@ def test_tables_are_visible_under_their_names_and_only_for_the_query() -> None:
         engine.query("SELECT * FROM d")
 
 
+@pytest.mark.slow
 def test_tables_leave_also_when_the_query_fails() -> None:
     engine = Engine()
     with pytest.raises(duckdb.Error):
@@ -67,12 +69,14 @@ def test_try_holds_where_expressions_share_a_part() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_session_time_zone() -> None:
     sql = "SELECT CAST(CAST(TIMESTAMPTZ '2022-10-20 10:00:00+00' AS TIMESTAMP) AS VARCHAR) AS t"
     for zone, hour in (("UTC", 10), ("Europe/Berlin", 12)):
         assert Engine(zone).query(sql).column("t").to_pylist() == [f"2022-10-20 {hour}:00:00"]
 
 
+@pytest.mark.slow
 def test_empty_tables_have_the_declared_types() -> None:
     got = Engine().empty(schema("t TIMESTAMP, d DECIMAL(10;2), s VARCHAR"))
     assert got.num_rows == 0

@@ -98,6 +98,7 @@ def test_a_group_whose_slowest_has_no_rows_waits_for_it() -> None:
     assert World().held(at, waiting={("b", "0")}) == {("b", "0")}
 
 
+@pytest.mark.slow
 def test_tables_as_a_whole() -> None:
     at = {"a": {"0": 100, "1": 150}, "b": {"0": 111, "1": 105}}
     assert World().held(at) == {("a", "1"), ("b", "0")}

@@ -91,6 +91,7 @@ def test_what_a_reader_staged_for_the_ledger_is_published_too(world: World) -> N
     assert world.ledger.calls == [(1, ["l", "r"])]
 
 
+@pytest.mark.slow
 def test_what_dead_attempts_left_is_removed_now_and_then(world: World) -> None:
     for epoch in range(1, TIDIED_EVERY + 2):
         world.committer.commit([source_report(epoch, 1, used=1)])

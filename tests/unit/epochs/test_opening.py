@@ -66,6 +66,7 @@ def job(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_first_run_writes_down_what_the_job_is(job: Path) -> None:
     document = manifest(job)
     assert document["fingerprint"] == fingerprint(plan_in(job))
@@ -103,6 +104,7 @@ def test_another_job_is_refused(job: Path) -> None:
     assert not (job / "out").exists(), "nothing was made where this job would write"
 
 
+@pytest.mark.slow
 def test_settings_that_state_depends_on_are_kept(job: Path) -> None:
     with pytest.raises(OptionsError, match=r"tidegate\.watermark\.pushdown is false"):
         opened(job, plan_in(job, pushdown=False))
@@ -110,6 +112,7 @@ def test_settings_that_state_depends_on_are_kept(job: Path) -> None:
     refused(job, OptionsError, r"tidegate\.vnodes is 4, but the checkpoint began with 16")
 
 
+@pytest.mark.slow
 def test_a_rescaled_job_has_the_number_of_tasks_it_was_given(job: Path) -> None:
     checkpoint = new_checkpoint(job)
     Rescales(checkpoint).begin(Rescale(2, 3, 1, 1))
@@ -138,6 +141,7 @@ def test_epochs_without_a_description_are_not_trusted(job: Path) -> None:
     refused(job, TrustError, r"no job\.json")
 
 
+@pytest.mark.slow
 def test_a_held_checkpoint_is_refused_and_the_lease_given_back(job: Path) -> None:
     lease = Lease(LocalStore(job / "checkpoint/lease"), SystemClock())
     assert lease.acquire() == ""  # the run before gave it back, though it failed
@@ -146,6 +150,7 @@ def test_a_held_checkpoint_is_refused_and_the_lease_given_back(job: Path) -> Non
     opened(job)
 
 
+@pytest.mark.slow
 def test_a_finished_job_is_left_alone(job: Path) -> None:
     checkpoint = new_checkpoint(job)
     entry = an_entry(1, 1, statuses={"orders": {"a": int(Status.FINISHED)}})
@@ -164,6 +169,7 @@ def test_a_finished_job_is_left_alone(job: Path) -> None:
     assert opened(job)[1][1:] == ["orders: a/1.json appeared since and is not read"]
 
 
+@pytest.mark.slow
 def test_planner_and_workers_are_given_what_the_checkpoint_says(job: Path) -> None:
     lines: list[str] = []
     plan, options = plan_in(job), EpochOptions(parallelism=9, rows_max=7)

@@ -45,6 +45,7 @@ def rejected(emissions: list[Emission]) -> list[str]:
     return [reason for table in tables for reason in table.column("reason").to_pylist()]
 
 
+@pytest.mark.slow
 def test_a_task_reads_filters_and_reports(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 10), (2, 20), (3, 11), "no json", (-4, 21))
     job = job_in(tmp_path)

@@ -126,6 +126,7 @@ def test_a_materialized_view_runs_again_as_it_was_written() -> None:
     assert sinks(told(ORDERS, MATERIALIZED, other)[0]) == []
 
 
+@pytest.mark.slow
 def test_a_materialized_view_that_another_reads_is_replaced_at_its_place() -> None:
     reader = "CREATE VIEW v AS SELECT n FROM m"
     view = "CREATE {} MATERIALIZED VIEW m AS SELECT id + {} AS n FROM orders"
@@ -142,6 +143,7 @@ def test_a_materialized_view_that_another_reads_is_replaced_at_its_place() -> No
     assert str(refused(*calls, wrong.replace("idd AS n", "id")).position) == "call-3:1:25"
 
 
+@pytest.mark.slow
 def test_what_replaces_may_read_what_has_been_declared_since() -> None:
     more, sink = ORDERS.replace("orders", "more"), "CREATE SINK s FROM m"
     for kind in ("VIEW", "MATERIALIZED VIEW"):
@@ -169,6 +171,7 @@ def test_comments_decide_nothing() -> None:
     assert "already declared" in refused(ORDERS, MATERIALIZED, view).message
 
 
+@pytest.mark.slow
 def test_a_table_that_is_replaced_loses_what_altered_the_one_before() -> None:
     alter = "ALTER TABLE orders MODIFY WATERMARK FOR at AS at - INTERVAL '{}' SECOND"
     anew = ORDERS.replace("CREATE", "CREATE OR REPLACE").replace("'5'", "'7'")
@@ -191,6 +194,7 @@ def test_settings_stay_and_the_last_one_wins() -> None:
     assert dict(compiled.job.settings) == {"tidegate.vnodes": "7"}
 
 
+@pytest.mark.slow
 def test_alter_table_and_functions_stay() -> None:
     compiled, _ = told(
         ORDERS,
@@ -281,6 +285,7 @@ def test_a_function_that_is_replaced_is_checked_where_it_is_called() -> None:
     assert "already exists" in refused(ORDERS, f"{first}; {anew.format('INT', 'INT')}").message
 
 
+@pytest.mark.slow
 def test_a_plan_has_what_earlier_calls_declared() -> None:
     made = "CREATE FUNCTION f(x BIGINT) RETURNS BIGINT LANGUAGE python AS $$\n{}$$"
     made = made.format("def f(x):\n    return x\n")

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from kits.frontend import KAFKA_TABLES, TABLES, job, kafka_job, listings
+from kits.many import seeds
 from tidegate.errors import OptionsError, SqlError, TidegateError
 from tidegate.frontend import compile, compile_file
 from tidegate.plan.nodes import Job
@@ -67,6 +68,7 @@ def test_there_are_enough_wrong_statements() -> None:
     assert len(_CASES) >= 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", _JOBS, ids=[file.stem for file in _JOBS])
 def test_jobs_of_slt_compile(file: Path) -> None:
     sql = file.read_text().split("job\n", maxsplit=1)[1].split("\n----", maxsplit=1)[0]
@@ -78,7 +80,7 @@ def test_valid(sql: str) -> None:
     assert job(sql).sinks
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", seeds(400))
 def test_mutilated_files_raise_only_errors_of_ours(seed: int) -> None:
     rng = random.Random(seed)
     text = TABLES + rng.choice(_VALID)

@@ -60,6 +60,7 @@ def test_neither_its_sink_nor_the_order_of_tables_is_part_of_it() -> None:
     assert of_sql(plain + marked + sink) == names(plan(WINDOWS), "FinalAggregate")
 
 
+@pytest.mark.slow
 def test_columns_that_others_read_of_a_view_are_no_part_of_it() -> None:
     view = "CREATE MATERIALIZED VIEW both AS SELECT t, v, v * 2 AS w FROM marked;\n"
     sums = (
@@ -91,6 +92,7 @@ def test_what_an_operator_is_names_it(old: str, new: str) -> None:
     assert of_sql(job.replace(old, new)) != of_sql(job)
 
 
+@pytest.mark.slow
 def test_a_function_is_what_it_does() -> None:
     def job(returned: str) -> str:
         head = "CREATE FUNCTION f(v BIGINT) RETURNS BIGINT LANGUAGE python AS $$"

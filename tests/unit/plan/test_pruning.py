@@ -28,6 +28,7 @@ def _kept(sql: str, kind: type[Node]) -> list[list[str]]:
     return [_names(below) for below in found.inputs]
 
 
+@pytest.mark.slow
 def test_a_join_keeps_what_is_read_behind_it_and_what_decides() -> None:
     sql = f"SELECT a.id FROM orders a JOIN orders b ON {_SAME_TIME} AND a.customer_id = b.id"
     assert _kept(sql, Join) == [["id", "order_time", "customer_id"], ["id#2", "order_time#2"]]

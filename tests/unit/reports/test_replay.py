@@ -103,12 +103,14 @@ def world(tmp_path: Path) -> World:
     return made
 
 
+@pytest.mark.slow
 def test_records_are_decoded_as_their_table_declares_and_go_by_name(world: World) -> None:
     done = world.replay(world.table("t BIGINT, id BIGINT, other VARCHAR"))
     assert done == Replayed(1, 1, 1)
     assert world.written == [{"t": 3, "id": 1, "other": None}]
 
 
+@pytest.mark.slow
 def test_each_row_once_however_often_it_is_asked_for(world: World) -> None:
     table = world.table("id BIGINT")
     assert world.replay(table) == Replayed(1, 1, 1)
@@ -118,6 +120,7 @@ def test_each_row_once_however_often_it_is_asked_for(world: World) -> None:
     assert world.written == [{"id": 1}, {"id": 5}]
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_published_yet_are_the_next_replays(world: World) -> None:
     table = world.table("id BIGINT")
     finish = world.begin({**LATE, "offset": 5, "record": b'{"id": 5}'})
@@ -127,6 +130,7 @@ def test_rows_that_are_not_published_yet_are_the_next_replays(world: World) -> N
     assert world.written == [{"id": 1}, {"id": 5}]
 
 
+@pytest.mark.slow
 def test_another_choice_is_another_replay(world: World) -> None:
     table = world.table("id BIGINT")
     world.replay(table, reasons=("late",))
@@ -135,6 +139,7 @@ def test_another_choice_is_another_replay(world: World) -> None:
     assert world.written == [{"id": 1}, {"id": 1}]
 
 
+@pytest.mark.slow
 def test_rows_corrected_by_a_query(world: World) -> None:
     table = world.table("id BIGINT, reason VARCHAR, at VARCHAR")
     done = world.replay(
@@ -162,6 +167,7 @@ def test_a_replay_that_died_is_done_again_with_its_own_bounds(world: World) -> N
     assert world.written == [{"id": 1}, {"id": 5}]
 
 
+@pytest.mark.slow
 def test_two_at_once(world: World) -> None:
     table = world.table("id BIGINT")
     world.replay(table)

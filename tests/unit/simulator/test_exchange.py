@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from kits.executor import ENGINE
 from kits.ticks import SPLITS, ticks
@@ -30,6 +31,7 @@ class Counted(Course):
         self.steps += 1
 
 
+@pytest.mark.slow
 def test_an_epoch_of_two_tasks(tmp_path: Path) -> None:
     job = WireJob(ticks(tmp_path), str(tmp_path / "checkpoint"), None, 2, True)
     planner = Planner(job, ManualClock(7))

@@ -18,6 +18,7 @@ from tidegate.simulator.local import ONCE, Local
 WHOLE = [(10, 5), (20, 2), (30, 3), (40, 1), (50, 1)]
 
 
+@pytest.mark.slow
 def test_a_job_gives_its_rows_its_ledger_and_its_account(tmp_path: Path) -> None:
     results = Local(ticks(tmp_path)).run()
     assert rows_of(results) == WHOLE
@@ -27,6 +28,7 @@ def test_a_job_gives_its_rows_its_ledger_and_its_account(tmp_path: Path) -> None
     assert (total.read, total.used, total.late) == (13, 12, 1)
 
 
+@pytest.mark.slow
 def test_rows_may_come_from_memory(tmp_path: Path) -> None:
     plan = ticks(tmp_path)
     (table,) = plan.tables
@@ -35,6 +37,7 @@ def test_rows_may_come_from_memory(tmp_path: Path) -> None:
     assert rows_of(results) == [(10, 3), (20, 1), (30, 2), (50, 1)]
 
 
+@pytest.mark.slow
 def test_a_table_that_goes_on_is_read_to_what_is_there(tmp_path: Path) -> None:
     plan = ticks(tmp_path, ", 'source.monitor-interval' = '1 s'")
     assert rows_of(Local(plan, engine=ENGINE).run()) == [], "an empty split holds the others"
@@ -63,6 +66,7 @@ def test_the_next_run_goes_on_where_one_has_died(tmp_path: Path, point: str) -> 
     assert [table.num_rows for table in results.ledger] == [1]
 
 
+@pytest.mark.slow
 def test_a_job_that_has_ended_gives_what_it_gave(tmp_path: Path) -> None:
     local = Local(ticks(tmp_path), engine=ENGINE, clock=ManualClock(7))
     first, second = local.run(), local.run()

@@ -74,6 +74,7 @@ def test_the_number_of_tasks_is_kept_and_said(job: Path, monkeypatch: pytest.Mon
     assert line.endswith("tidegate.parallelism is 4 (tidegate rescale changes it)")
 
 
+@pytest.mark.slow
 def test_spark_is_started_when_everything_was_checked(job: Path) -> None:
     assert (job / "checkpoint/job.json").exists()
     lease = Lease(LocalStore(job / "checkpoint/lease"), SystemClock())

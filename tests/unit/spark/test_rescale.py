@@ -305,6 +305,7 @@ def test_a_damaged_file_is_not_trusted(world: World) -> None:
         world.rescale(4)
 
 
+@pytest.mark.slow
 def test_a_lease_that_is_lost_stops_spark(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: list[Exception | None] = []
 

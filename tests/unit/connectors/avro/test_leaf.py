@@ -181,6 +181,7 @@ def test_decimals_out_of_range() -> None:
     check(decimal(10, 2), "DECIMAL(3,2)", [(text(two(v, 3)), d) for v, d in narrow])
 
 
+@pytest.mark.slow
 def test_decimals_of_another_scale_and_type() -> None:
     pairs = [(1250, "12.5"), (-1255, "-12.6"), (99999, MALFORMED)]
     shown = [(text(two(v, 4)), d if d is MALFORMED else Decimal(d)) for v, d in pairs]

@@ -60,6 +60,7 @@ def test_one_by_one_finds_what_lockstep_finds(data: st.DataObject) -> None:
 STRINGS = record(a={"type": "array", "items": "string"}, b="long")
 
 
+@pytest.mark.slow
 def test_arrays_much_longer_than_the_others_come_whole() -> None:
     lengths = [3, 0, LOCKSTEP_ITEMS, 5000, LOCKSTEP_ITEMS + 1, 1, 7000]
     texts = [[f"{length}-{k}" for k in range(length)] for length in lengths]

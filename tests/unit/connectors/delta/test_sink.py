@@ -59,6 +59,7 @@ class Sink:
         return sorted(shown, key=str)
 
 
+@pytest.mark.slow
 def test_rows_are_appended_once(tmp_path: Path) -> None:
     sink = Sink(tmp_path)
     assert sink.place == view_path(sink.staging, "t")
@@ -73,6 +74,7 @@ def test_rows_are_appended_once(tmp_path: Path) -> None:
     assert list(Path(sink.staging).iterdir()) == []
 
 
+@pytest.mark.slow
 def test_changes_are_merged_by_the_key(tmp_path: Path) -> None:
     sink = Sink(tmp_path, ("key.fields", "k 1"))
     committer = sink.committer()
@@ -89,6 +91,7 @@ def test_changes_are_merged_by_the_key(tmp_path: Path) -> None:
     assert sink.rows() == [(1, "1.50"), (5, "1.00"), (None, "4.00")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["k 1;n", "n;k 1", "k 1,n", '"k 1" , n'])
 def test_a_key_of_several_columns(tmp_path: Path, keys: str) -> None:
     sink = Sink(tmp_path, ("key.fields", keys))
@@ -117,6 +120,7 @@ def test_an_epoch_that_was_applied_before_a_crash_is_not_applied_again(tmp_path:
     assert sink.rows() == [(1, "1.00"), (2, "1.00")]
 
 
+@pytest.mark.slow
 def test_one_row_has_no_key(tmp_path: Path) -> None:
     sink = Sink(tmp_path, ("key.fields", ""))
     committer = sink.committer()
@@ -126,6 +130,7 @@ def test_one_row_has_no_key(tmp_path: Path) -> None:
     assert sink.rows() == [(7, None)]
 
 
+@pytest.mark.slow
 def test_small_files_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delta_sink, "TIDY_EVERY", 5)
     sink = Sink(tmp_path)

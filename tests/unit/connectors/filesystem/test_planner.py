@@ -28,6 +28,7 @@ def test_everything_in_one_epoch(tmp_path: Path) -> None:
     assert run.epoch() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_max", [1, 2, 3, 7, 10, 11, 100])
 def test_the_cap_is_exact_and_shared(tmp_path: Path, rows_max: int) -> None:
     write(tmp_path / "a" / "1.json", *ids(0, 20))

@@ -314,6 +314,7 @@ def test_every_value_in_every_column(column: Column, text: str) -> None:
         assert same(rows_of([line], schema)[0], reference(line, schema))
 
 
+@pytest.mark.slow
 def test_one_bad_line_among_many_costs_only_itself() -> None:
     lines = [f'{{"a":{index},"b":"x"}}' for index in range(3 * PIECE_ROWS)]
     lines[PIECE_ROWS + 5] = '{"a":1.5,"b":"x"}'
@@ -362,6 +363,7 @@ def test_no_lines() -> None:
     assert rows_of([], FLAT) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plain", [True, False], ids=["fast", "exact"])
 @pytest.mark.parametrize(
     ("zone", "hour"), [("UTC", "10"), ("Europe/Berlin", "08"), ("America/New_York", "14")]

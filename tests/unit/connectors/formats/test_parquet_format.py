@@ -56,6 +56,7 @@ def test_a_broken_file_is_named(tmp_path: Path, rows_max: int | None) -> None:
         run.epoch(rows_max)
 
 
+@pytest.mark.slow
 def test_what_json_refuses_parquet_refuses() -> None:
     schema = (Column("t", "TIMESTAMP"), Column("n", "BIGINT"))
     good = {"t": "2026-01-01 10:00:00", "n": "7"}

@@ -70,6 +70,7 @@ def test_no_answer_comes_in_bounded_time(
     assert "Timeout" in caught.value.detail
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["reference", "url"])
 def test_secrets_are_not_told(
     closed_port: int,

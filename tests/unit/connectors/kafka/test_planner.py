@@ -207,6 +207,7 @@ def test_rows_behind_a_bounded_end_are_no_surprise() -> None:
     assert planner.unread({}) == ["t-0"], "a partition that joined since is named"
 
 
+@pytest.mark.slow
 def test_nobody_there() -> None:
     soon = replace(USUAL, question=replace(USUAL.question, in_all_s=0.2))
     with pytest.raises(RunError, match="no answer from the brokers"):

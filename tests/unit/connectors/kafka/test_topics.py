@@ -23,6 +23,7 @@ def asked(**options: str) -> Topics:
     return Topics("t", source_options(**options), SOON)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ask", "what"),
     [
@@ -74,6 +75,7 @@ class Silent:
         return {"t": Future()}
 
 
+@pytest.mark.slow
 def test_a_question_that_the_client_forgets_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "AdminClient", Silent)
     before = time.monotonic()

@@ -69,6 +69,7 @@ def test_texts() -> None:
         check("VARCHAR", rows, given, expected)
 
 
+@pytest.mark.slow
 def test_a_tie_in_mode_is_the_lesser_value() -> None:
     check("BIGINT", "1 7 true 1 a 0; 1 4 true 1 a 1; 1 9 true 1 b 0", of("mode"), [4])
 

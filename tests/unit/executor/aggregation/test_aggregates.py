@@ -24,6 +24,7 @@ from tidegate.types import Column
 TOTAL = "DECIMAL(38,0)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -50,6 +51,7 @@ def test_aggregates_of_integers(given: AggregateCall, expected: list[Any]) -> No
     check("BIGINT", ROWS, given, expected)
 
 
+@pytest.mark.slow
 def test_booleans() -> None:
     rows = "1 true true 1 a 0; 1 false true 1 a 1; 2 . true 1 a 2; 3 true true 1 a 3"
     check("BOOLEAN", rows, call("bool_and", "BOOLEAN"), [False, None, True])
@@ -123,6 +125,7 @@ def test_sums_of_integers_and_decimals_are_exact() -> None:
 NINES = "9" * 38
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "rows", "total"),
     [
@@ -146,6 +149,7 @@ def test_wide_sums_are_exact_and_null_beyond_38_digits(
     check(kind, text, call("avg", "DOUBLE"), [pytest.approx(average)])
 
 
+@pytest.mark.slow
 def test_sums_of_doubles() -> None:
     rows = "1 0.5 true 1 a 0; 1 0.25 true 1 a 1; 2 1e308 true 1 a 2; 2 1e308 true 1 a 3"
     check("DOUBLE", rows, call("sum", "DOUBLE"), [0.75, float("inf")])

@@ -100,6 +100,7 @@ def test_the_last_word_corrects_an_early_one_and_ends_the_group() -> None:
     assert states.rows == 0
 
 
+@pytest.mark.slow
 def test_the_end_closes_groups_without_a_key_or_a_time() -> None:
     states = States()
     executor = an_aggregate(states)

@@ -34,6 +34,7 @@ def test_groups_leave_once_the_watermark_has_passed_them() -> None:
     assert TEXT.run(executor, "barrier 1") == ["watermark w 21", "barrier 1"]
 
 
+@pytest.mark.slow
 def test_groups_live_over_epochs_and_restarts() -> None:
     state = MemoryStateTable()
     for epoch in range(1, 30):

@@ -26,6 +26,7 @@ def said(changes: GroupChanges, rows: str, epoch: int, closed: int = 0) -> str:
     return "; ".join(chunk.removeprefix("chunk: ") for chunk in shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_max", [1, 100_000])
 def test_a_group_is_new_or_another_or_silent(
     rows_max: int, monkeypatch: pytest.MonkeyPatch

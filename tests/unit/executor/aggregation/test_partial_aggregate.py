@@ -81,6 +81,7 @@ def test_rows_that_wait_keep_nothing_else_in_memory(pieces: int) -> None:
         assert not given & {part.buffers()[-1].address for part in waiting.column(name).chunks}
 
 
+@pytest.mark.slow
 def test_rows_that_wait_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_aggregate, "BYTES_MAX", 200)
     executor = an_aggregate()

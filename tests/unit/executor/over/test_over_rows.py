@@ -294,6 +294,7 @@ def test_everything_is_gone_at_the_end() -> None:
     assert tables.held == {}
 
 
+@pytest.mark.slow
 def test_a_backlog_leaves_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = Tables()
     times = [0, 500, 501, 90_000, 7_000_000]

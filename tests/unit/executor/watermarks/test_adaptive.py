@@ -135,6 +135,7 @@ def test_sliding_rank_is_the_sorted_windows_place(distinct: int) -> None:
     assert found.tolist() == [sorted(values[a:b])[k] for a, b, k in windows]
 
 
+@pytest.mark.slow
 def test_more_rows_than_a_block() -> None:
     times = _disordered(40_000, 400_000)
     found = delays(times, Adaptive(0.9, 50, 0, DAY_US, ()))

@@ -128,6 +128,7 @@ def test_whatever_settles_a_block_the_outcome_is_the_loops(
     assert taken == {True, False}
 
 
+@pytest.mark.slow
 def test_the_least_that_covers() -> None:
     for seed in range(200):
         random = Random(seed)

@@ -19,6 +19,7 @@ def _filters(sql: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_an_alias_in_where_stands_for_its_expression() -> None:
     assert _filters("SELECT id * 2 AS twice FROM orders WHERE twice > 5") == ['("id" * 2) > 5']
     assert _filters('SELECT id AS "X" FROM orders WHERE "X" > 5') == ['("id") > 5']

@@ -69,6 +69,7 @@ def test_inside_an_aggregate_it_has_a_name_that_is_not_the_engines() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_of_stacked_filters_the_upper_one() -> None:
     inner = "(SELECT *, CURRENT_WATERMARK(order_time) AS below FROM orders)"
     (sink,) = job(

@@ -53,6 +53,7 @@ def test_keys_by_ordinal_alias_and_expression(group: str) -> None:
     assert "Aggregate by window_end, twice closing window_end, n = count(*)" in text
 
 
+@pytest.mark.slow
 def test_the_closing_key_is_the_windows_end_then_its_start() -> None:
     every = plan(
         f"SELECT count(*) {_FROM} GROUP BY order_time, window_start, window_end"

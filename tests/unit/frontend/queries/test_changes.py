@@ -81,6 +81,7 @@ def test_a_key_that_does_not_fit(key: str, more: str, query: str, says: str) -> 
     assert says in caught.value.message
 
 
+@pytest.mark.slow
 def test_a_materialized_view_is_a_delta_table_and_can_be_read() -> None:
     view = f"CREATE MATERIALIZED VIEW v (k, n) AS {_BY_ID}"
     final = f"{view.replace(' v ', ' w ')}, order_time EMIT ON WINDOW CLOSE".replace("(k, n)", "")

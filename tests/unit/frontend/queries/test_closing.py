@@ -10,6 +10,7 @@ _WINDOW = "TUMBLE(pt, INTERVAL '1' MINUTE)"
 _FORM = "TABLE(TUMBLE(TABLE x, DESCRIPTOR(pt), INTERVAL '1' MINUTE))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

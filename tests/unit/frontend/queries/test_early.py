@@ -67,6 +67,7 @@ def test_ticks_are_of_the_time_of_which_the_closing_key_is_made(query: str, time
     assert earlies(f"{query} {_EARLY}") == [minute(time)]
 
 
+@pytest.mark.slow
 def test_the_words_may_stand_the_other_way_round() -> None:
     every = "EARLY EVERY INTERVAL '1' MINUTE"
     assert earlies(f"{_COUNTS} EMIT {every} ON WINDOW CLOSE") == [minute("order_time")]

@@ -31,6 +31,7 @@ def joined(sql: str) -> TemporalJoin:
     return found
 
 
+@pytest.mark.slow
 def test_keys_times_and_what_is_left() -> None:
     found = joined(
         "LEFT JOIN rates FOR SYSTEM_TIME AS OF s.at AS r ON r.currency = s.code AND r.rate > s.n"

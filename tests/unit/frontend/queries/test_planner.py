@@ -37,6 +37,7 @@ def test_windows_over_windows() -> None:
     assert "Tumble t size 3600000000 offset 0" in text
 
 
+@pytest.mark.slow
 def test_views_and_ctes_are_inlined() -> None:
     direct = plan("SELECT id FROM orders WHERE id > 3")
     assert plan("CREATE VIEW v AS SELECT id FROM orders WHERE id > 3; SELECT * FROM v") == direct

@@ -16,6 +16,7 @@ def refusal(sql: str) -> str:
     return caught.value.render()
 
 
+@pytest.mark.slow
 def test_a_job_does_not_read_what_it_writes() -> None:
     sink = (
         f"CREATE SINK s AS SELECT id FROM plain WITH (connector = 'filesystem', path = 'p') {_JSON}"
@@ -43,6 +44,7 @@ def test_a_table_that_is_read_and_written_is_refused_where_its_path_is() -> None
     assert "'target' would write into what table 'plain' reads" in text
 
 
+@pytest.mark.slow
 def test_a_glob_is_refused_when_it_matches_what_is_written() -> None:
     table = "CREATE TABLE g (id BIGINT) WITH (connector = 'filesystem', path = '{}') " + _JSON
     sink = (

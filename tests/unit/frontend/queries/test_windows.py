@@ -8,6 +8,7 @@ _FORM = "TABLE(TUMBLE(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' HOUR))"
 _TIMED = "Tumble order_time size 3600000000 offset 0 with window_time"
 
 
+@pytest.mark.slow
 def test_the_time_is_part_of_star_in_flinks_form_only() -> None:
     head = "SELECT * FROM "
     assert plan(head + _FORM).startswith(
@@ -41,6 +42,7 @@ def test_a_bigint_has_no_millisecond() -> None:
     assert "window_end BIGINT\n" in text
 
 
+@pytest.mark.slow
 def test_the_time_is_a_time_attribute() -> None:
     text = plan(
         "WITH m AS (SELECT window_start, window_end, window_time AS rowtime, count(*) AS n FROM"
@@ -61,6 +63,7 @@ def test_windows_of_windows_take_the_time_too() -> None:
     assert "Tumble window_time#2 size 86400000000 offset 0 with window_time" in text
 
 
+@pytest.mark.slow
 def test_a_window_in_group_by_is_the_window_in_from() -> None:
     legacy = plan(
         "SELECT TUMBLE_START(order_time, INTERVAL '1' HOUR) AS s, id, count(*) AS n FROM orders"

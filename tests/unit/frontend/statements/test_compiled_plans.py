@@ -92,6 +92,7 @@ def test_parameters_may_be_edited(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_plan_without_parameters_still_runs(tmp_path: Path) -> None:
     document = _document()
     del document["sources"][0]["abilities"][0]["watermarkParams"]
@@ -159,6 +160,7 @@ def test_parameters_of_a_table_that_is_like_another(tmp_path: Path) -> None:
     assert "scan.watermark.idle-timeout" not in _options(_executed(tmp_path, document))
 
 
+@pytest.mark.slow
 def test_functions_come_with_their_source(tmp_path: Path) -> None:
     (tmp_path / "st.py").write_text("def f(x: str) -> str:\n    return x\n")
     sql = (

@@ -26,6 +26,7 @@ def _declared(sql: str) -> UserFunction:
     return function
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "head",
     [
@@ -53,6 +54,7 @@ def test_many_rows_at_a_time() -> None:
     assert _declared(sql).vectorized
 
 
+@pytest.mark.slow
 def test_it_is_called() -> None:
     (sink,) = job(f"{_TWICE.format(_SOURCE)} SELECT twice(id) + 1 AS x FROM orders").sinks
     assert [(column.name, column.type) for column in sink.schema] == [("x", "BIGINT")]
@@ -63,6 +65,7 @@ def test_the_last_definition_counts() -> None:
     assert _declared(_TWICE.format(source)).parameters == ("BIGINT",)
 
 
+@pytest.mark.slow
 def test_another_name_in_its_source() -> None:
     sql = (
         "CREATE FUNCTION double_it(x BIGINT) RETURNS BIGINT LANGUAGE python WITH (entry = 'twice')"
@@ -117,6 +120,7 @@ def test_what_is_wrong(sql: str, said: str) -> None:
         job(f"{sql} SELECT id FROM orders")
 
 
+@pytest.mark.slow
 def test_nothing_is_run_before_the_job_is(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     source = f"open({str(mark)!r}, 'w')\n{_SOURCE}"
@@ -124,6 +128,7 @@ def test_nothing_is_run_before_the_job_is(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ["db.twice(id)", "cat.db.TWICE(id)", "`db`.twice(orders.id)"])
 def test_a_catalog_in_front_is_left_aside(call: str) -> None:
     made = _TWICE.format(_SOURCE)

@@ -129,6 +129,7 @@ def test_a_plan_knows_nothing_of_what_was_dropped() -> None:
     assert "Scan t" in told.descriptions[0].text()
 
 
+@pytest.mark.slow
 def test_functions() -> None:
     (found,) = job(f"{_ONE} DROP FUNCTION f; {_TWO} SELECT f('a', 'b') AS c FROM orders").functions
     assert found.returns == "VARCHAR"

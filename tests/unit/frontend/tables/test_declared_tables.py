@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from kits.frontend import BROKER, filters_of, kafka_job, tables_of
 from tidegate.frontend import compile
 
@@ -21,6 +23,7 @@ def test_a_declared_watermark_takes_its_place() -> None:
     assert found.column == "ts"
 
 
+@pytest.mark.slow
 def test_a_watermark_of_the_query_takes_its_place_too() -> None:
     for source in ("clicks", "(SELECT * FROM clicks WHERE $rowtime IS NOT NULL)", "v", "w"):
         compiled = kafka_job(
@@ -40,6 +43,7 @@ def test_queries_of_one_table_may_have_different_watermarks_and_read_it_once() -
     assert list(tables_of(compiled)) == ["clicks"]
 
 
+@pytest.mark.slow
 def test_idle_timeouts_of_the_job_and_of_tables() -> None:
     sql = (
         f"CREATE TABLE own (id INT) WITH ({BROKER}, topic = 'o', format = 'json',"

@@ -57,6 +57,7 @@ def test_columns_of_the_keys_types_are_stored_under_their_own_names() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_other_types_are_computed_from_columns_that_have_no_name_in_sql() -> None:
     job = _job(
         "id INT, ts TIMESTAMP(3) METADATA FROM 'timestamp', day DATE METADATA FROM 'timestamp',"
@@ -81,6 +82,7 @@ def test_other_types_are_computed_from_columns_that_have_no_name_in_sql() -> Non
         _job("id INT, p BIGINT METADATA FROM 'partition'", 'SELECT "metadata.partition" FROM k')
 
 
+@pytest.mark.slow
 def test_bytes_are_texts_in_utf_8_both_ways() -> None:
     scan = _scan(_job("id INT, h MAP<STRING, STRING> METADATA FROM 'headers'"))
     ((_, read),) = scan.computed

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from tidegate.clock import ManualClock
 from tidegate.spark.kubernetes.reaper import EVERY_S, MARGIN_S, START_S, Reaper
 
@@ -84,6 +86,7 @@ def wait(reaper: Reaper, clock: ManualClock, seconds: float) -> None:
         reaper.on_tick()
 
 
+@pytest.mark.slow
 def test_a_pod_that_hangs_is_deleted_when_its_time_is_over() -> None:
     pods, reaper, clock, said = world(hangs=True, runs=False)
     reaper.on_tick()

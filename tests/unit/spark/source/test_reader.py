@@ -27,6 +27,7 @@ def reports(rows: list[Row]) -> list[TaskReport]:
     return [unpacked(row.body) for row in rows if row.fragment == TO_DRIVER]
 
 
+@pytest.mark.slow
 def test_reports_and_rows_for_the_ledger_have_their_own_ways(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 10), (2, 20), (3, 11), "no json", (-4, 21))
     rows = rows_of_first_epoch(job_in(tmp_path))
