@@ -210,6 +210,7 @@ def test_joins_have_pairs_and_rows_without_a_partner(jobs: list[PairSpec]) -> No
     assert min(found[each] for each in ("False False", "True False", "False True")) > 5
 
 
+@pytest.mark.slow
 def test_what_is_written_is_what_was_judged(jobs: list[PairSpec], tmp_path: Path) -> None:
     for job in jobs[:8]:
         directory = tmp_path / job.name

@@ -57,6 +57,7 @@ def test_wrong(case: dict[str, str]) -> None:
     assert _text(caught.value) == case["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", _KAFKA_CASES, ids=[case["sql"][:60] for case in _KAFKA_CASES])
 def test_wrong_with_kafka(case: dict[str, str]) -> None:
     with pytest.raises(SqlError) as caught:
