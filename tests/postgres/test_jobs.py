@@ -64,7 +64,7 @@ def test_tables_end_in_what_is_right(
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
     by_minute: dict[str, int] = defaultdict(int)
-    for row in orders(customers=40):
+    for row in orders(40, _ROWS):
         by_customer[row["customer_id"]].append(row["price"])
         by_minute[str(row["order_time"])[:16]] += 1
     spent = [

@@ -41,14 +41,13 @@ _EPOCH = 600
 _TICK = timedelta(seconds=10)
 
 
-def orders(customers: int = 50) -> list[dict[str, Any]]:
+def orders(customers: int = 50, rows: int = _ROWS) -> list[dict[str, Any]]:
     """All of them: none is later than ten seconds."""
     options = {"seed": "3", "disorder": "10 s", "customers": f"{customers}", "splits": f"{_SPLITS}"}
     made = orders_of(Table("orders", ORDERS, "datagen", "", tuple(options.items())))
     engine = Engine()
     parts = (
-        made.make(split, 0, rows_of_split(_ROWS, _SPLITS, split), engine)
-        for split in range(_SPLITS)
+        made.make(split, 0, rows_of_split(rows, _SPLITS, split), engine) for split in range(_SPLITS)
     )
     return [row for part in parts for row in part.to_pylist()]
 
