@@ -67,7 +67,7 @@ class JoinQuery:
         with_left = {id(a) for a, _ in found}
         with_right = {id(b) for _, b in found}
         if self.at_one_time:
-            found = [pair for pair in found if marks.passed(self._time(pair[0]))]
+            found = [pair for pair in found if self._is_over(pair[0], marks)]
         single = [(a, id(a) in with_left) for a in left if self._is_final(a, 0, marks)]
         if self.kind in ("SEMI", "ANTI"):
             return [(a, None) for a, has in single if has is (self.kind == "SEMI")]
@@ -106,9 +106,13 @@ class JoinQuery:
             return False
         return self.on(left, right) is True
 
+    def _is_over(self, row: Values | None, marks: Marks) -> bool:
+        """Whether the row's time has passed; a window's has when the watermarks reach its end."""
+        return marks.passed(self._time(row) - (self.windows is not None))
+
     def _is_final(self, row: Values, side: int, marks: Marks) -> bool:
         if self.windows is not None:
-            return marks.passed(self._time(row))
+            return self._is_over(row, marks)
         if side == 0:
             return marks.passed(self._time(row), right_by=-self.upper)
         return marks.passed(self._time(row), left_by=self.lower)
