@@ -11,7 +11,7 @@ An actor is pure: it is pushed messages and gives `Emission`s. Spark and the sim
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.build import Context, build
@@ -25,7 +25,7 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.physical import Input, Tally
 from tidegate.ports import SourceChunk
-from tidegate.state import MemoryStateTable, StateTable
+from tidegate.state import StateTable
 from tidegate.types import (
     Barrier,
     Chunk,
@@ -71,12 +71,16 @@ class Actor:
         self._time_us = 0
         self._splits: dict[str, SplitLevel] = {}
         self._merges = {
-            at: Merge(watermark_columns(fragment.nodes[at]), state(fragment.names[at]))
+            at: Merge(
+                watermark_columns(fragment.nodes[at]),
+                None if at in self._local else state(fragment.names[at]),
+            )
             for at in _boundaries(fragment)
         }
+        context = replace(self._context, of_splits=bool(self._local))
         self._pipeline = Pipeline(
             {
-                at: build(node, self._context, fragment.names[at])
+                at: build(node, context, fragment.names[at])
                 for at, node in enumerate(fragment.nodes)
                 if at not in self._local and not isinstance(node, Input)
             },
@@ -87,7 +91,7 @@ class Actor:
             None if x is None else Dispatch(x.keys, vnodes, engine, x.distribution, instance)
             for x in (output.exchange for output in fragment.outputs)
         ]
-        self._upstreams = Merge((), MemoryStateTable())
+        self._upstreams = Merge((), None)
         """Aligns the barriers of the actors before a split level."""
 
     # Source side

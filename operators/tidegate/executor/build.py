@@ -47,12 +47,13 @@ class Context:
     state: Callable[[str], StateTable]
     shared_accounts: frozenset[str]
     checks: bool = False
+    of_splits: bool = False  # they stand behind a merge of splits
 
 
 def build(node: nodes.Node, context: Context, name: str) -> Executor:
     """The executor of a node; ``name`` is unique in the fragment and names its state."""
     executor = _build(node, context, name)
-    return Checked(executor) if context.checks else executor
+    return Checked(executor, of_splits=context.of_splits) if context.checks else executor
 
 
 def _build(  # noqa: PLR0912  # one branch an operator

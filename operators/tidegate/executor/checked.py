@@ -4,7 +4,8 @@ What is checked, of each message that the operator emits:
 
 - a chunk has the declared columns in the declared order (hidden ones may ride along), of the same
   Arrow types as in the chunks before it;
-- a watermark never falls, nor is it taken back (a value, then None);
+- a watermark never falls, nor is it taken back (a value, then None), behind a merge of splits
+  within an epoch;
 - no row is below the last watermark that was emitted for one of its columns (S1, strict: a row at
   the watermark is fine, a NULL is below nothing);
 - barriers' epochs strictly rise; a barrier is passed on once, as the last message of its epoch,
@@ -29,7 +30,8 @@ from tidegate.types import Barrier, Chunk, Message, Watermark
 class Checked(Executor):
     """Runs ``executor`` and checks what it emits. ``inner`` is the executor itself."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, *, of_splits: bool = False) -> None:
+        self._of_splits = of_splits
         self.inner = executor
         self.schema = executor.schema
         self._operator = executor.operator
@@ -56,6 +58,8 @@ class Checked(Executor):
             return
         if passed != message:
             self._fail("the barrier was not passed on", f"epoch {message.epoch}")
+        if self._of_splits:
+            self._watermarks.clear()
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         return self.process(chunk)

@@ -23,7 +23,8 @@ class Merge:
       minimum over them has risen; idle and finished inputs do not take part; while none is
       active nothing but the maximum over the idle ones holds the stream back, and when all are
       finished it ends;
-    - it never falls: an input that speaks below the merged watermark holds it, no more (S6);
+    - it never falls: an input that speaks below the merged watermark holds it, no more (S6). One
+      of splits, without ``state``, begins each epoch anew: one may join below what is local;
     - ``Barrier`` leaves when every input has sent it, behind the last merged watermark of each
       column with the merged status (S2: every input of somebody speaks in every epoch).
 
@@ -31,13 +32,13 @@ class Merge:
     that is made anew decide alike: a split that was idle may wake up, and must be heard first.
     """
 
-    def __init__(self, columns: tuple[str, ...], state: StateTable) -> None:
+    def __init__(self, columns: tuple[str, ...], state: StateTable | None) -> None:
         self._columns = columns
         self._state = state
         self._inputs: dict[str, dict[str, Watermark]] = {}
         self._ended: set[str] = set()  # inputs whose barrier has come
         self._barrier: Barrier | None = None
-        stored = {column: state.get(_key(column)) for column in columns}
+        stored = {column: state.get(_key(column)) if state else None for column in columns}
         self._merged = {column: int(value) for column, value in stored.items() if value is not None}
 
     @property
@@ -50,6 +51,8 @@ class Merge:
         if self._barrier is not None:
             raise InvariantError("merge: inputs change while barriers align", detail=self._found())
         self._inputs = {upstream: self._inputs.get(upstream, {}) for upstream in upstreams}
+        if self._state is None:
+            self._merged = {}
 
     def process(self, upstream: str, message: Message) -> Iterator[Message]:
         """Takes a message of one input, gives what follows from it."""
@@ -94,7 +97,7 @@ class Merge:
             return
         for column in self._columns:
             yield self._advance(column)
-            if column in self._merged:
+            if self._state is not None and column in self._merged:
                 put_int(self._state, _key(column), self._merged[column])
         self._barrier = None
         self._ended = set()
