@@ -40,8 +40,7 @@ from tidegate.state import StateTable
 class Context:
     """What an actor gives its executors: the engine, and a state table by name.
 
-    ``shared_accounts`` have several branches, whose tallies must be united (S7).
-    """
+    ``shared_accounts`` have several branches, whose tallies must be united (S7)."""
 
     engine: Engine
     state: Callable[[str], StateTable]

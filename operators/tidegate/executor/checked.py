@@ -4,8 +4,7 @@ What is checked, of each message that the operator emits:
 
 - a chunk has the declared columns in the declared order (hidden ones may ride along), of the same
   Arrow types as in the chunks before it;
-- a watermark never falls, nor is it taken back (a value, then None), behind a merge of splits
-  within an epoch;
+- a watermark never falls, nor is it taken back; behind a merge of splits, in one epoch;
 - no row is below the last watermark that was emitted for one of its columns (S1, strict: a row at
   the watermark is fine, a NULL is below nothing);
 - barriers' epochs strictly rise; a barrier is passed on once, as the last message of its epoch,

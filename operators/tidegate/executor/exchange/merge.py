@@ -38,7 +38,7 @@ class Merge:
         self._inputs: dict[str, dict[str, Watermark]] = {}
         self._ended: set[str] = set()  # inputs whose barrier has come
         self._barrier: Barrier | None = None
-        stored = {column: state.get(_key(column)) if state else None for column in columns}
+        stored = {} if state is None else {name: state.get(_key(name)) for name in columns}
         self._merged = {column: int(value) for column, value in stored.items() if value is not None}
 
     @property
