@@ -1,8 +1,8 @@
 """Many runs of the command line in one process, on one Spark: a start costs more than a small job.
 
 Reads ``[args, cwd, environment]`` as JSON lines from stdin; answers each with ``[exit code, stdout,
-stderr]``.
-Only the start and the stop of Spark are replaced; whatever else ``tidegate`` does, it does.
+stderr]``. Only the start and the stop of Spark are replaced; whatever else ``tidegate`` does, it
+does.
 """
 
 from __future__ import annotations

@@ -98,24 +98,26 @@ def test_a_split_without_rows_holds_the_watermark() -> None:
     assert said == ["0>* watermark t none", "0>* barrier 1"]
 
 
-def test_a_split_that_joins_later_holds_the_watermark() -> None:
-    """The merge behind the exchange keeps what it had reached; it may have reached less."""
+def _in_its_second_epoch() -> Actor:
+    """Split a has stood in it alone, and has brought it to 7."""
     one = _by_split()
     _says(one, "0", _from("a", "3 0; 9 1"), SplitStatus(ACTIVE, "a"), barrier(1))
     assert "0>* watermark t 7" in _says(one, "1", barrier(1))
     one.open_upstreams(0, ["0"])
     one.begin_epoch(2)
+    return one
+
+
+def test_a_split_that_joins_later_holds_the_watermark() -> None:
+    """The merge behind the exchange keeps what it had reached; it may have reached less."""
+    one = _in_its_second_epoch()
     said = _says(one, "0", _from("a", "20 0", 2), SplitStatus(ACTIVE, "c"), barrier(2))
     assert said == ["0>* chunk: 20 0", "0>* watermark t none", "0>* barrier 2"]
 
 
 def test_a_split_that_joins_below_those_beside_it_is_heard() -> None:
     """An upstream of another actor had held all back: nobody was past the row at 4."""
-    one = _by_split()
-    _says(one, "0", _from("a", "3 0; 9 1"), SplitStatus(ACTIVE, "a"), barrier(1))
-    assert "0>* watermark t 7" in _says(one, "1", barrier(1))
-    one.open_upstreams(0, ["0"])
-    one.begin_epoch(2)
+    one = _in_its_second_epoch()
     _says(one, "0", _from("c", "4 0"), SplitStatus(Status.IDLE, "a"), SplitStatus(ACTIVE, "c"))
     assert "0>* watermark t 2" in _says(one, "0", barrier(2))
 
