@@ -74,7 +74,10 @@ image() {
         return
     fi
     case $BUILDER in
-    kit) "$KIT" image "$name" "$context" "$dockerfile" ;;
+    kit)
+        "$KIT" image "$name" "$context" "$dockerfile"
+        rm -f "$KIT_HOME"/build/*.tar # what the nodes have by now: else each version leaves a gigabyte
+        ;;
     kind) docker build --quiet -t "$name" -f "$dockerfile" "$context" && kind load docker-image --name "$CLUSTER" "$name" ;;
     minikube) minikube image build -t "$name" -f "${dockerfile#"$context"/}" "$context" ;;
     esac
@@ -84,26 +87,16 @@ image() {
 # `helm upgrade` see that it is another.
 digest() { find "$@" -type f ! -name '*.pyc' ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-12; }
 
-# All images at once: each has times at which it waits for the disk, or for one core.
 build() {
-    local pid pids=()
     TAG=${TAG:-$(digest operators pyproject.toml k8s/images/tidegate)}
     KAFKA_TAG=${KAFKA_TAG:-4.3.0-$(digest k8s/images/kafka)}
     MINIO_TAG=${MINIO_TAG:-20260212-$(digest k8s/images/minio)}
-    image "tidegate:$TAG" . k8s/images/tidegate/Dockerfile &
-    pids+=($!)
-    image "tidegate-kafka:$KAFKA_TAG" k8s/images/kafka k8s/images/kafka/Dockerfile &
-    pids+=($!)
-    image "tidegate-minio:$MINIO_TAG" k8s/images/minio k8s/images/minio/Dockerfile &
-    pids+=($!)
+    image "tidegate:$TAG" . k8s/images/tidegate/Dockerfile
+    image "tidegate-kafka:$KAFKA_TAG" k8s/images/kafka k8s/images/kafka/Dockerfile
+    image "tidegate-minio:$MINIO_TAG" k8s/images/minio k8s/images/minio/Dockerfile
     if [ "$BUILDER" = kit ]; then # its nodes reach no registry
         PROMETHEUS_TAG=2.42-$(digest k8s/images/prometheus)
-        image "tidegate-prometheus:$PROMETHEUS_TAG" k8s/images/prometheus k8s/images/prometheus/Dockerfile &
-        pids+=($!)
-    fi
-    for pid in "${pids[@]}"; do wait "$pid"; done
-    if [ "$BUILDER" = kit ]; then # what the nodes have by now: else each version leaves a gigabyte
-        rm -f "$KIT_HOME"/build/*.tar
+        image "tidegate-prometheus:$PROMETHEUS_TAG" k8s/images/prometheus k8s/images/prometheus/Dockerfile
     fi
 }
 
