@@ -116,6 +116,7 @@ def test_windows_are_joined_by_window() -> None:
     assert given(hop, lefts, rights) == [(1, 2), (1, None), (None, 2)]
     assert given(hop, lefts, rights, Marks(15, 14, bounded=False)) == [(1, None)]
     assert given(hop, lefts, rights, Marks(15, 15, bounded=False)) == [(1, 2), (1, None)]
+    assert given(hop, lefts, rights, Marks(16, 16, bounded=False)) == [(1, 2), (1, None)]
 
 
 def test_where_of_a_side_comes_before_the_join() -> None:
