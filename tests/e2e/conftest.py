@@ -40,8 +40,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Namespace]:
     file.write_text(yaml.safe_dump(values()))
     deploy("up", name, values=file)
     yield Namespace(name)
-    # Nobody waits for the end of what is empty: how a release goes, the tests have seen.
-    run("kubectl", "delete", "namespace", name, "--wait=false")
+    deploy("down", name, values=file)
 
 
 @pytest.fixture(scope="session")
