@@ -14,6 +14,7 @@ from functools import cached_property
 import duckdb
 import pyarrow as pa
 
+from tidegate.engine.texts import MACROS, READS
 from tidegate.engine.user_functions import declare, install
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Schema
@@ -40,6 +41,7 @@ class Engine:
         self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
         self._arrow_types: dict[str, pa.DataType] = {}
         self._epoch_us: int | None = None
+        self._reads_texts = False
         self.set_epoch_time(0)
         install(self._connection, functions)
         self._connection.execute("SET lock_configuration = true")
@@ -64,6 +66,9 @@ class Engine:
 
         Raises duckdb.Error when an expression fails on a row: use ``TRY(…)`` where rows decide.
         """
+        if not self._reads_texts and any(name in sql for name in READS.values()):
+            self._connection.execute(MACROS)  # 20 ms of CPU, for which few jobs have a use
+            self._reads_texts = True
         names = tables or {}
         for name, table in names.items():
             self._connection.register(name, table)

@@ -19,8 +19,10 @@ from tidegate.connectors.avro.schema import Leaf
 from tidegate.connectors.avro.target import Target, fits, form_of
 from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.json_shape import Kind
-from tidegate.connectors.formats.text_rules import stored_fits
+from tidegate.connectors.formats.text_rules import stored_cast, stored_fits
+from tidegate.connectors.formats.times import read_times
 from tidegate.engine.engine import Engine
+from tidegate.types import Column
 
 MOMENT_MIN: Final = -9_223_372_022_400_000_000
 MOMENT_MAX: Final = 2**63 - 2
@@ -226,13 +228,18 @@ def _wide(high: Words, low: Words, limit: int) -> Bools:
 def _cast(values: pa.Array, target: Target, cursor: Cursor, engine: Engine) -> pa.Array:
     """``values`` cast by DuckDB; rows whose value does not fit become bad."""
     assert target.kind is not None
-    value = f"TRY_CAST(v AS {target.type})"
+    value = stored_cast(target.type, "v", values.type)
     fitting = stored_fits(target.kind, value, "v", values.type)
     sql = f"SELECT {value} AS v, coalesce({fitting}, false) AS good FROM leaf"
     result = engine.query(sql, {"leaf": pa.table({"v": values})}).combine_chunks()
     good = result.column("good").combine_chunks()
     cursor.fail(~good.to_numpy(zero_copy_only=False).astype(np.bool_))
-    return result.column("v").combine_chunks()
+    (read,), misfit = read_times(
+        [result.column("v").combine_chunks()], (Column("v", target.type),), engine
+    )
+    if misfit is not None:
+        cursor.fail(misfit)
+    return read
 
 
 _READERS: Final[Mapping[str, Callable[[Leaf, Target, Cursor], pa.Array]]] = {

@@ -20,7 +20,8 @@ import pyarrow as pa
 from tidegate.connectors.formats.json_encode import joined, timestamp_text
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import kinds_of
-from tidegate.connectors.formats.text_rules import literal, text_fits
+from tidegate.connectors.formats.text_rules import cast_of, literal, text_fits
+from tidegate.connectors.formats.times import rows_that_fit
 from tidegate.connectors.option_types import CsvOptions
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
@@ -34,9 +35,9 @@ def decode(lines: pa.Array, schema: Schema, options: CsvOptions, engine: Engine)
     sql = _decode_sql(schema, options, has_quotes)
     result = engine.query(sql, {"lines": pa.table({"line": lines})})
     good = result.column(0).combine_chunks()
-    names = [column.name for column in schema]
-    data = pa.Table.from_arrays([c.filter(good) for c in result.columns[1:]], names=names)
-    return Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_))
+    mask = good.to_numpy(zero_copy_only=False).astype(np.bool_)
+    columns = [column.combine_chunks() for column in result.columns[1:]]
+    return Decoded(*rows_that_fit(columns, mask, schema, engine))
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +60,7 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
         parts, whole = f"string_split(line, {delimiter})", "true"
         texts = [f"nullif(parts[{i}], {null})" for i in range(1, len(schema) + 1)]
     text_list = ", ".join(f"{text} AS t{i}" for i, text in enumerate(texts))
-    values = ", ".join(f"TRY_CAST(t{i} AS {c.type}) AS v{i}" for i, c in enumerate(schema))
+    values = ", ".join(f"{cast_of(c.type, f't{i}')} AS v{i}" for i, c in enumerate(schema))
     fits = [
         f"(t{i} IS NULL OR {text_fits(k, f'v{i}', f't{i}')})"
         for i, k in enumerate(kinds_of(schema))

@@ -24,13 +24,12 @@ from tidegate.connectors.formats.json_shape import (
     Kind,
     Leaf,
     branches,
-    is_zoned,
     leaves,
     pointer,
-    record_type,
     structure,
 )
 from tidegate.connectors.formats.text_rules import literal, text_fits
+from tidegate.connectors.formats.times import rows_that_fit
 from tidegate.engine.engine import Engine
 from tidegate.types import Schema
 
@@ -45,8 +44,7 @@ def decode_exact(
     lines: pa.Array, schema: Schema, shape: Branch, engine: Engine
 ) -> tuple[pa.Table, Mask]:
     """The rows of the lines that are good, and which those are."""
-    zoned = is_zoned(shape, engine.time_zone)
-    sql = _sql(shape, not_json(string_bytes(lines)[0]), zoned)
+    sql = _sql(shape, not_json(string_bytes(lines)[0]))
     result = engine.query(sql, {"lines": pa.table({"line": lines})}).combine_chunks()
     columns = [column.combine_chunks() for column in result.columns]
     mask: Mask = columns[0].to_numpy(zero_copy_only=False).astype(np.bool_)
@@ -55,8 +53,7 @@ def decode_exact(
         mask &= _occurrences(keys, names) <= present.to_numpy(zero_copy_only=False)
     if not schema:
         return pa.table({}), mask
-    values = columns[1].filter(pa.array(mask)).flatten()[1:]
-    return pa.Table.from_arrays(values, names=[column.name for column in schema]), mask
+    return rows_that_fit(columns[1].flatten()[1:], mask, schema, engine)
 
 
 def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:
@@ -67,15 +64,12 @@ def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:
 
 
 @lru_cache(maxsize=64)
-def _sql(shape: Branch, suspicious: bool, zoned: bool) -> str:
+def _sql(shape: Branch, suspicious: bool) -> str:
     """Gives ``good``, ``record``, then for every branch its keys and how many fields it has.
 
     ``suspicious``: some line may be JSON only to DuckDB (see `json_scan`).
-    ``zoned``: texts without an offset are in another zone than UTC.
     """
-    record = f"json_transform(doc, {literal(structure(shape, None, raw=True, zoned=zoned))})"
-    if zoned:
-        record = f"TRY_CAST({record} AS {record_type(shape, raw=True)})"
+    record = f"json_transform(doc, {literal(structure(shape, None, raw=True))})"
     fields: list[Leaf | Branch] = [*leaves(shape), *list(branches(shape))[1:]]
     type_of = {field.steps: f"types[{index + 1}]" for index, field in enumerate(fields)}
     paths = ", ".join(literal(pointer(field.steps)) for field in fields)
@@ -120,6 +114,8 @@ def _rule(field: Leaf | Branch, type_: str) -> str:
             return f"{type_} = 'BOOLEAN'"
         case Kind.TEXT:
             return f"{type_} NOT IN ('OBJECT', 'ARRAY')"
+        case Kind.MOMENT | Kind.TIME:
+            return f"{type_} = 'VARCHAR'"  # which is read as a time behind this
         case Kind.INTEGER:
             number = f"CASE WHEN {type_} = 'DOUBLE' THEN {_whole(field)} ELSE {there} END"
         case Kind.DECIMAL:

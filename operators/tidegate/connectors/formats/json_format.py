@@ -8,7 +8,7 @@ that does not fit its type:
 - DECIMAL: numbers and numeric strings in range, exact, rounded half up to the scale;
 - DOUBLE: finite numbers, numeric strings, and the strings "NaN", "Infinity", "-Infinity";
 - BOOLEAN: true and false; VARCHAR: strings, and numbers and booleans as their text;
-- TIMESTAMP, DATE, TIME: strings that DuckDB casts, but not "infinity" and "epoch";
+- TIMESTAMP, DATE, TIME: strings that are one as a whole (`tidegate.engine.texts`);
 - STRUCT: objects, by these rules; lists: arrays whose elements DuckDB's strict transform takes.
 
 Two paths give the same answer. The fast one is DuckDB's `json_transform_strict`, which fails as a
@@ -35,20 +35,17 @@ from tidegate.connectors.formats.json_shape import (
     Branch,
     Kind,
     Leaf,
-    is_zoned,
     leaves,
     pointer,
-    record_type,
     shape_of,
     structure,
 )
+from tidegate.connectors.formats.times import read_times
 from tidegate.engine.engine import Engine
 from tidegate.types import Schema
 
 PIECE_ROWS: Final = 8192
 """How many lines go to the exact path together when one of them is not plain."""
-_INFINITE: Final = 2**63 - 1
-_INFINITE_DAY: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +65,12 @@ class _Plan:
 
 
 @lru_cache(maxsize=64)
-def _plan_of(schema: Schema, time_zone: str) -> _Plan:
+def _plan_of(schema: Schema) -> _Plan:
     shape = shape_of(schema)
-    zoned = is_zoned(shape, time_zone)
     found = tuple(leaves(shape))
     prefixed = not any(leaf.kind is Kind.DECIMAL for leaf in found)
-    transform = structure(shape, None, raw=prefixed, zoned=zoned).replace("'", "''")
-    record = f"json_transform_strict(line, '{transform}')"
-    if zoned:
-        record = f"CAST({record} AS {record_type(shape, raw=prefixed)})"
-    sql = f"{record} AS record"
+    transform = structure(shape, None, raw=prefixed).replace("'", "''")
+    sql = f"json_transform_strict(line, '{transform}') AS record"
     typed = [leaf for leaf in found if leaf.kind in (Kind.BOOLEAN, Kind.OTHER)]
     for index, leaf in enumerate(typed):
         path = pointer(leaf.steps).replace("'", "''")
@@ -88,7 +81,7 @@ def _plan_of(schema: Schema, time_zone: str) -> _Plan:
 
 def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
     """Decodes ``lines`` (valid UTF-8 strings, none blank)."""
-    plan = _plan_of(schema, engine.time_zone)
+    plan = _plan_of(schema)
     if len(lines) == 0 or not schema:
         return Decoded(*decode_exact(lines, schema, plan.shape, engine))
     fast = _decode_fast(lines, schema, plan, engine)
@@ -124,6 +117,9 @@ def _decode_fast(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -
     for leaf, column in _leaf_columns(plan.shape, columns):
         if not _plain(leaf, column):
             return None
+    columns, misfit = read_times(columns, schema, engine)
+    if misfit is not None:
+        return None
     return pa.Table.from_arrays(columns, names=[column.name for column in schema])
 
 
@@ -154,11 +150,5 @@ def _plain(leaf: Leaf, column: Any) -> bool:
             return not pc.any(opened).as_py()
         case Kind.DOUBLE:
             return pc.all(pc.is_finite(column)).as_py() is not False
-        case Kind.MOMENT | Kind.TIME:
-            bits = 32 if pa.types.is_date32(column.type) else 64
-            values = column.cast(pa.int32() if bits == 32 else pa.int64())
-            infinite = _INFINITE_DAY if bits == 32 else _INFINITE
-            odd = pa.array([0, infinite, -infinite], values.type)
-            return not pc.any(pc.is_in(values, value_set=odd)).as_py()
         case _:
             return True

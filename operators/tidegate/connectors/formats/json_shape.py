@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import duckdb
 
+from tidegate.engine.texts import READS
 from tidegate.types import Schema
 
 RAW: Final = "__raw"
@@ -23,7 +24,6 @@ It makes DuckDB read every number as its text: without a DECIMAL in the structur
 double first, which even the strict transform then rounds to the BIGINT 2.
 """
 RAW_TYPE: Final = "DECIMAL(1,0)"
-ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 
 
 class Kind(enum.Enum):
@@ -94,51 +94,35 @@ def _field(steps: tuple[str, ...], type_: Any) -> Field:
     return Leaf(steps, text, Kind.OTHER if text == "JSON" else _KINDS.get(type_.id, Kind.OTHER))
 
 
-def structure(branch: Branch, leaf_type: str | None, *, raw: bool, zoned: bool = False) -> str:
+def structure(branch: Branch, leaf_type: str | None, *, raw: bool) -> str:
     """``branch`` as `json_transform` takes it; ``leaf_type`` in the place of every leaf's type.
 
-    ``zoned``: TIMESTAMPTZ is text, for `record_type` to be cast to. A transform takes a text
-    without an offset for one in UTC, whatever the session time zone; a cast reads it in that zone.
+    Times are texts there, for `tidegate.connectors.formats.times` to read.
     """
-    tree = _tree(branch, leaf_type, zoned)
+    tree = _tree(branch, leaf_type)
     return json.dumps({RAW: RAW_TYPE, **tree} if raw else tree)
 
 
-def _tree(branch: Branch, leaf_type: str | None, zoned: bool) -> dict[str, Any]:
+def _tree(branch: Branch, leaf_type: str | None) -> dict[str, Any]:
     return {
-        field.steps[-1]: _tree(field, leaf_type, zoned)
+        field.steps[-1]: _tree(field, leaf_type)
         if isinstance(field, Branch)
-        else leaf_type or _leaf_type(field, zoned)
+        else leaf_type or _leaf_type(field)
         for field in branch.fields
     }
 
 
-def _leaf_type(leaf: Leaf, zoned: bool) -> Any:
+def _leaf_type(leaf: Leaf) -> Any:
     def of(type_: Any) -> Any:
         if type_.id == "list":
             return [of(type_.children[0][1])]
         if type_.id == "struct":
             return {name: of(child) for name, child in type_.children}
-        return "VARCHAR" if zoned and str(type_) == ZONED else str(type_)
+        return "VARCHAR" if str(type_) in READS else str(type_)
 
     if leaf.kind is Kind.LIST:
         return of(duckdb.sqltype(leaf.type))
-    return "VARCHAR" if zoned and leaf.type == ZONED else leaf.type
-
-
-def record_type(branch: Branch, *, raw: bool) -> str:
-    """The DuckDB type of ``branch``'s records."""
-    fields = [f"{RAW} {RAW_TYPE}"] if raw else []
-    for field in branch.fields:
-        name = field.steps[-1].replace('"', '""')
-        type_ = record_type(field, raw=False) if isinstance(field, Branch) else field.type
-        fields.append(f'"{name}" {type_}')
-    return f"STRUCT({', '.join(fields)})"
-
-
-def is_zoned(branch: Branch, time_zone: str) -> bool:
-    """Whether ``time_zone`` makes a difference: a field, or a list's element, is a TIMESTAMPTZ."""
-    return time_zone != "UTC" and any(ZONED in leaf.type for leaf in leaves(branch))
+    return "VARCHAR" if leaf.type in READS else leaf.type
 
 
 def leaves(branch: Branch) -> Iterator[Leaf]:

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import kinds_of
-from tidegate.connectors.formats.text_rules import stored_fits
+from tidegate.connectors.formats.text_rules import stored_cast, stored_fits
+from tidegate.connectors.formats.times import rows_that_fit
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.plan.nodes import quoted
@@ -72,11 +73,10 @@ def _decode(stored: pa.Table, schema: Schema, engine: Engine) -> Part:
         if column.name not in table.column_names:
             values.append(f"CAST(NULL AS {column.type}) AS v{index}")
             continue
-        name, value = quoted(column.name), f"TRY_CAST({quoted(column.name)} AS {column.type})"
+        name, stored = quoted(column.name), table[column.name].type
+        value = stored_cast(column.type, name, stored)
         values.append(f"{value} AS v{index}")
-        fits.append(
-            f"({name} IS NULL OR {stored_fits(kind, value, name, table[column.name].type)})"
-        )
+        fits.append(f"({name} IS NULL OR {stored_fits(kind, value, name, stored)})")
     good_sql = " AND ".join(fits) or "true"
     try:
         result = engine.query(
@@ -90,11 +90,10 @@ def _decode(stored: pa.Table, schema: Schema, engine: Engine) -> Part:
             detail=str(error).splitlines()[0],
             hint="declare them with the types that the file has",
         ) from error
-    good = result.column("good").combine_chunks()
-    names = [column.name for column in schema]
-    data = pa.Table.from_arrays([c.filter(good) for c in result.columns[2:]], names=names)
+    good = result.column("good").combine_chunks().to_numpy(zero_copy_only=False).astype(np.bool_)
+    columns = [column.combine_chunks() for column in result.columns[2:]]
     records = result.column("record").combine_chunks().cast(pa.binary())
-    return Part(records, Decoded(data, good.to_numpy(zero_copy_only=False).astype(np.bool_)))
+    return Part(records, Decoded(*rows_that_fit(columns, good, schema, engine)))
 
 
 def encode(data: pa.Table) -> bytes:

@@ -1,8 +1,8 @@
 """Which texts fit which declared type: the rules that strings in json and fields in csv share; and
 which values of another type.
 
-DuckDB's casts are kind: ``'1.5'`` becomes the BIGINT 2, ``'infinity'`` and ``'epoch'`` are
-timestamps. What would be rounded to an integer, or is no moment, does not fit.
+DuckDB's casts are kind: ``'1.5'`` becomes the BIGINT 2, ``1e400`` an infinite DOUBLE. What would be
+rounded to an integer does not fit. Times stay texts here: `times.rows_that_fit` reads them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from tidegate.connectors.formats.json_shape import Kind
+from tidegate.connectors.formats.times import as_texts
 
 _SPECIAL: Final = r"(?i)\s*[+-]?(nan|inf|infinity)\s*"
 
@@ -31,17 +32,18 @@ def text_fits(kind: Kind, value: str, text: str) -> str:
         case Kind.DOUBLE:
             special = f"regexp_full_match({text}, {literal(_SPECIAL)})"
             return f"({there} AND CASE WHEN isfinite({value}) THEN true ELSE {special} END)"
-        case Kind.MOMENT:
-            return f"({there} AND isfinite({value}) AND {_not_epoch(value, text)})"
-        case Kind.TIME:
-            return f"({there} AND {_not_epoch(value, text)})"
         case _:
             return there
 
 
+def cast_of(type_: str, text: str) -> str:
+    """DuckDB SQL: what is stored as ``text``, cast to a declared type; a time remains text."""
+    return f"TRY_CAST({text} AS {as_texts(type_)})"
+
+
 def stored_fits(kind: Kind, value: str, stored: str, type_: pa.DataType) -> str:
     """As `text_fits` of what is ``stored`` with an Arrow type; of texts it is that."""
-    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+    if is_text(type_):
         return text_fits(kind, value, stored)
     there = f"{value} IS NOT NULL"
     if pa.types.is_boolean(type_) and kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):
@@ -53,7 +55,19 @@ def stored_fits(kind: Kind, value: str, stored: str, type_: pa.DataType) -> str:
     return there
 
 
-def _not_epoch(value: str, text: str) -> str:
-    """The word "epoch" is the moment 0: only there the text needs a look."""
-    named = f"NOT contains(lower({text}), 'epoch')"
-    return f"CASE WHEN epoch_us({value}) = 0 THEN {named} ELSE true END"
+def stored_cast(type_: str, stored: str, given: pa.DataType) -> str:
+    """DuckDB SQL: what is ``stored`` with an Arrow type, cast to a declared one; as `cast_of`."""
+    return cast_of(type_, stored) if _has_text(given) else f"TRY_CAST({stored} AS {type_})"
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether it is a text of any form."""
+    if pa.types.is_dictionary(type_):
+        return is_text(type_.value_type)
+    found = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(of(type_) for of in found)
+
+
+def _has_text(type_: pa.DataType) -> bool:
+    inner = (type_.field(at).type for at in range(type_.num_fields))
+    return is_text(type_) or any(map(_has_text, inner))

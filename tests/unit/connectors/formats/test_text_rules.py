@@ -16,9 +16,6 @@ from unit.connectors.files_kit import ENGINE
         (Kind.INTEGER, "BIGINT", ["12", " 12 ", "-7", "0x1F"], ["1.5", "1e3", "x", ""]),
         (Kind.DECIMAL, "DECIMAL(10,2)", ["1.005", "1e3"], ["x", "1e9", "nan"]),
         (Kind.DOUBLE, "DOUBLE", ["1.5", "NaN", "-Infinity"], ["1e400", "x"]),
-        (Kind.MOMENT, "TIMESTAMP", ["1970-01-01", "9999-12-31"], ["epoch", "infinity", "now"]),
-        (Kind.MOMENT, "DATE", ["1970-01-01"], ["epoch", "-infinity"]),
-        (Kind.TIME, "TIME", ["00:00:00"], ["epoch", "25:00:00"]),
         (Kind.TEXT, "VARCHAR", ["", "x"], []),
     ],
 )

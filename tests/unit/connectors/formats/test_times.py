@@ -1,0 +1,105 @@
+"""Texts become times wherever they stand; what Arrow reads is what the rule says."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidegate.connectors.formats.times import as_texts, read_times, rows_that_fit
+from tidegate.engine.engine import Engine
+from tidegate.engine.texts import READS
+from tidegate.types import Column
+from unit.connectors.files_kit import ENGINE
+
+DAY, OTHER = "2024-05-01 01:00:00", "2024-05-02 01:00:00"
+
+
+def one(type_: str, values: list[Any], engine: Engine = ENGINE) -> tuple[list[Any], Any]:
+    """``values``, texts for times, as a column of ``type_``; and which rows misfit."""
+    text_type = engine.arrow_schema((Column("c", as_texts(type_)),)).field(0).type
+    column = pa.array(values, text_type)
+    (read,), misfit = read_times([column], (Column("c", type_),), engine)
+    assert read.type == engine.arrow_schema((Column("c", type_),)).field(0).type
+    return read.to_pylist(), None if misfit is None else misfit.tolist()
+
+
+def test_texts_for_types() -> None:
+    assert as_texts("BIGINT[]") == "BIGINT[]"
+    assert as_texts("STRUCT(a TIMESTAMP, b DATE[], c INTEGER)") == (
+        'STRUCT("a" VARCHAR, "b" VARCHAR[], "c" INTEGER)'
+    )
+    assert as_texts("MAP(VARCHAR, TIME)") == "MAP(VARCHAR, VARCHAR)"
+
+
+@pytest.mark.parametrize("bad", ["2024-05-01 01:00 foo", "2024-05-01 01"])
+def test_inside_of_structs_lists_and_maps(bad: str) -> None:
+    at = datetime(2024, 5, 1, 1)
+    found, misfit = one("STRUCT(a TIMESTAMP, b BIGINT)", [{"a": DAY, "b": 1}, None, {"a": bad}])
+    assert found == [{"a": at, "b": 1}, None, {"a": None, "b": None}]
+    assert misfit == [False, False, True]
+    found, misfit = one("TIMESTAMP[]", [[DAY, OTHER], [], None, [None, bad], [DAY]])
+    assert found[:3] == [[at, at.replace(day=2)], [], None]
+    assert misfit == [False, False, False, True, False]
+    found, misfit = one("MAP(VARCHAR, TIMESTAMP)", [[("k", DAY)], None, [("k", bad)]])
+    assert found[:2] == [[("k", at)], None]
+    assert misfit == [False, False, True]
+
+
+def test_rows_that_fit() -> None:
+    columns = [pa.array([1, 2, 3]), pa.array([DAY, "x", DAY])]
+    schema = (Column("a", "BIGINT"), Column("t", "TIMESTAMP"))
+    good = np.array([True, True, False])
+    table, fits = rows_that_fit(columns, good, schema, ENGINE)
+    assert table.to_pylist() == [{"a": 1, "t": datetime(2024, 5, 1, 1)}]
+    assert (fits.tolist(), good.tolist()) == ([True, False, False], [True, True, False])
+
+
+def test_all_with_a_z_or_none() -> None:
+    stamped = [datetime(2024, 5, 1, 1, tzinfo=UTC)] * 2
+    for zone in ("UTC", "Europe/Berlin"):
+        engine = Engine(zone)
+        found, misfit = one("TIMESTAMP WITH TIME ZONE", [f"{DAY}Z", f"{DAY}Z"], engine)
+        assert (found, misfit) == (stamped, None)
+        found, _ = one("TIMESTAMP WITH TIME ZONE", [f"{DAY}Z", f"{DAY} +00"], engine)
+        assert found == stamped
+    found, _ = one("TIMESTAMP WITH TIME ZONE", ["2024-05-01 03:00:00"], Engine("Europe/Berlin"))
+    assert found == stamped[:1]
+    assert one("TIMESTAMP", [f"{DAY}Z"])[0] == [datetime(2024, 5, 1, 1)]
+
+
+PIECES = st.sampled_from(
+    [
+        *("2024-05-01", "9999-12-31", "0001-01-01", "2024-02-30", "24-05-01", " ", "T", "t"),
+        *(
+            "01:00",
+            "01",
+            "23:59:60",
+            "24:00:00",
+            ":00",
+            ".5",
+            ".1234567",
+            "Z",
+            "z",
+            "+02",
+            "+02:00",
+        ),
+        *("UTC", "PM", "BC", "foo", "-", "\n", "x"),
+    ]
+)
+
+
+@given(st.lists(st.lists(PIECES, max_size=5).map("".join), min_size=1, max_size=2))
+@pytest.mark.parametrize("type_", READS)
+def test_arrow_reads_what_the_rule_reads(type_: str, texts: list[str]) -> None:
+    sql = f"SELECT {READS[type_]}(t) AS v FROM texts"
+    wanted = ENGINE.query(sql, {"texts": pa.table({"t": texts})}).column("v").combine_chunks()
+    column = pa.array(texts, pa.string())
+    (read,), misfit = read_times([column], (Column("t", type_),), ENGINE)
+    assert read.equals(wanted), texts
+    assert (misfit is None) == (wanted.null_count == 0)
