@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
 from tidegate.frontend.ast.queries import Name, Scalar
-from tidegate.frontend.expressions import functions, intervals, misfits, rewrites
+from tidegate.frontend.expressions import constants, functions, intervals, misfits, rewrites
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.monotone import order_of, shift_of
 from tidegate.frontend.expressions.scope import Relation, Scope
@@ -185,7 +185,7 @@ class Binder:
             return self._divide(copy, span)
         if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
             return self._exact_epoch(copy, span)
-        return copy
+        return constants.read(copy, lambda part: self.type_of(part, span), self.checker, span)
 
     def _without_catalog(self, node: exp.Expr) -> exp.Expr:
         """``db.f(x)`` is ``f(x)``, where f is a user's function: a file is one namespace."""
@@ -273,7 +273,8 @@ class Binder:
             if isinstance(rewritten, str):
                 raise BindError(rewritten, span.place)
             return rewritten
-        return exp.Anonymous(this=name, expressions=arguments)
+        called = exp.Anonymous(this=name, expressions=arguments)
+        return constants.read(called, lambda part: self.type_of(part, span), self.checker, span)
 
     def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""

@@ -92,6 +92,10 @@ class TypeChecker:
         value = table.column(0)[0].as_py()
         return int(value) if value is not None and value == int(value) else None
 
+    def is_true(self, sql: str) -> bool:
+        """Whether a constant condition holds. Raises TypeCheckError."""
+        return self._run(f"SELECT {sql}").column(0)[0].as_py() is True
+
     def fields(self, type_: str) -> dict[str, str]:
         """The fields of a STRUCT type and their types; empty for other types."""
         arrow = self._engine.arrow_schema((Column("c", type_),)).field(0).type

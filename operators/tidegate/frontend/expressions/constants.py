@@ -1,0 +1,156 @@
+"""Constants that cannot be what they are cast to or compared with are errors of `check` (S15).
+
+When a job runs, such an expression is NULL for every row: a typo in WHERE would lose all of them.
+The same holds for patterns that do not compile, and zones that there are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from sqlglot import exp
+
+from tidegate.engine.texts import READS
+from tidegate.errors import BindError
+from tidegate.frontend.expressions.functions import call, sql_of
+from tidegate.frontend.expressions.scope import article
+from tidegate.frontend.expressions.typecheck import (
+    TypeChecker,
+    TypeCheckError,
+    is_integer,
+    is_numeric,
+)
+from tidegate.frontend.source import Span
+
+TypeOf: TypeAlias = Callable[[exp.Expr], str]
+
+_COMPARED: Final = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+)
+_PATTERNS: Final = frozenset(
+    {"regexp_matches", "regexp_full_match", "regexp_extract", "regexp_extract_all"}
+    | {"regexp_replace", "regexp_split_to_array", "string_split_regex", "str_split_regex"}
+)
+"""Functions whose second argument is a regular expression."""
+_WRITTEN: Final = {
+    "TIMESTAMP": "'YYYY-MM-DD HH:MM:SS'",
+    "TIMESTAMP WITH TIME ZONE": "'YYYY-MM-DD HH:MM:SS+00'",
+    "DATE": "'YYYY-MM-DD'",
+    "TIME": "'HH:MM:SS'",
+    "BOOLEAN": "true or false",
+}
+
+
+def read(node: exp.Expr, type_of: TypeOf, checker: TypeChecker, span: Span) -> exp.Expr:
+    """``node``, resolved, with its texts read as times where that is what they are used as.
+
+    Raises BindError, at the constant, for one that cannot be what it is used as.
+    """
+    if isinstance(node, exp.Cast):
+        return _cast(node, type_of, checker, span)
+    for one, others in _compared(node):
+        if _is_text(one):
+            continue
+        type_ = ""
+        for other in filter(_is_text, others):
+            type_ = type_ or type_of(one)
+            if type_ in READS or is_numeric(type_) or type_ in ("BOOLEAN", "UUID"):
+                other.replace(_constant(other, type_, checker, span))
+    zone = node.args.get("zone") if isinstance(node, exp.AtTimeZone) else None
+    if isinstance(zone, exp.Literal):
+        _must_run(
+            f"TIMESTAMPTZ '2000-01-01' AT TIME ZONE {sql_of(zone)}",
+            *(f"there is no time zone '{zone.name}'", "write one like 'Europe/Berlin' or 'UTC'"),
+            *(checker, _place(zone, span)),
+        )
+    pattern = _pattern(node)
+    if pattern is not None:
+        _must_run(
+            f"regexp_matches('', {sql_of(pattern)})",
+            *(f"'{pattern.name}' is no regular expression", "mask signs that are meant: '\\('"),
+            *(checker, _place(pattern, span)),
+        )
+    return node
+
+
+def _cast(node: exp.Cast, type_of: TypeOf, checker: TypeChecker, span: Span) -> exp.Expr:
+    inner = node.this.unnest()
+    if isinstance(inner, exp.Literal):
+        type_ = type_of(node)
+        if isinstance(node, exp.TryCast) and not _fits(inner, type_, checker):
+            return node
+        return _constant(inner, type_, checker, span, node)
+    if not node.find(exp.Column) or type_of(node.this) != "VARCHAR":
+        return node
+    type_ = type_of(node)
+    return call(READS[type_], node.this.copy()) if type_ in READS else node
+
+
+def _compared(node: exp.Expr) -> list[tuple[exp.Expr, list[exp.Expr]]]:
+    """What stands on one side, and what it is compared with."""
+    if isinstance(node, _COMPARED):
+        return [(node.this, [node.expression]), (node.expression, [node.this])]
+    if isinstance(node, exp.Between):
+        return [(node.this, [node.args["low"], node.args["high"]])]
+    if isinstance(node, exp.In):
+        return [(node.this, list(node.expressions))]
+    if isinstance(node, exp.Case) and node.this is not None:
+        return [(node.this, [branch.this for branch in node.args["ifs"]])]
+    return []
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and bool(node.is_string)
+
+
+def _pattern(node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node, exp.RegexpLike):
+        found = node.expression
+    elif isinstance(node, exp.Anonymous) and node.name.lower() in _PATTERNS:
+        found = node.expressions[1] if len(node.expressions) > 1 else None
+    else:
+        return None
+    return found if isinstance(found, exp.Literal) and found.is_string else None
+
+
+def _constant(
+    literal: exp.Expr,
+    type_: str,
+    checker: TypeChecker,
+    span: Span,
+    whole: exp.Expr | None = None,
+) -> exp.Expr:
+    """``whole``, a cast of the literal or itself, unless DuckDB would read it otherwise."""
+    if not _fits(literal, type_, checker):
+        hint = "write a number" if is_numeric(type_) else f"write {_WRITTEN.get(type_, 'another')}"
+        shown = f"'{literal.name}'" if _is_text(literal) else literal.name
+        raise BindError(f"{shown} is not {article(type_)}", _place(literal, span).place, hint=hint)
+    kept = whole if whole is not None else literal.copy()
+    if type_ in READS and _is_text(literal):
+        text = sql_of(literal)
+        same = f"TRY_CAST({text} AS {type_}) IS NOT DISTINCT FROM {READS[type_]}({text})"
+        return kept if checker.is_true(same) else call(READS[type_], literal.copy())
+    return kept
+
+
+def _fits(literal: exp.Expr, type_: str, checker: TypeChecker) -> bool:
+    text = sql_of(literal)
+    if type_ in READS and _is_text(literal):
+        return checker.is_true(f"{READS[type_]}({text}) IS NOT NULL")
+    whole = f" AND NOT regexp_matches({text}, '[.eE]')" * (is_integer(type_) and _is_text(literal))
+    return checker.is_true(f"TRY_CAST({text} AS {type_}) IS NOT NULL{whole}")
+
+
+def _must_run(sql: str, message: str, hint: str, checker: TypeChecker, at: Span) -> None:
+    try:
+        checker.is_true(f"({sql}) IS NOT NULL")
+    except TypeCheckError as error:
+        raise BindError(message, at.place, detail=str(error), hint=hint) from None
+
+
+def _place(literal: exp.Expr, span: Span) -> Span:
+    """Where ``literal`` stands: sqlglot keeps no places of literals, and of a call its name's."""
+    text = sql_of(literal)
+    start = span.source.text.find(text, span.start)
+    return span if start < 0 else span.cut(start, start + len(text))
