@@ -185,7 +185,7 @@ class Binder:
             return self._divide(copy, span)
         if isinstance(copy, exp.Extract) and copy.name.upper() == "EPOCH":
             return self._exact_epoch(copy, span)
-        return constants.read(copy, lambda part: self.type_of(part, span), self.checker, span)
+        return self._constants(copy, span)
 
     def _without_catalog(self, node: exp.Expr) -> exp.Expr:
         """``db.f(x)`` is ``f(x)``, where f is a user's function: a file is one namespace."""
@@ -272,9 +272,11 @@ class Binder:
             rewritten = rewrites.REWRITES[name](arguments, types)
             if isinstance(rewritten, str):
                 raise BindError(rewritten, span.place)
-            return rewritten
-        called = exp.Anonymous(this=name, expressions=arguments)
-        return constants.read(called, lambda part: self.type_of(part, span), self.checker, span)
+            return rewritten.transform(lambda part: self._constants(part, span))
+        return self._constants(exp.Anonymous(this=name, expressions=arguments), span)
+
+    def _constants(self, node: exp.Expr, span: Span) -> exp.Expr:
+        return constants.read(node, lambda part: self.type_of(part, span), self.checker, span)
 
     def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""

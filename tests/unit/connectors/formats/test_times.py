@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.connectors.formats.times import as_texts, read_times, rows_that_fit
@@ -94,6 +94,7 @@ PIECES = st.sampled_from(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(PIECES, max_size=5).map("".join), min_size=1, max_size=2))
 @pytest.mark.parametrize("type_", READS)
 def test_arrow_reads_what_the_rule_reads(type_: str, texts: list[str]) -> None:
