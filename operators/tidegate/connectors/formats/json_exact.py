@@ -19,19 +19,21 @@ import pyarrow.compute as pc
 
 from tidegate.connectors.formats.json_scan import not_json, string_bytes
 from tidegate.connectors.formats.json_shape import (
-    RAW,
+    NESTED,
     Branch,
     Kind,
     Leaf,
     branches,
+    element_type,
     leaves,
     pointer,
+    shape_of,
     structure,
 )
 from tidegate.connectors.formats.text_rules import literal, text_fits
 from tidegate.connectors.formats.times import rows_that_fit
 from tidegate.engine.engine import Engine
-from tidegate.types import Schema
+from tidegate.types import Column, Schema
 
 _CANDIDATE: Final = r"(?i)[-:,\[\s](nan|inf)|,\s*[}\]]"
 _LENIENT: Final = r"(?i)nan|inf|,\s*[}\]]"
@@ -53,7 +55,40 @@ def decode_exact(
         mask &= _occurrences(keys, names) <= present.to_numpy(zero_copy_only=False)
     if not schema:
         return pa.table({}), mask
-    return rows_that_fit(columns[1].flatten()[1:], mask, schema, engine)
+    values, misfit = _opened(shape, columns[1].flatten()[1:], engine)
+    return rows_that_fit(values, mask & ~misfit, schema, engine)
+
+
+def _opened(branch: Branch, columns: list[Any], engine: Engine) -> tuple[list[Any], Mask]:
+    """The fields of a branch, what is in lists and maps decoded; and rows where that misfits."""
+    misfit, opened = np.zeros(len(columns[0]), np.bool_), list(columns)
+    for index, field in enumerate(branch.fields):
+        column = columns[index]
+        if isinstance(field, Branch):
+            parts, bad = _opened(field, column.flatten(), engine)
+            names = [part.steps[-1] for part in field.fields]
+            opened[index] = pa.StructArray.from_arrays(parts, names, mask=column.is_null())
+            misfit |= bad
+        elif field.kind in NESTED:
+            opened[index], bad = _elements(field, column, engine)
+            misfit |= bad
+    return opened, misfit
+
+
+def _elements(leaf: Leaf, column: Any, engine: Engine) -> tuple[pa.Array, Mask]:
+    """A list or map of JSON texts: each is decoded as a record of one field."""
+    is_list = leaf.kind is Kind.LIST
+    texts = column.values if is_list else column.items
+    schema = (Column("v", element_type(leaf.type)),)
+    lines = pc.binary_join_element_wise('{"v":', texts.cast(pa.string()).fill_null("null"), "}", "")
+    data, good = decode_exact(lines, schema, shape_of(schema), engine)
+    rows = pa.array(np.cumsum(good) - 1, pa.int64(), mask=~good)
+    values = data.column(0).combine_chunks().take(rows)
+    offsets, absent = column.offsets, column.is_null()
+    bad = np.concatenate(([0], np.cumsum(~good)))[offsets.to_numpy()]
+    if is_list:
+        return pa.ListArray.from_arrays(offsets, values, mask=absent), bad[1:] > bad[:-1]
+    return pa.MapArray.from_arrays(offsets, column.keys, values, mask=absent), bad[1:] > bad[:-1]
 
 
 def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:
@@ -69,7 +104,7 @@ def _sql(shape: Branch, suspicious: bool) -> str:
 
     ``suspicious``: some line may be JSON only to DuckDB (see `json_scan`).
     """
-    record = f"json_transform(doc, {literal(structure(shape, None, raw=True))})"
+    record = f"json_transform(doc, {literal(structure(shape, None, raw=True, elements=False))})"
     fields: list[Leaf | Branch] = [*leaves(shape), *list(branches(shape))[1:]]
     type_of = {field.steps: f"types[{index + 1}]" for index, field in enumerate(fields)}
     paths = ", ".join(literal(pointer(field.steps)) for field in fields)
@@ -123,11 +158,9 @@ def _rule(field: Leaf | Branch, type_: str) -> str:
         case Kind.DOUBLE:
             number = f"isfinite({value})"
         case Kind.LIST:
-            elements = f"json_extract(doc, {literal(pointer(field.steps))})"
-            wrapped = f"""'{{"{RAW}":0,"v":' || {elements} || '}}'"""
-            inner = structure(Branch((), (Leaf(("v",), field.type, Kind.LIST),)), None, raw=True)
-            strict = f"TRY(json_transform_strict({wrapped}, {literal(inner)}))"
-            return f"{type_} = 'ARRAY' AND {strict} IS NOT NULL"
+            return f"{type_} = 'ARRAY'"
+        case Kind.MAP:
+            return f"{type_} = 'OBJECT' AND {there}"  # no key occurs twice
         case _:
             number = "false"
     no_number = f"{type_} IN ('BOOLEAN', 'OBJECT', 'ARRAY')"

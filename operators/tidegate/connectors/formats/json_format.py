@@ -9,7 +9,7 @@ that does not fit its type:
 - DOUBLE: finite numbers, numeric strings, and the strings "NaN", "Infinity", "-Infinity";
 - BOOLEAN: true and false; VARCHAR: strings, and any other value as its text, but null;
 - TIMESTAMP, DATE, TIME: strings that are one as a whole (`tidegate.engine.texts`);
-- STRUCT: objects, by these rules; lists: arrays whose elements DuckDB's strict transform takes.
+- STRUCT: objects, by these rules; lists: arrays whose elements fit; MAP: objects whose values do.
 
 Two paths give the same answer. The fast one is DuckDB's `json_transform_strict`, which fails as a
 whole when one line is not plain (a field missing, twice, or misfit), after a scan for what it is
@@ -31,10 +31,12 @@ import pyarrow.compute as pc
 from tidegate.connectors.formats.json_exact import decode_exact
 from tidegate.connectors.formats.json_scan import not_json, not_json_or_boolean, string_bytes
 from tidegate.connectors.formats.json_shape import (
+    NESTED,
     RAW,
     Branch,
     Kind,
     Leaf,
+    kinds_inside,
     leaves,
     pointer,
     shape_of,
@@ -62,6 +64,8 @@ class _Plan:
     leaves: tuple[Leaf, ...]
     strict_sql: str
     prefixed: bool  # the lines get a RAW field, since no column is a DECIMAL
+    kinds: frozenset[Kind]  # of all values, those inside of lists and maps too
+    lenient: bool  # a list or map has what the strict transform takes from too much
 
 
 @lru_cache(maxsize=64)
@@ -76,7 +80,10 @@ def _plan_of(schema: Schema) -> _Plan:
         path = pointer(leaf.steps).replace("'", "''")
         wanted = "BOOLEAN" if leaf.kind is Kind.BOOLEAN else "VARCHAR"
         sql += f", coalesce(json_type(line, '{path}'), 'NULL') IN ('{wanted}', 'NULL') AS ok{index}"
-    return _Plan(shape, found, f"SELECT {sql} FROM lines", prefixed)
+    nested = [kinds_inside(leaf.type) for leaf in found if leaf.kind in NESTED]
+    lenient = any(kinds & {Kind.BOOLEAN, Kind.OTHER} for kinds in nested)
+    kinds = frozenset[Kind]().union(*(kinds_inside(column.type) for column in schema))
+    return _Plan(shape, found, f"SELECT {sql} FROM lines", prefixed, kinds, lenient)
 
 
 def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
@@ -99,7 +106,7 @@ def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
 
 def _decode_fast(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -> pa.Table | None:
     """All lines at once, or None when one of them needs a closer look."""
-    if _suspicious(lines, plan):
+    if plan.lenient or _suspicious(lines, plan):
         return None
     if plan.prefixed:
         lines = pc.binary_replace_slice(lines, 0, 1, f'{{"{RAW}":0,')
@@ -128,7 +135,7 @@ def _suspicious(lines: pa.Array, plan: _Plan) -> bool:
     data, starts = string_bytes(lines)
     if (starts[1:] == starts[:-1]).any() or (data[starts[:-1]] != ord("{")).any():
         return True
-    numeric = any(leaf.kind in (Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE) for leaf in plan.leaves)
+    numeric = plan.kinds & {Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE}
     return not_json_or_boolean(data) if numeric else not_json(data)
 
 
@@ -145,7 +152,19 @@ def _leaf_columns(branch: Branch, columns: list[Any]) -> list[tuple[Leaf, Any]]:
 def _plain(leaf: Leaf, column: Any) -> bool:
     """Whether no value of ``column`` can come from what does not fit, or is an odd special."""
     match leaf.kind:
-        case Kind.DOUBLE:
-            return pc.all(pc.is_finite(column)).as_py() is not False
+        case Kind.DOUBLE | Kind.LIST | Kind.MAP:
+            return _finite(column)
         case _:
             return True
+
+
+def _finite(column: Any) -> bool:
+    """Whether it has no infinite number, inside of lists, maps and structs neither."""
+    kind = column.type
+    if pa.types.is_floating(kind):
+        return pc.all(pc.is_finite(column)).as_py() is not False
+    if pa.types.is_struct(kind):
+        return all(map(_finite, column.flatten()))
+    if pa.types.is_map(kind):
+        return _finite(column.items)
+    return not pa.types.is_list(kind) or _finite(column.values)

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import duckdb
 
-from tidegate.engine.texts import READS
+from tidegate.connectors.formats.times import as_texts
 from tidegate.types import Schema
 
 RAW: Final = "__raw"
@@ -37,6 +37,7 @@ class Kind(enum.Enum):
     MOMENT = enum.auto()  # TIMESTAMP, TIMESTAMPTZ, DATE: may be infinite in DuckDB
     TIME = enum.auto()
     LIST = enum.auto()
+    MAP = enum.auto()  # from objects
     OTHER = enum.auto()  # UUID, BLOB, INTERVAL: from strings only
 
 
@@ -53,7 +54,10 @@ _KINDS: Final = {
     "date": Kind.MOMENT,
     "time": Kind.TIME,
     "list": Kind.LIST,
+    "map": Kind.MAP,
 }
+NESTED: Final = (Kind.LIST, Kind.MAP)
+"""Kinds of leaves that have values inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,35 +98,56 @@ def _field(steps: tuple[str, ...], type_: Any) -> Field:
     return Leaf(steps, text, Kind.OTHER if text == "JSON" else _KINDS.get(type_.id, Kind.OTHER))
 
 
-def structure(branch: Branch, leaf_type: str | None, *, raw: bool) -> str:
+def structure(branch: Branch, leaf_type: str | None, *, raw: bool, elements: bool = True) -> str:
     """``branch`` as `json_transform` takes it; ``leaf_type`` in the place of every leaf's type.
 
-    Times are texts there, for `tidegate.connectors.formats.times` to read.
+    Times are texts there, for `tidegate.connectors.formats.times` to read. Without ``elements``
+    what is in lists and maps is JSON.
     """
-    tree = _tree(branch, leaf_type)
+    tree = _tree(branch, leaf_type, elements)
     return json.dumps({RAW: RAW_TYPE, **tree} if raw else tree)
 
 
-def _tree(branch: Branch, leaf_type: str | None) -> dict[str, Any]:
+def _tree(branch: Branch, leaf_type: str | None, elements: bool) -> dict[str, Any]:
     return {
-        field.steps[-1]: _tree(field, leaf_type)
+        field.steps[-1]: _tree(field, leaf_type, elements)
         if isinstance(field, Branch)
-        else leaf_type or _leaf_type(field)
+        else leaf_type or _leaf_type(field, elements)
         for field in branch.fields
     }
 
 
-def _leaf_type(leaf: Leaf) -> Any:
+def _leaf_type(leaf: Leaf, elements: bool) -> Any:
     def of(type_: Any) -> Any:
         if type_.id == "list":
             return [of(type_.children[0][1])]
         if type_.id == "struct":
             return {name: of(child) for name, child in type_.children}
-        return "VARCHAR" if str(type_) in READS else str(type_)
+        return as_texts(str(type_))
 
     if leaf.kind is Kind.LIST:
-        return of(duckdb.sqltype(leaf.type))
-    return "VARCHAR" if leaf.type in READS else leaf.type
+        return of(duckdb.sqltype(leaf.type)) if elements else ["JSON"]
+    if leaf.kind is Kind.MAP and not elements:
+        return f"MAP({key_type(leaf.type)}, JSON)"
+    return as_texts(leaf.type)
+
+
+def element_type(type_: str) -> str:
+    """Of the elements of a list, or the values of a map."""
+    return str(duckdb.sqltype(type_).children[-1][1])
+
+
+def key_type(type_: str) -> str:
+    """Of the keys of a map, where times are texts."""
+    return as_texts(str(duckdb.sqltype(type_).children[0][1]))
+
+
+def kinds_inside(type_: str) -> set[Kind]:
+    """The kinds of all that is in a type, lists, structs and maps opened."""
+    found = duckdb.sqltype(type_)
+    if found.id in ("list", "map", "struct"):
+        return set().union(*(kinds_inside(str(inner)) for _, inner in found.children))
+    return {Kind.OTHER if str(found) == "JSON" else _KINDS.get(found.id, Kind.OTHER)}
 
 
 def leaves(branch: Branch) -> Iterator[Leaf]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from typing import Any
@@ -414,3 +415,29 @@ def test_a_text_without_an_offset_is_in_the_session_time_zone(
     first = engine.query(sql, {"rows": decoded.data}).to_pylist()[0]
     wanted = int(hour)
     assert first == {"z": wanted, "t": 10, "a": wanted, "n": 1, "l": [wanted, 10]}
+
+
+@pytest.mark.parametrize(
+    ("type_", "good", "bad"),
+    [
+        ("BIGINT[]", {'[1,null,"2"]': [1, None, 2], "[]": []}, ["[true]", "[1.5]", '["1.5"]', "1"]),
+        ("DOUBLE[]", {'["Infinity",1e3]': [math.inf, 1e3]}, ["[1e400]", '["1e400"]', "[true]"]),
+        ("BOOLEAN[]", {"[true,null]": [True, None]}, ['["yes"]', "[1]"]),
+        ("VARCHAR[]", {'["a",1.50,{"x":[]}]': ["a", "1.50", '{"x":[]}']}, ["{}", '"a"']),
+        ("DATE[][]", {'[["2024-05-01"],[]]': [[date(2024, 5, 1)], []]}, ['[["2024-05-01 x"]]']),
+        ("STRUCT(a BIGINT)[]", {'[{"a":1,"b":2},{}]': [{"a": 1}, {"a": None}]}, ['[{"a":1.5}]']),
+        ("MAP(VARCHAR, BIGINT)", {'{"k":1,"l":null}': [("k", 1), ("l", None)], "{}": []},
+         ['{"k":1.5}', '{"k":true}', '{"k":1,"k":2}', "[1]", '"k"']),
+        ("MAP(BIGINT, DATE[])", {'{"7":["2024-05-01"]}': [(7, [date(2024, 5, 1)])]},
+         ['{"x":[]}', '{"7":["2024-05-01 PM"]}']),
+        ("STRUCT(m MAP(VARCHAR, BOOLEAN))", {'{"m":{"a":true}}': {"m": [("a", True)]}},
+         ['{"m":{"a":1}}', '{"m":[]}']),
+    ],
+)  # fmt: skip
+def test_what_is_inside(type_: str, good: dict[str, Any], bad: list[str]) -> None:
+    schema = (Column("v", type_),)
+    for lines in ([*good, "null"], [*good, "null", *bad]):  # by either path
+        found = rows_of([f'{{"v":{line}}}' for line in lines], schema)
+        assert found == [{"v": value} for value in (*good.values(), None)] + [None] * (
+            len(lines) - len(good) - 1
+        )
