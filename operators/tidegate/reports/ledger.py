@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
+from tidegate.connectors.formats.causes import causes_of
 from tidegate.connectors.locations import open_location
+from tidegate.engine.engine import shared_engine
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import AccountLog
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.targets import TO_LEDGER
-from tidegate.types import decimal_scale
+from tidegate.plan.nodes import Table
+from tidegate.types import Reason, decimal_scale
+
+Place: TypeAlias = tuple[str, str, str, int]
+"""A row of the ledger: table, account, split and offset."""
 
 
 def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -27,8 +34,30 @@ def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
     # What a running job publishes after that belongs to an entry with other counts.
     for name in ledger_files(checkpoint, 0, entry.epoch):
         rows.update((_place(row), row) for row in _read(checkpoint, name))
-    ordered = [_row(rows[place]) for place in sorted(rows)]
-    return {"rows": ordered, **counts_document(entry.accounts)}
+    ordered = [rows[place] for place in sorted(rows)]
+    causes = _causes(ordered, checkpoint.read_job().about.source_tables())
+    shown = [_row(row) | causes.get(_place(row), {}) for row in ordered]
+    return {"rows": shown, **counts_document(entry.accounts)}
+
+
+def _causes(
+    rows: Iterable[dict[str, Any]], tables: Mapping[str, Table]
+) -> dict[Place, dict[str, str]]:
+    """``cause``, the field and the value, of each malformed row where its record tells it."""
+    by_table: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["reason"] == Reason.MALFORMED and row["record"] is not None:
+            by_table.setdefault(row["table"], []).append(row)
+    found: dict[Place, dict[str, str]] = {}
+    for name, refused in by_table.items():
+        if name in tables:
+            told = causes_of([row["record"] for row in refused], tables[name], shared_engine())
+            found |= {
+                _place(row): {"cause": cause}
+                for row, cause in zip(refused, told, strict=True)
+                if cause
+            }
+    return found
 
 
 def _name_of(checkpoint: Checkpoint, path: str) -> str:
@@ -46,7 +75,7 @@ def _read(checkpoint: Checkpoint, name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str, str, int]:
+def _place(row: dict[str, Any]) -> Place:
     return (row["table"], row["account"], row["split"], row["offset"])
 
 

@@ -25,10 +25,14 @@ def print_ledger(document: dict[str, Any], console: Console) -> None:
         place = printable(f"{row['table']} {row['split']}@{row['offset']}")
         console.print(
             f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
-            f"{escape(printable(row['record'] or '')[:100])}",
+            f"{escape(_because(row))}{escape(printable(row['record'] or '')[:100])}",
             soft_wrap=True,
         )
     print_counts(document, console)
+
+
+def _because(row: dict[str, Any]) -> str:
+    return f"{printable(row['cause'])}  " if "cause" in row else ""
 
 
 def _lateness(row: dict[str, Any]) -> str:

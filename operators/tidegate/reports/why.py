@@ -81,6 +81,8 @@ def reason_of(row: Mapping[str, Any]) -> str:
     """Why a row is in the ledger: of the document of ``tidegate ledger``."""
     place = f"{row['table']} {row['split']}@{row['offset']}"
     what = f"{row['reason']}, at {row['operator']}"
+    if "cause" in row:
+        return f"{place}: {what}. {row['cause']}."
     if row["lateness"] is None:
         time = "" if row["event_time"] is None else f" Its time is {row['event_time']}."
         return f"{place}: {what}.{time} Such rows {_REASONS.get(row['reason'], 'were refused')}."

@@ -1,0 +1,166 @@
+"""Why a record does not decode: the field, its value and the type that it does not fit (S15).
+
+Asked of a record in the ledger, when somebody looks: what is read pays nothing for it. Each field
+is decoded by itself, by the rules that the source has.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import duckdb
+import pyarrow as pa
+
+from tidegate.connectors.formats.lines import decode
+from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.engine.engine import Engine
+from tidegate.engine.texts import READS
+from tidegate.plan.nodes import Table
+from tidegate.types import Column
+
+_NO_CSV: Final = parsed(CsvOptions, ())
+_SHOWN: Final = 60
+"""Characters of a value that are shown."""
+
+
+def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[str]:
+    """Why each of ``records`` of ``table`` is malformed; empty where it alone does not tell."""
+    found: dict[int, str] = {}
+    texts: dict[int, str] = {}
+    for at, record in enumerate(records):
+        try:
+            texts[at] = record.decode("utf-8")
+        except UnicodeDecodeError as error:
+            found[at] = f"byte {error.start} is not UTF-8"
+    match table.format:
+        case "csv":
+            found |= _of_csv(texts, table, engine)
+        case "json" | "parquet":  # of a row of parquet the ledger keeps JSON
+            found |= _of_json(texts, table, engine)
+    return [found.get(at, "") for at in range(len(records))]
+
+
+def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
+    found: dict[int, str] = {}
+    objects: dict[int, _Object] = {}
+    for at, text in texts.items():
+        try:
+            value = json.loads(
+                text,
+                parse_constant=_refuse,
+                parse_float=_Number,
+                parse_int=_Number,
+                object_pairs_hook=_Object,
+            )
+        except RecursionError:
+            continue
+        except ValueError as error:
+            found[at] = f"it is not JSON: {str(error)[:_SHOWN]}" if text.strip() else "it is empty"
+            continue
+        if isinstance(value, _Object):
+            objects[at] = value
+        else:
+            found[at] = f"it is not a JSON object: {_shown(value)}"
+    declared = [(column.name, column.type) for column in table.columns]
+    return found | _of_objects(objects, "", declared, engine)
+
+
+def _of_objects(
+    objects: Mapping[int, _Object], path: str, declared: list[tuple[str, str]], engine: Engine
+) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for name, type_ in declared:
+        values: dict[int, Any] = {}
+        for at in objects.keys() - found.keys():
+            given = [value for key, value in objects[at] if key == name]
+            if len(given) > 1:
+                found[at] = f"field '{path}{name}' occurs {len(given)} times"
+            elif given and given[0] is not None:
+                values[at] = given[0]
+        lines = {at: f'{{"v":{_text(value)}}}' for at, value in values.items()}
+        misfits = _misfits(lines, "json", Column("v", type_), _NO_CSV, engine)
+        kind = duckdb.sqltype(type_)
+        if kind.id == "struct":
+            opened = {at: values[at] for at in misfits if isinstance(values[at], _Object)}
+            inner = [(part, str(inside)) for part, inside in kind.children]
+            found |= _of_objects(opened, f"{path}{name}.", inner, engine)
+        for at in misfits - found.keys():
+            found[at] = _misfit(f"{path}{name}", values[at], type_)
+    return found
+
+
+def _of_csv(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
+    options = parsed(CsvOptions, table.options)
+    quote, width = options.quote, len(table.columns)
+    found: dict[int, str] = {}
+    rows: dict[int, list[str]] = {}
+    for at, text in texts.items():
+        try:
+            (fields,) = csv.reader([text], delimiter=options.delimiter, quotechar=quote)
+        except (ValueError, csv.Error):
+            continue
+        if len(fields) == width:
+            rows[at] = fields
+        else:
+            found[at] = f"it has {len(fields)} field(s), the table has {width} column(s)"
+    for index, column in enumerate(table.columns):
+        fields_of = {at: rows[at][index] for at in rows.keys() - found.keys()}
+        lines = {
+            at: f"{quote}{field.replace(quote, quote * 2)}{quote}"
+            for at, field in fields_of.items()
+            if field != options.null_literal
+        }
+        for at in _misfits(lines, "csv", column, options, engine):
+            found[at] = _misfit(column.name, fields_of[at], column.type)
+    return dict.fromkeys(texts, "a quote is out of place") | found
+
+
+def _misfits(
+    lines: Mapping[int, str], form: str, column: Column, csv_options: CsvOptions, engine: Engine
+) -> set[int]:
+    """Those of ``lines``, each of one field, that do not fit ``column``."""
+    if not lines:
+        return set()
+    coded = pa.array([line.encode("utf-8", "replace") for line in lines.values()], pa.binary())
+    good = decode(coded, form, (column,), csv_options, engine).good
+    return {at for at, fits in zip(lines, good, strict=True) if not fits}
+
+
+def _misfit(name: str, value: Any, type_: str) -> str:
+    why = f"field '{name}': {_shown(value)} does not fit {type_}"
+    if type_ in READS and isinstance(value, _Number):
+        why += (
+            f"; {type_} is read from text: declare BIGINT, and compute TO_TIMESTAMP_LTZ({name}, 3)"
+        )
+    return why
+
+
+def _shown(value: Any) -> str:
+    text = _text(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+class _Number(str):
+    """A number of JSON, as it is written."""
+
+    __slots__ = ()
+
+
+class _Object(list[tuple[str, Any]]):
+    """An object of JSON: its pairs, a name that comes twice with both."""
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _text(value: Any) -> str:
+    """``value`` as JSON."""
+    if isinstance(value, _Object):
+        return "{" + ",".join(f"{json.dumps(key)}:{_text(part)}" for key, part in value) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_text, value)) + "]"
+    return value if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)
