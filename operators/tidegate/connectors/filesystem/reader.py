@@ -12,7 +12,7 @@ from typing import Any, Final
 from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
 from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
-from tidegate.connectors.formats import lines, parquet_format
+from tidegate.connectors.formats import csv_format, lines, parquet_format
 from tidegate.connectors.formats.parquet_format import Part
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
@@ -111,14 +111,29 @@ class FilesystemReader:
     def _read_lines(self, file: Any, begin: int, stop: int) -> Iterator[Part]:
         form, columns, options = self._table.format, self._table.columns, self._options
         blank = b"" if form == "csv" and options.delimiter in " \t" else b" \t"
-        header = form == "csv" and options.header and _is_blank(file, begin, blank)
+        headed = form == "csv" and options.header
+        layout = csv_format.layout_of(_head(file, blank), columns, options) if headed else None
+        header = layout is not None and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
             records = lines.split_lines(block, blank)
             if header and len(records):
                 records, header = records.slice(1), False
             for first in range(0, len(records), CHUNK_ROWS):
                 part = records.slice(first, CHUNK_ROWS)
-                yield Part(part, lines.decode(part, form, columns, options, self._engine))
+                if headed and layout is None:  # its first line is a row as good as the others
+                    yield Part(part, lines.all_malformed(part, columns, self._engine))
+                else:
+                    decoded = lines.decode(part, form, columns, options, self._engine, layout)
+                    yield Part(part, decoded)
+
+
+def _head(file: Any, blank: bytes) -> bytes:
+    """The first line that is not blank."""
+    for block in lines.blocks(file, 0, file.size(), _HEAD_BYTES):
+        for line in lines.split_lines(block, blank):
+            found: bytes = line.as_py()
+            return found
+    return b""
 
 
 def _is_blank(file: Any, end: int, blank: bytes) -> bool:

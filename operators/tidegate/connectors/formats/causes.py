@@ -94,6 +94,8 @@ def _of_objects(
 
 def _of_csv(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
     options = parsed(CsvOptions, table.options)
+    if options.header:
+        return {}  # where the columns stand, a line alone does not tell
     quote, width = options.quote, len(table.columns)
     found: dict[int, str] = {}
     rows: dict[int, list[str]] = {}

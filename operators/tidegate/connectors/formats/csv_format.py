@@ -1,16 +1,18 @@
 """CSV lines to columns and back (S2). One line is one record: a newline in quotes is malformed.
 
-Fields are taken by position. A field in quotes may hold the delimiter, and the quote doubled; a
-field that is the null literal (default: empty) without quotes is NULL. What is written reads back
-the same, but for text with a newline, and for NULL in a table's only column where the null literal
-is blank: that line is no row. A line is malformed when it
-has fewer or more fields than the table has columns, a stray quote, or a field that does not fit
-its type as in `tidegate.connectors.formats.text_rules`.
+Fields are taken by position, or by the names in a file's header. A field in quotes may hold the
+delimiter, and the quote doubled; a field that is the null literal (default: empty) without quotes
+is NULL. What is written reads back the same, but for text with a newline, and for NULL in a table's
+only column where the null literal is blank: that line is no row. A line is malformed when it has
+fewer or more fields than there are columns, or names in the header, a stray quote, or a field that
+does not fit its type as in `tidegate.connectors.formats.text_rules`.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 import duckdb
@@ -28,11 +30,54 @@ from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 
 
-def decode(lines: pa.Array, schema: Schema, options: CsvOptions, engine: Engine) -> Decoded:
-    """Decodes ``lines`` (valid UTF-8 strings, none blank)."""
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the columns stand in a line of ``width`` fields: their numbers from 1, or None."""
+
+    width: int
+    places: tuple[int | None, ...]
+
+
+def layout_of(header: bytes, schema: Schema, options: CsvOptions) -> Layout | None:
+    """Where a header says that the columns are; None where it has none of them, or one twice.
+
+    A column that it does not have is NULL, what it has besides is left aside; upper and lower case
+    are told apart only where it has both.
+    """
+    try:
+        names = next(
+            csv.reader(
+                [header.decode("utf-8")],
+                delimiter=options.delimiter,
+                quotechar=options.quote,
+                strict=True,
+            )
+        )
+    except (ValueError, csv.Error, StopIteration):
+        return None
+    places: list[int | None] = []
+    for column in schema:
+        exact = [at for at, name in enumerate(names, 1) if name == column.name]
+        like = [at for at, name in enumerate(names, 1) if name.lower() == column.name.lower()]
+        found = exact or like
+        if len(found) > 1:
+            return None
+        places.append(found[0] if found else None)
+    return Layout(len(names), tuple(places)) if any(places) else None
+
+
+def decode(
+    lines: pa.Array,
+    schema: Schema,
+    options: CsvOptions,
+    engine: Engine,
+    layout: Layout | None = None,
+) -> Decoded:
+    """Decodes ``lines`` (valid UTF-8 strings, none blank); without a layout by position."""
     text = memoryview(lines.buffers()[2] or b"")
     has_quotes = options.quote.encode() in bytes(text)
-    sql = _decode_sql(schema, options, has_quotes)
+    layout = layout or Layout(len(schema), tuple(range(1, len(schema) + 1)))
+    sql = _decode_sql(schema, options, has_quotes, layout)
     result = engine.query(sql, {"lines": pa.table({"line": lines})})
     good = result.column(0).combine_chunks()
     mask = good.to_numpy(zero_copy_only=False).astype(np.bool_)
@@ -41,7 +86,7 @@ def decode(lines: pa.Array, schema: Schema, options: CsvOptions, engine: Engine)
 
 
 @lru_cache(maxsize=64)
-def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
+def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool, layout: Layout) -> str:
     delimiter, quote = literal(options.delimiter), literal(options.quote)
     null = literal(options.null_literal)
     if has_quotes:
@@ -54,11 +99,13 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
             f"CASE WHEN parts[{i}][2] = {quote} "
             f"THEN replace(parts[{i}][3:-2], {doubled}, {quote}) "
             f"ELSE nullif(parts[{i}][2:], {null}) END"
-            for i in range(1, len(schema) + 1)
+            if i
+            else "NULL::VARCHAR"
+            for i in layout.places
         ]
     else:
         parts, whole = f"string_split(line, {delimiter})", "true"
-        texts = [f"nullif(parts[{i}], {null})" for i in range(1, len(schema) + 1)]
+        texts = [f"nullif(parts[{i}], {null})" if i else "NULL::VARCHAR" for i in layout.places]
     text_list = ", ".join(f"{text} AS t{i}" for i, text in enumerate(texts))
     values = ", ".join(f"{cast_of(c.type, f't{i}')} AS v{i}" for i, c in enumerate(schema))
     fits = [
@@ -69,7 +116,7 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool) -> str:
     return f"""
         WITH split AS MATERIALIZED (SELECT line, {parts} AS parts FROM lines),
         texts AS MATERIALIZED (
-            SELECT len(parts) = {len(schema)} AND {whole} AS whole, {text_list} FROM split
+            SELECT len(parts) = {layout.width} AND {whole} AS whole, {text_list} FROM split
         ),
         vals AS MATERIALIZED (SELECT *, {values} FROM texts)
         SELECT coalesce(whole AND {" AND ".join(fits)}, false) AS good, {shown} FROM vals"""

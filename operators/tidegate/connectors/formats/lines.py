@@ -88,7 +88,12 @@ def _blank(
 
 
 def decode(
-    records: pa.Array, form: str, schema: Schema, csv: CsvOptions, engine: Engine
+    records: pa.Array,
+    form: str,
+    schema: Schema,
+    csv: CsvOptions,
+    engine: Engine,
+    layout: csv_format.Layout | None = None,
 ) -> json_format.Decoded:
     """Decodes lines (binary), json or csv. One that is empty, or no UTF-8, is malformed."""
     valid = valid_utf8(records)
@@ -97,7 +102,7 @@ def decode(
         valid = full.astype(np.bool_) if valid is None else full & valid
     text = as_strings(records if valid is None else records.filter(pa.array(valid)))
     if form == "csv":
-        decoded = csv_format.decode(text, schema, csv, engine)
+        decoded = csv_format.decode(text, schema, csv, engine, layout)
     else:
         decoded = json_format.decode(text, schema, engine)
     if valid is None:
@@ -139,3 +144,8 @@ def as_strings(records: pa.Array) -> pa.Array:
     return pa.Array.from_buffers(
         pa.string(), len(records), records.buffers(), offset=records.offset
     )
+
+
+def all_malformed(records: pa.Array, schema: Schema, engine: Engine) -> json_format.Decoded:
+    """What lines decode to of a file that is not what it is declared to be."""
+    return json_format.Decoded(engine.empty(schema), np.zeros(len(records), np.bool_))

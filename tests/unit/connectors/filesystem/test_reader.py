@@ -197,6 +197,31 @@ def test_a_csv_header_behind_blank_lines(tmp_path: Path, blank: str, rows_max: i
     assert run.malformed["a"] == []
 
 
+@pytest.mark.parametrize(
+    ("header", "line", "row"),
+    [
+        ("name,id", "x,1", {"id": 1, "name": "x"}),
+        ('ID,"Name",more', "1,x,y", {"id": 1, "name": "x"}),
+        ("Name,name,id", "y,x,1", {"id": 1, "name": "x"}),
+        ("more,id", "y,1", {"id": 1, "name": None}),
+    ],
+)
+def test_columns_are_found_by_the_names_in_the_header(
+    tmp_path: Path, header: str, line: str, row: dict[str, object]
+) -> None:
+    write(tmp_path / "a" / "1.csv", header, line, f"{line},z")
+    run = Run(source(tmp_path, format="csv", csv_header="true")).to_end(1)
+    assert run.rows["a"] == [(0, row)]
+    assert run.malformed["a"] == [(1, f"{line},z".encode())]
+
+
+@pytest.mark.parametrize("first", ["1,x", "id,id,name", '"id'])
+def test_a_first_line_that_is_no_header_is_a_row_too(tmp_path: Path, first: str) -> None:
+    write(tmp_path / "a" / "1.csv", first, "2,y")
+    run = Run(source(tmp_path, format="csv", csv_header="true")).to_end(1)
+    assert run.malformed["a"] == [(0, first.encode()), (1, b"2,y")]
+
+
 def test_no_columns_at_all(tmp_path: Path) -> None:
     write(tmp_path / "a" / "1.json", "{}", "[]")
     run = Run(source(tmp_path, (Column("x", "TIMESTAMP"),)))
