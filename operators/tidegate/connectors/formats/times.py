@@ -49,6 +49,25 @@ def rows_that_fit(
     return pa.Table.from_arrays(values, names=[column.name for column in schema]), good
 
 
+def in_micros(column: Any) -> Any:
+    """``column`` with microseconds for nanoseconds, the rest cut off as in a text; inside, too."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        whole = pc.floor_temporal(column, unit="microsecond")
+        return whole.cast(pa.timestamp("us", kind.tz))
+    if pa.types.is_struct(kind):
+        parts = [in_micros(part) for part in column.flatten()]
+        names = [kind.field(at).name for at in range(kind.num_fields)]
+        return pa.StructArray.from_arrays(parts, names, mask=column.is_null())
+    if pa.types.is_list(kind):
+        values = in_micros(column.values)
+        return pa.ListArray.from_arrays(column.offsets, values, mask=column.is_null())
+    if pa.types.is_map(kind):
+        items = in_micros(column.items)
+        return pa.MapArray.from_arrays(column.offsets, column.keys, items, mask=column.is_null())
+    return column
+
+
 def _has_times(type_: str) -> bool:
     return any(name in type_ for name in READS)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,49 @@ def _file(table: pa.Table) -> io.BytesIO:
     pq.write_table(table, buffer)
     buffer.seek(0)
     return buffer
+
+
+EDGES = [
+    datetime(9999, 12, 31, 23, 59, 59, 999999),
+    datetime(1, 1, 1),
+    datetime(2262, 4, 12),
+    datetime(1969, 12, 31, 23, 59, 59, 999999),
+]
+
+
+def test_int96_of_any_year(tmp_path: Path) -> None:
+    """What Spark, Hive and Impala write: nanoseconds of a day, in which 9999 was 1816."""
+    table = pa.table({"t": pa.array(EDGES, pa.timestamp("us"))})
+    pq.write_table(table, tmp_path / "1.parquet", use_deprecated_int96_timestamps=True)
+    run = Run(source(tmp_path, (Column("t", "TIMESTAMP"),), format="parquet")).to_end()
+    assert [row["t"] for _, row in run.rows["."]] == EDGES
+
+
+def test_nanoseconds_are_cut_off_as_in_a_text(tmp_path: Path) -> None:
+    instants = [-1, 999, -1001, 1_714_521_600_123_456_789]
+    moments = pa.array(instants, pa.timestamp("ns"))
+    inside = pa.array(
+        [[{"t": value}] for value in instants], pa.list_(pa.struct({"t": moments.type}))
+    )
+    put(tmp_path / "1.parquet", pa.table({"t": moments, "l": inside}))
+    columns = (Column("t", "TIMESTAMP"), Column("l", "STRUCT(t TIMESTAMP)[]"))
+    run = Run(source(tmp_path, columns, format="parquet")).to_end()
+    wanted = [datetime(1970, 1, 1) + timedelta(microseconds=value // 1000) for value in instants]
+    assert [row["t"] for _, row in run.rows["."]] == wanted
+    assert [row["l"][0]["t"] for _, row in run.rows["."]] == wanted
+
+
+def test_a_small_file_of_gigabytes_is_read_in_pieces() -> None:
+    buffer = io.BytesIO()
+    name = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), ["x" * (1 << 19)])
+    pq.write_table(pa.table({"id": range(3000), "name": name}), buffer)
+    assert len(buffer.getvalue()) < 2 << 20
+    columns = (Column("id", "BIGINT"), Column("name", "VARCHAR"))
+    parts = parquet_format.read(buffer, "1.parquet", 0, None, columns, Engine())
+    assert [len(next(parts).records) for _ in range(2)] == [128, 128]
+
+
+def test_a_file_without_any_declared_column(tmp_path: Path) -> None:
+    put(tmp_path / "1.parquet", pa.table({"other": [1, 2]}))
+    run = Run(source(tmp_path, (Column("id", "BIGINT"),), format="parquet")).to_end()
+    assert [row for _, row in run.rows["."]] == [{"id": None}, {"id": None}]
