@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, ledger_rows, single_array
-from tidegate.executor.evaluate import needed, plain_sql
+from tidegate.executor.evaluate import halved, needed, plain_sql
 from tidegate.plan.nodes import Expr, Scan
 from tidegate.ports import SourceChunk
 from tidegate.types import (
@@ -92,8 +92,8 @@ class SplitScan:
         try:
             return plain_sql(self._engine, sqls, data), None
         except duckdb.Error:
-            values = plain_sql(self._engine, [f"TRY({sql})" for sql in sqls], data)
-            probes = plain_sql(self._engine, [f"TRY(({sql}) IS NULL)" for sql in sqls], data)
+            values = halved(self._engine, [f"TRY({sql})" for sql in sqls], data)
+            probes = halved(self._engine, [f"TRY(({sql}) IS NULL)" for sql in sqls], data)
             failed = np.zeros(data.num_rows, dtype=np.bool_)
             for probe in probes.columns:
                 failed |= single_array(probe).is_null().to_numpy(zero_copy_only=False)

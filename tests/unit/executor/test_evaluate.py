@@ -43,3 +43,30 @@ def test_plain_raises_and_try_does_not() -> None:
     with pytest.raises(duckdb.Error):
         plain_sql(ENGINE, [CAST.sql], DATA)
     assert try_sql(ENGINE, [CAST.sql], DATA).column(0).to_pylist() == [1, None, None]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_what_passes_through_try_is_null_too(rows: int) -> None:
+    zones = ["UTC", "Europe/Berln", None, "Asia/Tokyo", "x", "UTC", "Europe/Berlin"][:rows]
+    data = pa.table({"z": pa.array(zones, pa.string()), "n": range(rows)})
+    local = "TIMESTAMPTZ '2024-05-01 00:00:00+00' AT TIME ZONE \"z\""
+    hours = [f"CAST(hour({local}) AS BIGINT)", '"n" * 2']
+    got = [column.to_pylist() for column in try_sql(ENGINE, hours, data).columns]
+    known = {"UTC": 0, "Asia/Tokyo": 9, "Europe/Berlin": 2}
+    assert got == [[zone and known.get(zone) for zone in zones], [n * 2 for n in range(rows)]]
+
+
+def test_all_rows_may_fail() -> None:
+    sql = "TIMESTAMP '2024-05-01' AT TIME ZONE \"z\""
+    (column,) = try_sql(ENGINE, [sql], pa.table({"z": ["x", "y"]})).columns
+    assert column.to_pylist() == [None, None]
+    assert pa.types.is_timestamp(column.type)
+
+
+def test_what_is_no_moment_is_null() -> None:
+    times = [-(2**63), -(2**63) + 1, 0, None, 2**63 - 1]
+    columns = try_sql(
+        ENGINE, ['make_timestamp("us")', 'make_timestamptz("us")'], pa.table({"us": times})
+    )
+    for column in columns.columns:
+        assert column.is_null().to_pylist() == [True, True, False, True, True]

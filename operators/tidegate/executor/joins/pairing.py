@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Int64s, event_times, moved
+from tidegate.executor.evaluate import ROW_ERRORS
 from tidegate.plan.joins import Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import quoted
 
@@ -51,7 +52,7 @@ class Pairing:
         except duckdb.Error:
             if condition is None:
                 raise
-            found = self._query(tables, f" AND TRY({condition.sql})")
+            found = self._tried(tables, f" AND TRY({condition.sql})")
         return found.column(0).to_numpy(), found.column(1).to_numpy()
 
     def results(self, left: pa.Table, right: pa.Table) -> Iterator[pa.Table]:
@@ -86,6 +87,21 @@ class Pairing:
         """Rows of one side beside NULLs; ``like`` is the schema of the other side."""
         nulls = like.empty_table().take(pa.nulls(data.num_rows, pa.int64()))
         return beside(data, nulls) if port == 0 else beside(nulls, data)
+
+    def _tried(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
+        """As `_query`; where a pair fails the longer side is halved, until that pair is alone."""
+        try:
+            return self._query(tables, condition)
+        except ROW_ERRORS:
+            name = max(tables, key=lambda side: tables[side].num_rows)
+            rows = tables[name]
+            if rows.num_rows == 1:  # it is no pair
+                return self._query({side: table.slice(0, 0) for side, table in tables.items()}, "")
+            half = rows.num_rows // 2
+            parts = (rows.slice(0, half), rows.slice(half))
+            return pa.concat_tables(
+                [self._tried(tables | {name: part}, condition) for part in parts]
+            )
 
     def _query(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
         sql = f"SELECT l.__i, r.__i AS __j FROM l JOIN r ON {self._on}{condition}"

@@ -56,6 +56,14 @@ def test_a_condition_that_fails_on_a_row_is_not_true_for_it() -> None:
     assert pairs(join, "3 1 0; x 1 0; 4 1 0", "q 1 3; q 1 4; q 1 5") == [(0, 0), (2, 1)]
 
 
+def test_a_pair_whose_failure_passes_through_try_is_none() -> None:
+    local = "TIMESTAMPTZ '2024-05-01 00:00:00+00' AT TIME ZONE \"k\""
+    fails = expr(f'hour({local}) = "w"', "BOOLEAN", "k", "w")
+    join = a_join(condition=fails, keys=())
+    left, right = "UTC 1 0; x 1 1; Japan 1 2; y 1 2", "q 1 0; q 1 9; q 1 1"
+    assert pairs(join, left, right) == [(0, 0), (2, 1)]
+
+
 def test_times_at_the_ends_of_int64() -> None:
     join = a_join(lower=-5, upper=5)
     left, right = f"a {MIN} 0; a {MAX} 0", f"a {MIN + 5} 0; a {MIN + 6} 0; a {MAX - 5} 0; a 0 0"
