@@ -102,6 +102,8 @@ def print_status(document: dict[str, Any], console: Console) -> None:
         console.print(
             f"sink: {escape(printable(name))}: {sunk['rows']:,} rows in {sunk['commits']:,} commits"
         )
+    for warning in document["warnings"]:
+        console.print(f"warning: {escape(printable(warning))}", soft_wrap=True)
     print_watermarks(document, console)
 
 

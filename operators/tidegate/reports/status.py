@@ -5,7 +5,8 @@
      "counts", "splits":  as ``tidegate ledger``,
      "ledger":  [{"table", "operator", "reason", "rows"}],
      "state":   [{"fragment", "operator", "rows", "bytes", "windows", "oldest"}],
-     "sinks":   {table: {"commits", "rows", "bytes"}}}
+     "sinks":   {table: {"commits", "rows", "bytes"}},
+     "warnings": sentences}
 
 ``windows`` and ``oldest``, the lowest value of the key by which they close, are null where an
 operator has none.
@@ -23,6 +24,7 @@ from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import holder_of
 from tidegate.epochs.sums import summed
 from tidegate.reports.ledger import counts_document, show_time
+from tidegate.reports.warnings import warnings_of
 from tidegate.reports.watermarks import newest, watermarks_of
 from tidegate.types import END
 
@@ -37,6 +39,7 @@ def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
         "ledger": list(_ledger(entry)),
         "state": list(_state(entry, job.about.closing)),
         "sinks": _sinks(entry, job.about.sinks),
+        "warnings": warnings_of(checkpoint, job.about, entry),
     }
 
 

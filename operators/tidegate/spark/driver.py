@@ -15,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
+from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import is_finished
 from tidegate.epochs.entry import Entry
@@ -29,6 +30,7 @@ from tidegate.reports.metrics.health import Health
 from tidegate.reports.metrics.job_metrics import JobMetrics
 from tidegate.reports.metrics.metrics_file import MetricsFile
 from tidegate.reports.metrics.profile import Profile
+from tidegate.reports.warnings import warnings_of
 from tidegate.spark.kubernetes.reaper import reaper_in
 from tidegate.spark.kubernetes.settings import is_kubernetes
 from tidegate.spark.launch.gateway import overruled
@@ -64,6 +66,8 @@ class Driver:
                 job.say_finished()
                 return job.last
             last = self._run(job, Path(scratch))
+            for warning in warnings_of(place, About.of(self.plan), last):
+                self.log(f"warning: {warning}")
         ended = not all_bounded(self.plan) or is_finished(self.plan, last)
         if not (ended or self.stop.requested):
             raise RunError(

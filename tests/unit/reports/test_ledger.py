@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from kits.entries import an_entry
-from kits.spark import new_checkpoint
+from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import ledger_table
+from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError
 from tidegate.ports import Stage
@@ -23,6 +24,8 @@ COUNTS = {"read": 3, "used": 1, "filtered": 0, "late": 1, "quarantined": 1}
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    checkpoint.write_job(Manifest.of(plan_in(tmp_path), 2, {}))
     rows: list[tuple[Any, ...]] = [
         ("o", "o", "b", 0, 5, 7, 2, "BIGINT", "watermark_filter", "late", b"x"),
         ("o", "o", "a", 1, None, None, None, None, "scan", "malformed", b"\xff{"),

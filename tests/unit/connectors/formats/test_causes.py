@@ -1,0 +1,83 @@
+"""The field, the value and the type of records that do not decode."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.connectors.formats.causes import causes_of
+from tidegate.connectors.options import validate_options
+from tidegate.plan.nodes import Table
+from tidegate.types import Column
+from unit.connectors.files_kit import ENGINE
+
+COLUMNS = (
+    Column("id", "INTEGER"),
+    Column("t", "TIMESTAMP"),
+    Column("n", "STRUCT(a DECIMAL(10,2), b STRUCT(c BOOLEAN))"),
+    Column("l", "BIGINT[]"),
+)
+
+
+def cause(record: bytes, form: str = "json", **options: str) -> str:
+    raw = {"path": "/tmp", "format": form} | {k.replace("_", "."): v for k, v in options.items()}
+    columns = COLUMNS if form == "json" else COLUMNS[:2]
+    table = Table("t", columns, "filesystem", form, validate_options("filesystem", "source", raw))
+    (found,) = causes_of([record], table, ENGINE)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        ('{"id":2.0}', "field 'id': 2.0 does not fit INTEGER"),
+        ('{"id":1,"t":"x"}', "field 't': \"x\" does not fit TIMESTAMP"),
+        ('{"id":99999999999}', "field 'id': 99999999999 does not fit INTEGER"),
+        ('{"n":{"a":"1,5"}}', "field 'n.a': \"1,5\" does not fit DECIMAL(10,2)"),
+        ('{"n":{"a":1,"b":{"c":1}}}', "field 'n.b.c': 1 does not fit BOOLEAN"),
+        ('{"n":5}', "field 'n': 5 does not fit STRUCT(a DECIMAL(10,2), b STRUCT(c BOOLEAN))"),
+        ('{"l":[1,true]}', "field 'l': [1,true] does not fit BIGINT[]"),
+        ('{"id":1,"id":2}', "field 'id' occurs 2 times"),
+        ("[1]", "it is not a JSON object: [1]"),
+        ("nonsense", "it is not JSON: Expecting value"),
+        ('{"id":NaN}', "it is not JSON: NaN is no number of JSON"),
+        ('{"id":"' + "x" * 500 + '"}', "field 'id': \"" + "x" * 59 + "… does not fit INTEGER"),
+        ("[" * 100_000, ""),
+    ],
+)
+def test_json(record: str, wanted: str) -> None:
+    assert cause(record.encode()).startswith(wanted)
+
+
+def test_a_number_for_a_time_has_a_hint() -> None:
+    assert "declare BIGINT, and compute TO_TIMESTAMP_LTZ(t, 3)" in cause(b'{"t":1714521602000}')
+
+
+def test_bytes() -> None:
+    assert cause(b'{"id":"caf\xe9"}') == "byte 10 is not UTF-8"
+
+
+@pytest.mark.parametrize(
+    ("record", "wanted"),
+    [
+        ("1", "it has 1 field(s), the table has 2 column(s)"),
+        ("1,2024-05-01 PM", "field 't': \"2024-05-01 PM\" does not fit TIMESTAMP"),
+        ('"a ""b""",', 'field \'id\': "a \\"b\\"" does not fit INTEGER'),
+        ('1,"2024-05-01', "a quote is out of place"),
+    ],
+)
+def test_csv(record: str, wanted: str) -> None:
+    assert cause(record.encode(), "csv") == wanted
+
+
+def test_with_a_header_a_line_alone_does_not_tell() -> None:
+    assert cause(b"x,y", "csv", csv_header="true") == ""
+
+
+def test_many_at_once() -> None:
+    table = Table("t", COLUMNS, "filesystem", "json", validate_options(
+        "filesystem", "source", {"path": "/tmp", "format": "json"}))  # fmt: skip
+    records = [b'{"id":"x"}', b"\xff", b'{"t":1}', b'{"id":1.5,"t":1}']
+    found = causes_of(records, table, ENGINE)
+    assert [each.split(":")[0] for each in found] == [
+        "field 'id'", "byte 0 is not UTF-8", "field 't'", "field 'id'",
+    ]  # fmt: skip
