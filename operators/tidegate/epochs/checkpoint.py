@@ -22,14 +22,15 @@ published after it is written, and published again when the driver died in betwe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
-from typing import Any
+from typing import Any, Final
 
-from tidegate.codec import decode, encode
+from tidegate.codec import decode
 from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
+from tidegate.epochs.sealed import digest, opened, sealed
 from tidegate.errors import OptionsError, StoreError, TrustError
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
@@ -47,6 +48,7 @@ class Checkpoint:
 
     def __init__(self, place: str | Store) -> None:
         self.store: Store = open_store(place) if isinstance(place, str) else place
+        self._written = -1, ""  # the last entry, and its digest
 
     def create(self) -> None:
         """Makes the directory. Raises OptionsError when that can't be done."""
@@ -90,20 +92,19 @@ class Checkpoint:
     def read_job(self) -> Manifest:
         """job.json. Raises OptionsError when there is none, TrustError when it is no such thing."""
         try:
-            document = self._json(_JOB, self.store.read(_JOB))
+            document, _ = opened(self.store.read(_JOB), self.store.where(_JOB))
+            return decode(Manifest, document, more=True)
         except FileNotFoundError as error:
             raise OptionsError(
                 f"{self.uri} is not a checkpoint of Tidegate: the checkpoint's job description is"
                 " missing"
             ) from error
-        try:
-            return decode(Manifest, document, more=True)
-        except ValueError as error:
-            raise TrustError(f"{self.store.where(_JOB)} does not describe a job") from error
+        except (ValueError, RecursionError) as error:
+            raise self._corrupt(_JOB) from error
 
     def write_job(self, manifest: Manifest) -> None:
         """Writes job.json, once."""
-        self.store.create(_JOB, encode(manifest))
+        self.store.create(_JOB, sealed(manifest))
 
     def entry(self, epoch: int) -> Entry | None:
         """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
@@ -111,7 +112,10 @@ class Checkpoint:
             return Entry(0, 0)
         name = _entry_name(epoch)
         try:
-            return read_entry(self.store.read(name))
+            document, more = opened(self.store.read(name), self.store.where(name))
+            for bond in _BONDS:
+                document.pop(bond, None)
+            return read_entry(document, more)
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError) as error:
@@ -123,7 +127,32 @@ class Checkpoint:
 
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
-        self.store.create(_entry_name(entry.epoch), encode(entry))
+        data = sealed(entry, **self._bonds(entry.epoch))
+        self.store.create(_entry_name(entry.epoch), data)
+        self._written = entry.epoch, digest(data)
+
+    def _bonds(self, epoch: int) -> dict[str, str]:
+        """Digests of what the entry of ``epoch`` follows: the entry before, Spark's plan."""
+        known, before = self._written
+        if known != epoch - 1:
+            before = self._digest(_entry_name(epoch - 1))
+        return {"before": before, "plan": self._digest(f"spark/offsets/{epoch - 1}")}
+
+    def _digest(self, name: str) -> str:
+        """Of a document's bytes; empty where there is none."""
+        try:
+            return digest(self.store.read(name))
+        except FileNotFoundError:
+            return ""
+
+    def check_bonds(self, epoch: int) -> None:
+        """Raises TrustError when what the entry of ``epoch`` followed is not what it was."""
+        name = _entry_name(epoch)
+        document, _ = opened(self.store.read(name), self.store.where(name))
+        found = self._bonds(epoch) if document.keys() & _BONDS.keys() else {}
+        for bond, now in found.items():
+            if now and document.get(bond) not in ("", now):
+                raise self._corrupt(_BONDS[bond](epoch))
 
     def forget_entries(self, bound: int) -> None:
         """Removes the entries of epochs below ``bound``."""
@@ -215,6 +244,9 @@ class Checkpoint:
                 hint="restore the checkpoint from a backup, or start anew with another one",
             )
         # On S3 a driver that lost its lease can still write over an offset of Spark's.
+        for epoch in range(max(1, last - 1), last + 1):
+            if self.entry(epoch) is not None:
+                self.check_bonds(epoch)
         entry = self.entry(last) if last - 1 in offsets else None
         if entry is not None and (spark_us := offsets[last - 1]["time_us"]) != entry.time_us:
             raise TrustError(
@@ -282,3 +314,10 @@ def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
 
 def _entry_name(epoch: int) -> str:
     return f"epochs/{epoch:010d}.json"
+
+
+_BONDS: Final[Mapping[str, Callable[[int], str]]] = {
+    "before": lambda epoch: _entry_name(epoch - 1),
+    "plan": lambda epoch: f"spark/offsets/{epoch - 1}",
+}
+"""Whose digests an entry has, so that none of them can be another."""

@@ -6,10 +6,9 @@ releases have fewer fields.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from tidegate.codec import INLINE, decode, named
 from tidegate.epochs.rejections import Rejection, Rejections
@@ -161,10 +160,10 @@ _ALWAYS: Final = {
 """What every release's entries have."""
 
 
-def read_entry(data: bytes) -> Entry:
-    """The entry that was written. Raises ValueError or RecursionError when it is none."""
-    document = json.loads(data)
-    entry = decode(Entry, document)
+def read_entry(document: Mapping[str, Any], more: bool = False) -> Entry:
+    """The entry of a document; ``more``: of a later release. Raises ValueError when it is none."""
+    document = {key: value for key, value in document.items() if key != "tidegate"}
+    entry = decode(Entry, document, more=more)
     if missing := _ALWAYS - document.keys():
         raise ValueError(f"{min(missing)} is missing")
     return entry

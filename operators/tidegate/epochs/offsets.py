@@ -1,16 +1,19 @@
 """The offset of the job's one source: a JSON document that Spark stores before an epoch runs.
 
-    {"epoch": N, "tables": {table: {split: [position, status]}}, "time_us": T}
+    {"epoch": N, "sha256": …, "tables": {table: {split: [position, status]}}, "time_us": T}
 
 It says how far every split is read when epoch N ends, and at which recorded time the epoch runs
 (S6), so an epoch that is run again after a crash decides alike. Keys are sorted: Spark compares
-offsets as text.
+offsets as text. The checksum is that of the document without it; those of 0.1 have none.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from tidegate.errors import TrustError
 from tidegate.ports import Position
@@ -18,6 +21,14 @@ from tidegate.types import Status
 
 INITIAL: dict[str, Any] = {"epoch": 0}
 """Spark does not persist the initial offset, so it is a constant; starts resolve in epoch 1."""
+
+
+_KEYS: Final = {"epoch", "sha256", "tables", "time_us"}
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    rest = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(slots=True)
@@ -32,6 +43,9 @@ class Offset:
     def from_json(cls, document: dict[str, Any]) -> Offset:
         """Raises TrustError when the document is no offset of ours."""
         try:
+            given = document.get("sha256")
+            if document.keys() - _KEYS or given not in (None, _checksum(document)):
+                raise ValueError("it was changed")
             tables = {
                 table: {split: (entry[0], Status(entry[1])) for split, entry in splits.items()}
                 for table, splits in document.get("tables", {}).items()
@@ -51,7 +65,8 @@ class Offset:
             table: {split: [entry[0], int(entry[1])] for split, entry in sorted(splits.items())}
             for table, splits in sorted(self.tables.items())
         }
-        return {"epoch": self.epoch, "tables": tables, "time_us": self.time_us}
+        document = {"epoch": self.epoch, "tables": tables, "time_us": self.time_us}
+        return dict(sorted({**document, "sha256": _checksum(document)}.items()))
 
     def positions(self, table: str) -> dict[str, Position]:
         """Where each split of ``table`` stands."""

@@ -23,7 +23,7 @@ SINCE_0_1_BEGAN = (
 
 
 def read(document: dict[str, Any]) -> Entry:
-    return read_entry(json.dumps(document).encode())
+    return read_entry(document)
 
 
 def document() -> dict[str, Any]:
@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
 
 
 def test_what_0_1_has_written_is_written_alike() -> None:
-    assert encode(read_entry(WRITTEN.read_bytes())) == WRITTEN.read_bytes()
+    assert encode(read_entry(json.loads(WRITTEN.read_bytes()))) == WRITTEN.read_bytes()
 
 
 def test_its_parts_are_typed() -> None:

@@ -17,6 +17,7 @@ from tidegate.epochs.lease import Lease
 from tidegate.epochs.manifest import fingerprint
 from tidegate.epochs.opening import EpochOptions, OpenJob
 from tidegate.epochs.parallelism import Rescale, Rescales
+from tidegate.epochs.sealed import sealed
 from tidegate.epochs.targets import TO_LEDGER, TO_SINK
 from tidegate.errors import (
     BindError,
@@ -55,7 +56,7 @@ def manifest(directory: Path) -> dict[str, Any]:
 
 def rewrite(directory: Path, changes: Mapping[str, Any]) -> None:
     path = directory / "checkpoint/job.json"
-    path.write_text(json.dumps({**manifest(directory), **changes}))
+    path.write_bytes(sealed({**manifest(directory), **changes}))
 
 
 @pytest.fixture

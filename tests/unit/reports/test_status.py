@@ -12,6 +12,7 @@ from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.manifest import Manifest
+from tidegate.epochs.sealed import sealed
 from tidegate.errors import OptionsError
 from tidegate.reports.status import read_status
 from tidegate.types import END
@@ -66,7 +67,7 @@ def test_windows_are_those_of_operators_that_have_some(checkpoint: Checkpoint) -
     assert (kept["windows"], kept["oldest"]) == (2, 60)
     job = json.loads(checkpoint.store.read("job.json"))
     del job["about"]["closing"]  # as an older release has written it
-    checkpoint.store.write("job.json", json.dumps(job).encode())
+    checkpoint.store.write("job.json", sealed(job))
     (kept,) = read_status(checkpoint, SystemClock())["state"]
     assert (kept["windows"], kept["oldest"]) == (None, None)
 
