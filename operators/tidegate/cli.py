@@ -15,12 +15,19 @@ import typer
 from rich.console import Console
 
 from tidegate.clock import SystemClock
-from tidegate.errors import OptionsError, TidegateError
+from tidegate.errors import OptionsError, TidegateError, TrustError
 from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.reports.progress import Progress, progress_for
-from tidegate.reports.show import console, print_ledger, print_status, print_watermarks, printable
+from tidegate.reports.show import (
+    console,
+    print_ledger,
+    print_status,
+    print_verified,
+    print_watermarks,
+    printable,
+)
 from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import Settings, check_master, resolve
 from tidegate.types import Reason
@@ -130,6 +137,19 @@ def ledger(directory: Directory, json_: Json = False, debug: Debug = False) -> N
     """Show a job's late and quarantined rows, and its account."""
     with _reported(debug):
         _show(_ledger_of(directory), json_, print_ledger)
+
+
+@app.command()
+def verify(directory: Directory, json_: Json = False, debug: Debug = False) -> None:
+    """Read all of a checkpoint, and say what is not what it was; exit code 4 if anything is."""
+    with _reported(debug):
+        from tidegate.epochs.checkpoint import Checkpoint
+        from tidegate.reports.verify import verify as verified
+
+        document = verified(Checkpoint(directory))
+        _show(document, json_, print_verified)
+        if document["wrong"]:
+            raise typer.Exit(TrustError.exit_code)
 
 
 @app.command()

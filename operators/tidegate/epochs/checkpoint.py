@@ -219,6 +219,14 @@ class Checkpoint:
         parts = [name.rpartition("/") for name in names]
         self.store.delete([*names, *(f"{folder}/.{file}.crc" for folder, _, file in parts)])
 
+    def epochs(self) -> list[int]:
+        """The epochs that have an entry, in order."""
+        return sorted(self._epochs())
+
+    def planned(self) -> list[int]:
+        """The epochs that Spark has planned, in order, as far as it remembers them."""
+        return [number + 1 for number in self._spark_log("offsets")]
+
     def _epochs(self) -> list[int]:
         parts = (name.partition(".") for name in self.store.names("epochs"))
         return [int(stem) for stem, _, kind in parts if stem.isdigit() and kind == "json"]

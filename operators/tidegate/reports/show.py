@@ -107,6 +107,17 @@ def print_status(document: dict[str, Any], console: Console) -> None:
     print_watermarks(document, console)
 
 
+def print_verified(document: dict[str, Any], console: Console) -> None:
+    """The document of ``tidegate verify``."""
+    for wrong in document["wrong"]:
+        told = f"{wrong['file']}: {wrong['why']}"
+        console.print(f"[bold]wrong[/]  {escape(printable(told))}", soft_wrap=True)
+    checked = ", ".join(f"{count} {kind}" for kind, count in document["checked"].items())
+    console.print(
+        f"checked: {checked}" + "; all are as they were written" * (not document["wrong"])
+    )
+
+
 def print_counts(document: dict[str, Any], console: Console) -> None:
     """``read = used + …``."""
     counts = document["counts"]
