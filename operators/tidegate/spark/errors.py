@@ -16,8 +16,11 @@ from tidegate import errors
 
 _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
 
-_DAMAGED = "Checksum error: "
-"""How Hadoop begins to say that a local file does not fit its checksum."""
+_DAMAGED = re.compile(
+    r"Checksum error: |\[CANNOT_LOAD_STATE_STORE|\[STREAMING_STATEFUL_OPERATOR_MISSING_STATE"
+    r"|java\.util\.zip\.ZipException|RocksDBException: (Corruption|block checksum)"
+)
+"""How Hadoop and Spark say that a file of the checkpoint is gone, or not what was written."""
 
 
 class CarriedError(Exception):
@@ -41,18 +44,19 @@ def explained(text: str) -> errors.TidegateError:
     if ours is not None:
         return ours
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    damaged = next((line for line in lines if _DAMAGED in line), None)
+    damaged = next((found for line in lines if (found := _DAMAGED.search(line))), None)
     if damaged is not None:
         return errors.TrustError(
-            "the checkpoint is corrupt: a file of Spark's was changed after it was written",
-            detail=damaged[damaged.index(_DAMAGED) :][:500],
+            "the checkpoint is corrupt: a file of Spark's is gone, or was changed after it was"
+            " written",
+            detail=damaged.string[damaged.start() :][:500],
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
         )
     telling = [line for line in lines if "Error" in line or "Exception" in line] or lines[:1]
     return errors.RunError(
         "the job failed while running",
         detail=(telling or ["no detail"])[-1][:500],
-        hint="run again with --debug for the whole trace; the checkpoint is intact",
+        hint="run again: it goes on from the checkpoint; with --debug the whole trace is shown",
     )
 
 

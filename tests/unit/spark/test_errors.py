@@ -44,6 +44,21 @@ def test_a_file_of_sparks_that_was_changed_is_not_trusted() -> None:
         assert error.detail.startswith(checksum)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE] Error reading 3.zip",
+        "[STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY] Cannot restart",
+        "java.util.zip.ZipException: invalid entry CRC (expected 0x1 but got 0x2)",
+        "RocksDBException: Corruption: block checksum mismatch",
+    ],
+)
+def test_state_that_is_gone_or_changed_is_not_trusted(line: str) -> None:
+    error = explained(f"o1.start.\n: org.apache.spark.SparkException: x\nCaused by: {line}\n\tat y")
+    assert isinstance(error, errors.TrustError)
+    assert error.detail == line
+
+
 def test_other_errors_show_their_telling_line() -> None:
     error = explained("Job aborted\nCaused by: java.io.IOException: No space left\n\tat x.y")
     assert (type(error), error.detail) == (

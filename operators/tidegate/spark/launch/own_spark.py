@@ -56,7 +56,7 @@ def spark_for(
             raise RunError(
                 f"Spark's JVM has ended in the middle of the run, with exit code {code}",
                 detail=str(error).partition("\n")[0],
-                hint=f"what it said last is in {written}; run again: the checkpoint is intact",
+                hint=f"its last words are in {written}; run again: it goes on from the checkpoint",
             ) from error
 
 
