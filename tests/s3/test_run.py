@@ -94,6 +94,7 @@ def test_requests_of_an_epoch(ran: Ran) -> None:
                 "PutObject epochs": 1,
                 "GetObject epochs": 1,
                 "PutObject offsets": 1,
+                "GetObject offsets": 1,  # its digest goes into the entry
                 "PutObject commits": 1,
                 "PutObject state": STAGES * PARTITIONS,
                 # Spark looks whether a file is there: by its name, then as a directory, by a list.
