@@ -2,7 +2,7 @@
 
     a dataclass               an object by its fields' names, or as `named`; the fields of an
                               `INLINE` one stand beside those of the one that it is in
-    a NamedTuple, a tuple     an array
+    a NamedTuple, a tuple     an array; of fields with defaults the last may be missing
     Mapping[str | int, T]     an object
     an enum                   its value
     int, float, str, bool, T | None
@@ -82,8 +82,7 @@ def _reader(kind: Any, more: bool) -> _Reader:
         return lambda found: tuple(map(item, _as(found, list)))
     if issubclass(origin, tuple):
         items = [_reader(part, more) for part in parts or get_type_hints(origin).values()]
-        make = getattr(origin, "_make", tuple)
-        return lambda found: make([i(f) for i, f in zip(items, _as(found, list), strict=True)])
+        return _array(items, origin)
     if is_dataclass(origin):
         return _record(origin, more)
     if issubclass(origin, Enum):
@@ -91,6 +90,20 @@ def _reader(kind: Any, more: bool) -> _Reader:
         return made
     kinds = (float, int) if origin is float else (origin,)
     return lambda found: found if type(found) in kinds else _as(found, *kinds)
+
+
+def _array(items: list[_Reader], kind: Any) -> _Reader:
+    defaults = tuple(getattr(kind, "_field_defaults", {}).values())
+    make = getattr(kind, "_make", tuple)
+
+    def read(found: Any) -> Any:
+        missing = len(items) - len(_as(found, list))
+        if not 0 <= missing <= len(defaults):
+            raise ValueError(f"{len(found)} values are not {len(items)}")
+        values = [item(value) for item, value in zip(items, found, strict=False)]
+        return make([*values, *defaults[len(defaults) - missing :]])
+
+    return read
 
 
 def _record(kind: Any, more: bool) -> _Reader:

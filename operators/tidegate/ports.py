@@ -159,12 +159,14 @@ _FILES_MAX: Final = 1_000_000
 
 class StagedFile(NamedTuple):
     """One staged piece of an epoch: where it lies, in which order it is published (`order_of`),
-    its rows."""
+    its rows, and the SHA-256 of a file's bytes; empty where it is no file, or of an older release.
+    """
 
     path: str
     order: int
     rows: int
     bytes: int
+    sha256: str = ""
 
     @property
     def writer(self) -> str:

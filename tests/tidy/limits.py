@@ -39,9 +39,11 @@ ENTRY_POINTS: Final[dict[str, str]] = {
 """Modules that nothing imports and that are alive (those of pyproject's scripts go without)."""
 
 UNTYPED: Final[dict[str, str]] = {
+    "epochs/entry.py::read_entry": "a document, on its way to its type",
     "epochs/offsets.py::INITIAL": "an offset as Spark takes it",
     "epochs/offsets.py::from_json": "as INITIAL",
     "epochs/offsets.py::to_json": "as INITIAL",
+    "epochs/sealed.py::opened": "as read_entry",
     "spark/launch/given.py::builder_settings": "what the builder of a session takes",
     "spark/source/data_source.py::__getstate__": "Python's",
     "spark/source/data_source.py::initialOffset": "Spark's",

@@ -137,7 +137,7 @@ def test_no_checkpoint(tmp_path: Path) -> None:
         rescale(checkpoint, RunOptions(), ManualClock(0), lambda _: None)
     assert not (tmp_path / "none").exists()
     (tmp_path / "job.json").write_text("{}")
-    with pytest.raises(TrustError, match=r"job\.json does not describe a job"):
+    with pytest.raises(TrustError, match=r"job\.json cannot be read"):
         rescale(Checkpoint(str(tmp_path)), RunOptions(), ManualClock(0), lambda _: None)
 
 

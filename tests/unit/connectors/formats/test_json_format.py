@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import cache
 from typing import Any
@@ -21,8 +20,8 @@ from tidegate.connectors.formats.json_format import PIECE_ROWS, decode
 from tidegate.connectors.formats.json_shape import shape_of
 from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
+from unit.connectors.json_kit import ENGINE, rows_of
 
-ENGINE = Engine()
 FLAT: Schema = (
     Column("a", "BIGINT"),
     Column("b", "VARCHAR"),
@@ -164,17 +163,6 @@ def duck(text: str, type_: str) -> Any:
     if type_ == "TIMESTAMP":
         return result.column("v")[0].cast(pa.int64()).as_py()
     return result.column("v")[0].as_py()
-
-
-def rows_of(lines: list[str], schema: Schema) -> list[dict[str, Any] | None]:
-    decoded = decode(pa.array(lines, pa.string()), schema, ENGINE)
-    data = decoded.data
-    assert data.schema == ENGINE.arrow_schema(schema)
-    for index, column in enumerate(schema):
-        if column.type == "TIMESTAMP":
-            data = data.set_column(index, column.name, data.column(index).cast(pa.int64()))
-    rows = iter(data.to_pylist())
-    return [next(rows) if good else None for good in decoded.good]
 
 
 def same(left: Any, right: Any) -> bool:
@@ -334,47 +322,12 @@ def test_one_bad_line_among_many_costs_only_itself() -> None:
     assert rows[-1] == {"a": 3 * PIECE_ROWS - 1, "b": "x"}
 
 
-def test_deep_nesting_is_no_problem() -> None:
-    deep = "[" * 1000 + "]" * 1000
-    assert rows_of([f'{{"a":1,"b":"x","z":{deep}}}'], NO_DECIMAL) == [{"a": 1, "b": "x"}]
-    lines = [f'{{"a":{deep},"b":"x"}}', f'{{"a":1,"b":{deep}}}']
-    assert rows_of(lines, NO_DECIMAL) == [None, {"a": 1, "b": deep}]
-
-
-@pytest.mark.parametrize("beside", ["1", "1.5"])
-def test_objects_and_arrays_are_texts(beside: str) -> None:
-    """By the fast path, and by the exact one where the BIGINT beside them does not fit."""
-    texts = ['{"x":1.50,"y":[1e3,null,"é\\n"]}', "[ ]", '{"x":{"x":{}}}', "true", "12.0"]
-    lines = [f'{{"a":{beside},"b":{text}}}' for text in texts] + ['{"a":1,"b":null}']
-    wanted = ['{"x":1.50,"y":[1e3,null,"é\\n"]}', "[]", '{"x":{"x":{}}}', "true", "12.0", None]
-    found = rows_of(lines, NO_DECIMAL if beside == "1" else (Column("b", "VARCHAR"),) * 1)
-    assert [row and row["b"] for row in found] == wanted
-
-
 def test_decimals_do_not_pass_through_a_double() -> None:
     schema = (Column("c", "DECIMAL(38,10)"),)
     lines = ['{"c":12345678901234567890.0123456789}', '{"c":"9007199254740993.1"}']
     assert [row and str(row["c"]) for row in rows_of(lines, schema)] == [
         "12345678901234567890.0123456789",
         "9007199254740993.1000000000",
-    ]
-
-
-def test_lists() -> None:
-    schema = (Column("l", "BIGINT[]"), Column("b", "VARCHAR"))
-    lines = [
-        '{"l":[1,null,"2"],"b":"x"}',
-        '{"l":[1.5],"b":"x"}',
-        '{"l":{}}',
-        '{"b":"y"}',
-        '{"l":[]}',
-    ]
-    assert rows_of(lines, schema) == [
-        {"l": [1, None, 2], "b": "x"},
-        None,
-        None,
-        {"l": None, "b": "y"},
-        {"l": [], "b": None},
     ]
 
 
@@ -415,29 +368,3 @@ def test_a_text_without_an_offset_is_in_the_session_time_zone(
     first = engine.query(sql, {"rows": decoded.data}).to_pylist()[0]
     wanted = int(hour)
     assert first == {"z": wanted, "t": 10, "a": wanted, "n": 1, "l": [wanted, 10]}
-
-
-@pytest.mark.parametrize(
-    ("type_", "good", "bad"),
-    [
-        ("BIGINT[]", {'[1,null,"2"]': [1, None, 2], "[]": []}, ["[true]", "[1.5]", '["1.5"]', "1"]),
-        ("DOUBLE[]", {'["Infinity",1e3]': [math.inf, 1e3]}, ["[1e400]", '["1e400"]', "[true]"]),
-        ("BOOLEAN[]", {"[true,null]": [True, None]}, ['["yes"]', "[1]"]),
-        ("VARCHAR[]", {'["a",1.50,{"x":[]}]': ["a", "1.50", '{"x":[]}']}, ["{}", '"a"']),
-        ("DATE[][]", {'[["2024-05-01"],[]]': [[date(2024, 5, 1)], []]}, ['[["2024-05-01 x"]]']),
-        ("STRUCT(a BIGINT)[]", {'[{"a":1,"b":2},{}]': [{"a": 1}, {"a": None}]}, ['[{"a":1.5}]']),
-        ("MAP(VARCHAR, BIGINT)", {'{"k":1,"l":null}': [("k", 1), ("l", None)], "{}": []},
-         ['{"k":1.5}', '{"k":true}', '{"k":1,"k":2}', "[1]", '"k"']),
-        ("MAP(BIGINT, DATE[])", {'{"7":["2024-05-01"]}': [(7, [date(2024, 5, 1)])]},
-         ['{"x":[]}', '{"7":["2024-05-01 PM"]}']),
-        ("STRUCT(m MAP(VARCHAR, BOOLEAN))", {'{"m":{"a":true}}': {"m": [("a", True)]}},
-         ['{"m":{"a":1}}', '{"m":[]}']),
-    ],
-)  # fmt: skip
-def test_what_is_inside(type_: str, good: dict[str, Any], bad: list[str]) -> None:
-    schema = (Column("v", type_),)
-    for lines in ([*good, "null"], [*good, "null", *bad]):  # by either path
-        found = rows_of([f'{{"v":{line}}}' for line in lines], schema)
-        assert found == [{"v": value} for value in (*good.values(), None)] + [None] * (
-            len(lines) - len(good) - 1
-        )
