@@ -180,9 +180,9 @@ def order_of(writer: str, index: int) -> int:
     return (int(digits[0]) if digits else 0) * _FILES_MAX + index
 
 
-def in_order(staged: Sequence[StagedFile]) -> list[str]:
-    """The paths of an epoch's files in the order of its rows."""
-    return [file.path for file in sorted(staged, key=lambda file: (file.order, file.path))]
+def in_order(staged: Sequence[StagedFile]) -> list[StagedFile]:
+    """An epoch's files in the order of its rows."""
+    return sorted(staged, key=lambda file: (file.order, file.path))
 
 
 class SinkWriter(Protocol):

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.connectors.formats import parquet_format
-from tidegate.connectors.staging import Stager, Staging, removed, sink_errors
+from tidegate.connectors.staging import Stager, Staging, read_staged, removed, sink_errors
+from tidegate.ports import StagedFile
 from tidegate.types import OP
 
 
@@ -27,16 +28,16 @@ class ParquetStager(Stager):
         return parquet_format.encode(rows.select([*(c.name for c in self._columns), *more]))
 
 
-def staged_parts(staging: Staging, paths: Sequence[str], what: str) -> Iterator[pa.Table]:
+def staged_parts(staging: Staging, files: Sequence[StagedFile], what: str) -> Iterator[pa.Table]:
     """The rows of staged files, in order, in tables of at most 64 Ki rows.
 
-    Raises TrustError when a file is gone; ``what`` names the table that it was for.
+    Raises TrustError when a file is gone or was changed; ``what`` names the table that it was for.
     """
-    for path in paths:
-        with sink_errors("read", path):
+    for file in files:
+        with sink_errors("read", file.path):
             try:
-                with staging.filesystem.open_input_file(path) as source:
-                    for batch in pq.ParquetFile(source).iter_batches(parquet_format.CHUNK_ROWS):
-                        yield pa.Table.from_batches([batch])
+                source = pa.BufferReader(read_staged(staging.filesystem, file))
             except FileNotFoundError:
-                raise removed(f"a staged file of {what} is lost: '{path}'") from None
+                raise removed(f"a staged file of {what} is lost: '{file.path}'") from None
+            for batch in pq.ParquetFile(source).iter_batches(parquet_format.CHUNK_ROWS):
+                yield pa.Table.from_batches([batch])

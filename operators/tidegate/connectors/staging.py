@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
@@ -61,6 +62,24 @@ def write_durable(filesystem: Any, path: str, data: bytes) -> None:
     with filesystem.open_output_stream(path) as stream:
         stream.write(data)
     sync(filesystem, path)
+
+
+def staged_file(filesystem: Any, path: str, content: bytes, order: int, rows: int) -> StagedFile:
+    """Stages ``content``, durably."""
+    write_durable(filesystem, path, content)
+    return StagedFile(path, order, rows, len(content), sha256(content).hexdigest())
+
+
+def read_staged(filesystem: Any, file: StagedFile) -> bytes:
+    """What was staged. Raises FileNotFoundError; TrustError when it is not what it was."""
+    with filesystem.open_input_file(file.path) as source:
+        content: bytes = source.read()
+    if file.sha256 and sha256(content).hexdigest() != file.sha256:
+        raise TrustError(
+            f"a staged file was changed after it was written: '{file.path}'",
+            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+        )
+    return content
 
 
 def move(filesystem: Any, source: str, target: str) -> None:
@@ -131,12 +150,12 @@ class Staging:
         with sink_errors("write to", self.directory):
             make_directory(self.filesystem, self.directory)
 
-    def delete(self, paths: Iterable[str]) -> None:
+    def delete(self, files: Iterable[StagedFile]) -> None:
         """Removes staged files that are published."""
         with sink_errors("clean", self.directory):
-            for path in paths:
-                if is_file(self.filesystem, path):
-                    self.filesystem.delete_file(path)
+            for file in files:
+                if is_file(self.filesystem, file.path):
+                    self.filesystem.delete_file(file.path)
 
     def discard(self, epoch: int) -> None:
         """Removes what is staged of the epochs up to ``epoch``."""
@@ -166,11 +185,10 @@ class Stager(ABC):
         if not self._parts:
             return []
         content = self._encoded(self._parts)
+        rows, order = sum(part.num_rows for part in self._parts), order_of(self._writer, 0)
         self._staging.make()
         with sink_errors("write to", self._staging.directory):
-            write_durable(self._staging.filesystem, self._path, content)
-        rows = sum(part.num_rows for part in self._parts)
-        return [StagedFile(self._path, order_of(self._writer, 0), rows, len(content))]
+            return [staged_file(self._staging.filesystem, self._path, content, order, rows)]
 
     def abort(self) -> None:
         self._parts.clear()

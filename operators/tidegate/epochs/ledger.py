@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidegate.connectors.formats.parquet_seal import is_intact
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.errors import TrustError
@@ -43,8 +44,10 @@ def read_parquet(checkpoint: Checkpoint, name: str) -> pa.Table:
     try:
         # By this thread alone: one of Arrow's that drops the last reference to the bytes while
         # Python ends cannot get the interpreter's lock, and aborts the process (arrow#34314).
+        if not is_intact(data):
+            raise ValueError("it was changed after it was written: its checksum is another")
         return pq.ParquetFile(pa.BufferReader(data)).read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise TrustError(
             f"the ledger is corrupt: {checkpoint.store.where(name)} cannot be read",
             detail=str(error).splitlines()[0],

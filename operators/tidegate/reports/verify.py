@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from tidegate.epochs.checkpoint import Checkpoint
@@ -46,14 +47,14 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
     found.check("job", where("job.json"), checkpoint.read_job)
     for epoch in checkpoint.epochs():
         name = where(f"epochs/{epoch:010d}.json")
-        found.check("entries", name, lambda epoch=epoch: _entry(checkpoint, epoch))
+        found.check("entries", name, partial(_entry, checkpoint, epoch))
     for epoch in checkpoint.planned():
         name = where(f"spark/offsets/{epoch - 1}")
-        found.check("plans", name, lambda epoch=epoch: checkpoint.offset(epoch))
+        found.check("plans", name, partial(checkpoint.offset, epoch))
     for name in ledger_files(checkpoint, 0, 2**62):
-        found.check("ledger", where(name), lambda name=name: read_parquet(checkpoint, name))
+        found.check("ledger", where(name), partial(read_parquet, checkpoint, name))
     for name in _files(checkpoint, "spark"):
-        found.check("state", where(name), lambda name=name: _by_crc(checkpoint, name))
+        found.check("state", where(name), partial(_by_crc, checkpoint, name))
     return {"checked": found.checked, "wrong": found.wrong}
 
 

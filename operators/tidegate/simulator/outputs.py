@@ -102,7 +102,7 @@ class _Committer:
         del remembered
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
-        for index, path in enumerate(in_order(staged)):
+        for index, path in enumerate(file.path for file in in_order(staged)):
             self.outputs.on_use()
             found = self.staged.pop(path, None)
             if found is not None:

@@ -28,8 +28,10 @@ from tidegate.connectors.staging import (
     is_file,
     make_directory,
     move,
+    read_staged,
     removed,
     sink_errors,
+    staged_file,
     sync,
     unique_token,
     write_durable,
@@ -104,12 +106,12 @@ class FilesystemWriter:
         else:
             content = b"".join(self._pieces)
         path = f"{self._staging}/{self._name}-{unique_token()}.{self._table.format}"
+        order = order_of(self._writer, len(self._staged))
         with sink_errors("write to", self._options.path):
             make_directory(self._filesystem, self._staging)
-            write_durable(self._filesystem, path, content)
+            file = staged_file(self._filesystem, path, content, order, self._rows)
             sync(self._filesystem, self._staging)
-        order = order_of(self._writer, len(self._staged))
-        self._staged.append(StagedFile(path, order, self._rows, len(content)))
+        self._staged.append(file)
         self._start_file()
 
     def _start_file(self) -> None:
@@ -129,6 +131,7 @@ class FilesystemCommitter:
         self._staging = f"{self._root}/{STAGING}/{_scoped(scope)}"
         self._token = token
         self._generation = 1
+        self._has_published = False
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         with sink_errors("write to", self._path):
@@ -144,17 +147,26 @@ class FilesystemCommitter:
         self._generation = int(remembered.get("generation", "1"))
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
-        paths = in_order(staged)
+        files = in_order(staged)
         with sink_errors("publish into", self._path):
-            for index, path in enumerate(paths):
+            if not self._has_published:
+                self._check(files)
+            for index, file in enumerate(files):
                 name = f"part-{self._generation:04d}-{epoch:010d}-{index:04d}.{self._format}"
-                self._publish_one(path, f"{self._root}/{name}")
-            if paths:
+                self._publish_one(file.path, f"{self._root}/{name}")
+            if files:
                 sync(self._filesystem, self._root)
+        self._has_published = True
 
     def discard_unknown(self, epoch: int) -> None:
         with sink_errors("clean", self._path):
             delete_staged(self._filesystem, self._staging, epoch)
+
+    def _check(self, files: Sequence[StagedFile]) -> None:
+        """Reads what a driver before this one staged: it may have lain there for long."""
+        for file in files:
+            with suppress(FileNotFoundError):  # published, or told when that is tried
+                read_staged(self._filesystem, file)
 
     def _publish_one(self, staged: str, final: str) -> None:
         try:

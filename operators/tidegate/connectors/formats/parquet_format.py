@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tidegate.connectors.formats import parquet_seal
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import kinds_of
 from tidegate.connectors.formats.text_rules import is_text, stored_cast, stored_fits
@@ -136,15 +137,17 @@ def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
 
 
 def encode(data: pa.Table) -> bytes:
-    """``data`` as one parquet file.
+    """``data`` as one parquet file, in whose metadata is the SHA-256 of all of it (`intact`).
 
     Strings have a dictionary, and nothing else: of numbers and times zstd makes a quarter less
     without one, in two thirds of the time (25,000 rows of windows), and a BLOB is rarely repeated.
     """
     words = [field.name for field in data.schema if _is_word(field.type)]
     buffer = io.BytesIO()
-    pq.write_table(data, buffer, compression="zstd", use_dictionary=words)
-    return buffer.getvalue()
+    with pq.ParquetWriter(buffer, data.schema, compression="zstd", use_dictionary=words) as writer:
+        writer.write_table(data)
+        writer.add_key_value_metadata({parquet_seal.KEY: parquet_seal.UNSEALED})
+    return parquet_seal.seal(buffer.getvalue())
 
 
 def _is_word(kind: pa.DataType) -> bool:

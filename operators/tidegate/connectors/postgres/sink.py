@@ -100,12 +100,12 @@ class PostgresCommitter:
         if not staged:
             return
         assert self._guard is not None
-        guard, paths = self._guard, in_order(staged)
+        guard, files = self._guard, in_order(staged)
 
         def apply(session: Session, applied: int) -> None:
             guard.judge(applied, self._applied, max(epoch, self._applied))
             if applied < epoch:
-                self._write(session, paths)
+                self._write(session, files)
                 hit("sink-produced", epoch)
                 guard.advance(session, epoch)
                 hit("sink-before-commit", epoch)
@@ -114,30 +114,30 @@ class PostgresCommitter:
 
         guard.holding(self._term, apply)
         self._applied = max(epoch, self._applied)
-        self._staging.delete(paths)
+        self._staging.delete(files)
 
     def discard_unknown(self, epoch: int) -> None:
         self._staging.discard(epoch)
 
-    def _write(self, session: Session, paths: Sequence[str]) -> None:
+    def _write(self, session: Session, files: Sequence[StagedFile]) -> None:
         """The rows of staged files, into the table."""
         key = self._statements.key
         if key is None:
-            session.copy(self._statements.copy, self._lines(paths, Seen(())))
+            session.copy(self._statements.copy, self._lines(files, Seen(())))
             return
         seen = Seen(key)
         session.run(self._statements.stage)
-        session.copy(self._statements.copy, self._lines(paths, seen))
+        session.copy(self._statements.copy, self._lines(files, seen))
         if seen.deletes:  # else the server plans for any number of rows
             session.run("ANALYZE pg_temp.tidegate_rows")
             session.run(self._statements.delete(nulls=seen.nulls))
         session.run(self._statements.merge)
 
-    def _lines(self, paths: Sequence[str], seen: Seen) -> Iterator[memoryview]:
+    def _lines(self, files: Sequence[StagedFile], seen: Seen) -> Iterator[memoryview]:
         with_op = self._statements.key is not None
         text = Text(self._table.columns, shared_engine(), with_op=with_op)
         first = 0
-        for rows in staged_parts(self._staging, paths, f"table '{self._table.name}'"):
+        for rows in staged_parts(self._staging, files, f"table '{self._table.name}'"):
             changes = _changes(rows) if self._statements.key is not None else rows
             seen.look(changes)
             yield text.encode(changes, first)

@@ -20,7 +20,7 @@ from pydantic import Field
 from tidegate.connectors.connector import Connector
 from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
 from tidegate.connectors.option_types import Options
-from tidegate.connectors.staging import Stager, Staging, is_file, sink_errors
+from tidegate.connectors.staging import Stager, Staging, is_file, read_staged, sink_errors
 from tidegate.engine.engine import shared_engine
 from tidegate.plan.nodes import Table
 from tidegate.ports import StagedFile, in_order
@@ -74,16 +74,14 @@ class PrintCommitter:
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch
         filesystem, directory = self._staging.filesystem, self._staging.directory
-        for path in in_order(staged):
+        for file in in_order(staged):
             with sink_errors("print from", directory):
-                if not is_file(filesystem, path):
+                if not is_file(filesystem, file.path):
                     continue  # printed before the crash
-                with filesystem.open_input_file(path) as source:
-                    text = source.read().decode()
-            lines = text.split("\n")[:-1]
+                lines = read_staged(filesystem, file).decode().split("\n")[:-1]
             self._output("".join(f"{self._identifier}> {line}\n" for line in lines))
             with sink_errors("print from", directory):
-                filesystem.delete_file(path)
+                filesystem.delete_file(file.path)
 
     def discard_unknown(self, epoch: int) -> None:
         self._staging.discard(epoch)

@@ -62,6 +62,16 @@ def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
     assert len(before) == 2
 
 
+def test_what_a_driver_before_this_one_staged_is_read_first(tmp_path: Path) -> None:
+    staged = stage(tmp_path, 0, "0", rows(0, 2)) + stage(tmp_path, 0, "1", rows(2, 2))
+    last = Path(staged[1].path)
+    last.write_bytes(last.read_bytes().replace(b"3", b"4"))
+    committer = FilesystemCommitter(sink(tmp_path), "scope")
+    with pytest.raises(TrustError, match="a staged file was changed"):
+        committer.publish(0, staged)
+    assert visible(tmp_path) == []
+
+
 def test_a_lost_staged_file_is_an_error(tmp_path: Path) -> None:
     committer = FilesystemCommitter(sink(tmp_path), "scope")
     staged = stage(tmp_path, 0, "0", rows(0, 2))
