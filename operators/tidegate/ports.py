@@ -89,6 +89,21 @@ class SourceChunk:
     malformed: pa.Table
     next_offset: int
 
+    def __len__(self) -> int:
+        """How many rows are decoded."""
+        return int(self.data.num_rows)
+
+    def slice(self, offset: int, length: int) -> SourceChunk:
+        """A part of the decoded rows. What is malformed is in the first."""
+        malformed = self.malformed if offset == 0 else self.malformed.slice(0, 0)
+        return SourceChunk(self.data.slice(offset, length), malformed, self.next_offset)
+
+    def refused(self) -> SourceChunk:
+        """The same, with all rows among the malformed."""
+        more = self.data.select([OFFSET, RECORD]).rename_columns(self.malformed.column_names)
+        malformed = pa.concat_tables([self.malformed, more.cast(self.malformed.schema)])
+        return SourceChunk(self.data.slice(0, 0), malformed, self.next_offset)
+
 
 def source_chunk(
     records: pa.Array, data: pa.Table, good: npt.NDArray[np.bool_], offset: int

@@ -144,6 +144,7 @@ class Reason(enum.StrEnum):
     The last two are counted as ``late``, the others as ``quarantined``.
     """
 
+    CRASHED = "crashed"
     MALFORMED = "malformed"
     NULL_TIME = "null_time"
     FUTURE = "future"

@@ -11,7 +11,7 @@ from tidy.tree import Module, imports_of, modules_of
 _VALUES: Final = ("types", "errors")
 _SMALL: Final = (
     *("version", "codec", "clock", "patience", "metrics"),
-    *("phases", "events", "state", "failpoints"),
+    *("phases", "events", "state", "failpoints", "careful"),
 )
 _GROUND: Final = (*_VALUES, *_SMALL)
 
@@ -38,6 +38,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "metrics": _VALUES,
     "phases": ("clock",),
     "events": (),
+    "careful": (),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
     "store": (*_VALUES, "clock", "patience", "store"),

@@ -119,6 +119,7 @@ def test_counts_add_up_and_none_of_them_changes() -> None:
 
 def test_reasons_stand_in_the_order_in_which_they_apply() -> None:
     assert [str(reason) for reason in Reason] == [
+        "crashed",
         "malformed",
         "null_time",
         "future",

@@ -19,7 +19,8 @@ class WireJob:
 
     ``stop_mark`` is a file that is there while the driver wants no further epoch planned: the
     planner lives on the driver's machine. ``remembered`` is what each sink's committer keeps in the
-    checkpoint, by target as in `wire`.
+    checkpoint, by target as in `wire`. ``careful_epoch`` has cost a worker its life (see
+    `tidegate.careful`); 0: none has.
     """
 
     plan: Plan
@@ -32,6 +33,7 @@ class WireJob:
     bytes_max: int | None = None
     duration_us: int = 0
     stop_mark: str = ""
+    careful_epoch: int = 0
 
     def encode(self) -> str:
         """As text, for an option of the data source. It holds no secrets."""

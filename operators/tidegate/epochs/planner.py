@@ -68,6 +68,8 @@ class ReaderTask:
     epoch: int
     time_us: int
     fragments: tuple[FragmentTask, ...]
+    is_careful: bool = False
+    """See `tidegate.careful`."""
 
 
 class Planner:
@@ -246,8 +248,9 @@ class Planner:
             peers = tuple(index for index, share in enumerate(shares) if share)
             for index in peers:
                 work[index].append(FragmentTask(fragment.id, tuple(shares[index]), peers))
+        is_careful = end.epoch == self._job.careful_epoch
         return [
-            ReaderTask(index, end.epoch, end.time_us, tuple(fragments))
+            ReaderTask(index, end.epoch, end.time_us, tuple(fragments), is_careful)
             for index, fragments in enumerate(work)
             if fragments
         ]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 
+from tidegate.careful import CAREFUL
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.ledger_share import LedgerShare
 from tidegate.epochs.planner import FragmentTask, ReaderTask
@@ -14,6 +16,7 @@ from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.watermarks.saved import save
 from tidegate.phases import PHASES
+from tidegate.ports import SourceChunk
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
 
@@ -22,6 +25,13 @@ def read_task(worker: Worker, task: ReaderTask) -> Generator[tuple[int, Emission
     """Reads the task's splits through their fragments: all that each of them, by its number, sends
     on from there, and behind that its report."""
     worker.engine.set_epoch_time(task.time_us)
+    with CAREFUL.during(task.is_careful):
+        yield from _read_fragments(worker, task)
+
+
+def _read_fragments(
+    worker: Worker, task: ReaderTask
+) -> Iterator[tuple[int, Emission | SourceReport]]:
     share = None
     if worker.job.plan.job.ledger is None:  # else writers copy all rows for the ledger into a table
         share = LedgerShare(lambda: worker.writer_of(TO_LEDGER, task.epoch, str(task.index), 0))
@@ -66,7 +76,12 @@ def _read_fragment(
         next_offsets[split_name] = chunk.next_offset
         size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
         read_bytes[split_name] = read_bytes.get(split_name, 0) + size
-        yield from _shared(actor.on_source(split_name, chunk), share)
+        run = partial(_run, actor, split_name)
+        for part, kills in CAREFUL.parts(chunk, run):
+            if kills:
+                CAREFUL.remember(part.data[RECORD][0].as_py())
+            rows = part.refused() if kills else part
+            yield from _shared(actor.on_source(split_name, rows), share)
     for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
         at = connector_of(table).offset_at(wanted.end)
@@ -94,6 +109,12 @@ def _read_fragment(
         rejected=share.rejected if share is not None and is_last else {},
         phases=PHASES.take(),
     )
+
+
+def _run(actor: Actor, split: str, chunk: SourceChunk) -> None:
+    """Runs rows for nobody."""
+    for _ in actor.on_source(split, chunk):
+        pass
 
 
 def _shared(emissions: Iterable[Emission], share: LedgerShare | None) -> Iterator[Emission]:

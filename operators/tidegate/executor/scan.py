@@ -22,6 +22,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from tidegate.careful import CAREFUL
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Bools, ledger_rows, single_array
 from tidegate.executor.evaluate import halved, needed, plain_sql
@@ -106,5 +107,12 @@ class SplitScan:
             table=self.node.table.name,
             split=self._split,
             operator="scan",
-            reasons=Reason.MALFORMED.value,
+            reasons=self._reasons(rows.column(RECORD)),
         )
+
+    @staticmethod
+    def _reasons(records: pa.ChunkedArray) -> pa.Array | str:
+        if not CAREFUL.is_on:
+            return Reason.MALFORMED.value
+        found = [CAREFUL.knows(record) for record in records.to_pylist()]
+        return pa.array([Reason.CRASHED if kills else Reason.MALFORMED for kills in found])

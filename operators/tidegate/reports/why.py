@@ -15,6 +15,7 @@ _REASONS: Final = {
     "future": "lay further ahead of the clock than scan.watermark.max-future-skew allows (S11)",
     "malformed": "do not decode, or have a field that does not fit its type",
     "null_time": "have no event time",
+    "crashed": "kill the process that runs them",
 }
 _IDLE: Final = "'scan.watermark.idle-timeout' would leave it out once it stands still"
 

@@ -18,9 +18,18 @@ _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
 
 _DAMAGED = re.compile(
     r"Checksum error: |\[CANNOT_LOAD_STATE_STORE|\[STREAMING_STATEFUL_OPERATOR_MISSING_STATE"
-    r"|java\.util\.zip\.ZipException|RocksDBException: (Corruption|block checksum)"
+    r"|\[STDS_FAILED_TO_READ|File \S+/_stateSchema/\S+ does not exist"
+    r"|java\.util\.zip\.ZipException|RocksDBException: Corruption|block checksum mismatch: "
 )
 """How Hadoop and Spark say that a file of the checkpoint is gone, or not what was written."""
+
+
+_DIED = re.compile(r"Python worker exited unexpectedly|java\.io\.EOFException")
+_FATAL = re.compile(r"Fatal Python error: (.+)")
+
+
+class WorkerLostError(errors.RunError):
+    """A Python worker died while it ran an epoch."""
 
 
 class CarriedError(Exception):
@@ -51,6 +60,13 @@ def explained(text: str) -> errors.TidegateError:
             " written",
             detail=damaged.string[damaged.start() :][:500],
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+        )
+    if _DIED.search(text) is not None:
+        fatal = _FATAL.search(text)
+        return WorkerLostError(
+            "a Python worker was killed",
+            detail=fatal[1] if fatal else "by a signal: the machine may be short of memory",
+            hint="run again: it goes on from the checkpoint",
         )
     telling = [line for line in lines if "Error" in line or "Exception" in line] or lines[:1]
     return errors.RunError(

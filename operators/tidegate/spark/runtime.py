@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from tidegate.epochs.task_reports import unpacked
 from tidegate.errors import StoreError, TidegateError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.profile import COMMIT, DRIVER, RUN, Profile
-from tidegate.spark.errors import explained
+from tidegate.spark.errors import WorkerLostError, explained
 from tidegate.spark.exchange.columns import SPARK_SCHEMA
 from tidegate.spark.sinks.writer import WRITER_SCHEMA, writer
 from tidegate.spark.source.data_source import FORMAT, TidegateSource
@@ -59,24 +59,42 @@ class Query:
 
     def run(self, spark: SparkSession, interval_s: float) -> Entry:
         """Runs it until it ends or is stopped; gives the newest entry. Raises a TidegateError when
-        it fails."""
+        it fails.
+
+        An epoch in which a worker dies is run once more, carefully (see `tidegate.careful`).
+        """
         try:
-            query = self._start(spark, interval_s)
-        except Py4JJavaError as error:
-            raise self._explained(error) from error
-        try:
-            for listener in self.listeners:
-                listener.started()
-            self._watch(query)
-        except StreamingQueryException as error:
-            if not self.stop.at_once:
-                raise self._explained(error) from error
+            while not self._has_ended(spark, interval_s):
+                pass
         finally:
-            if query.isActive:
-                query.stop()
             for listener in self.listeners:
                 listener.stopped()
         return self.last
+
+    def _has_ended(self, spark: SparkSession, interval_s: float) -> bool:
+        """Runs the query; gives False when it is to be run again."""
+        query = None
+        try:
+            query = self._start(spark, interval_s)
+            for listener in self.listeners:
+                listener.started()
+            self._watch(query)
+        except (Py4JJavaError, StreamingQueryException) as error:
+            found = self._explained(error)
+            epoch = Checkpoint(self.job.checkpoint).planned_epoch()
+            if isinstance(found, WorkerLostError) and epoch != self.job.careful_epoch:
+                self.log(
+                    f"{found.message} in epoch {epoch} ({found.detail}): the epoch is run again,"
+                    " and rows that kill a worker are left out"
+                )
+                self.job = replace(self.job, careful_epoch=epoch)
+                return False
+            if not (self.stop.at_once and isinstance(error, StreamingQueryException)):
+                raise found from error
+        finally:
+            if query is not None and query.isActive:
+                query.stop()
+        return True
 
     def _watch(self, query: StreamingQuery) -> None:
         stopping = False

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.careful import CAREFUL
 from tidegate.connectors.formats import csv_format, json_format
 from tidegate.connectors.option_types import CsvOptions
 from tidegate.engine.engine import Engine
@@ -95,7 +96,31 @@ def decode(
     engine: Engine,
     layout: csv_format.Layout | None = None,
 ) -> json_format.Decoded:
-    """Decodes lines (binary), json or csv. One that is empty, or no UTF-8, is malformed."""
+    """Decodes lines (binary), json or csv. One that is empty, or no UTF-8, is malformed, and so is
+    one that kills who decodes it (see `tidegate.careful`)."""
+    decoded = []
+    for part, kills in CAREFUL.parts(
+        records, lambda rows: _decode(rows, form, schema, csv, engine, layout)
+    ):
+        if kills:
+            CAREFUL.remember(part[0].as_py())
+            decoded.append(all_malformed(part, schema, engine))
+        else:
+            decoded.append(_decode(part, form, schema, csv, engine, layout))
+    if len(decoded) == 1:
+        return decoded[0]
+    good = np.concatenate([part.good for part in decoded])
+    return json_format.Decoded(pa.concat_tables([part.data for part in decoded]), good)
+
+
+def _decode(
+    records: pa.Array,
+    form: str,
+    schema: Schema,
+    csv: CsvOptions,
+    engine: Engine,
+    layout: csv_format.Layout | None,
+) -> json_format.Decoded:
     valid = valid_utf8(records)
     if pc.min(pc.binary_length(records)).as_py() == 0:
         full = pc.greater(pc.binary_length(records), 0).to_numpy(zero_copy_only=False)

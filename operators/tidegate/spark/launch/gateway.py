@@ -79,6 +79,9 @@ DEFAULTS = {
     f"{_STATE}.minDeltasForSnapshot": "10",
     f"{_STATE}.maintenanceInterval": "15s",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # A worker that dies by a signal says by which.
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+    "spark.python.worker.faulthandler.enabled": "true",
     "spark.sql.streaming.metricsEnabled": "true",
     "spark.ui.retainedJobs": "20",
     "spark.ui.retainedStages": "20",
