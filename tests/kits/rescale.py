@@ -15,16 +15,27 @@ from pyspark import SparkStageInfo
 from kits.entries import an_entry
 from kits.spark import a_manifest, new_checkpoint
 from tidegate.clock import ManualClock
-from tidegate.errors import (
-    TidegateError,
-)
+from tidegate.epochs.offsets import Offset
+from tidegate.errors import TidegateError
+from tidegate.ports import Position
 from tidegate.spark.rescale import rescale
 from tidegate.spark.run_options import RunOptions
+from tidegate.types import Status
 
 NOW_US = 1_000
 KEPT: dict[str, Any] = {"ledger_rows": 2, "counts": {"orders": {"a": {"read": 5}}}}
 """Of the last entry: what goes on."""
-OFFSET = '{"epoch": 1, "tables": {"orders": {"a": [["0.json", 5], 0]}}, "time_us": 900}'
+
+
+def offset_text(epoch: int, time_us: int) -> str:
+    """An offset of the job, as Spark keeps it."""
+    tables: dict[str, dict[str, tuple[Position, Status]]] = {
+        "orders": {"a": (["0.json", 5], Status.ACTIVE)}
+    }
+    return json.dumps(Offset(epoch, time_us, tables).to_json())
+
+
+OFFSET = offset_text(1, 900)
 
 
 class FakeSpark:

@@ -30,7 +30,7 @@ from tidegate.codec import decode
 from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
-from tidegate.epochs.sealed import digest, opened, sealed
+from tidegate.epochs.sealed import corrupt, digest, opened, sealed
 from tidegate.errors import OptionsError, StoreError, TrustError
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
@@ -308,11 +308,7 @@ class Checkpoint:
         return document
 
     def _corrupt(self, name: str) -> TrustError:
-        return TrustError(
-            f"the checkpoint is corrupt: {self.store.where(name)} cannot be read",
-            detail="it was cut or changed after it was written",
-            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
-        )
+        return corrupt(self.store.where(name))
 
 
 def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:

@@ -12,13 +12,13 @@ Until then no run is let in.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
-from tidegate.codec import decode, encode
+from tidegate.codec import decode
 from tidegate.epochs.checkpoint import Checkpoint
-from tidegate.errors import OptionsError, TrustError
+from tidegate.epochs.sealed import corrupt, read_sealed, sealed
+from tidegate.errors import OptionsError
 
 FOLDER: Final = "rescales"
 
@@ -62,7 +62,7 @@ class Rescales:
     def begin(self, rescale: Rescale) -> None:
         """Writes down what is to be done. Raises FileExistsError when another has come first."""
         self._store.prepare()
-        self._store.create(_name(self._last + 1), encode(rescale))
+        self._store.create(_name(self._last + 1), sealed(rescale))
         self._last, self._newest = self._last + 1, rescale
 
     def forget_pending(self) -> None:
@@ -79,12 +79,9 @@ class Rescales:
 
     def _read(self, number: int) -> Rescale:
         try:
-            return decode(Rescale, json.loads(self._store.read(_name(number))))
+            return decode(Rescale, read_sealed(self._store, _name(number)), more=True)
         except ValueError as error:
-            raise TrustError(
-                f"the checkpoint is corrupt: {self._store.where(_name(number))} cannot be read",
-                hint="restore the checkpoint from a backup, or start anew with another one",
-            ) from error
+            raise corrupt(self._store.where(_name(number))) from error
 
 
 def parallelism_of(checkpoint: Checkpoint, first: int) -> int:

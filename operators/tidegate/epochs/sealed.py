@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tidegate.codec import encode
 from tidegate.errors import TrustError
+from tidegate.store.base import Store
 from tidegate.version import __version__
 
 FORMAT: Final = 1
@@ -64,6 +65,25 @@ def opened(data: bytes, name: str) -> tuple[dict[str, Any], bool]:
             hint=f"run tidegate {document['tidegate']}, or a later one",
         )
     return document, format_ > FORMAT
+
+
+def read_sealed(store: Store, name: str) -> dict[str, Any]:
+    """What ``name`` has. Raises FileNotFoundError, and TrustError when it was changed."""
+    try:
+        document, _ = opened(store.read(name), store.where(name))
+    except (ValueError, RecursionError) as error:
+        raise corrupt(store.where(name)) from error
+    document.pop("tidegate", None)
+    return document
+
+
+def corrupt(where: str) -> TrustError:
+    """The error of a document at ``where`` that is not what was written."""
+    return TrustError(
+        f"the checkpoint is corrupt: {where} cannot be read",
+        detail="it was cut or changed after it was written",
+        hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+    )
 
 
 def _object(data: bytes) -> dict[str, Any]:

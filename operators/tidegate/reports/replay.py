@@ -28,7 +28,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.clock import Clock
-from tidegate.codec import encode
 from tidegate.connectors.formats import lines
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.connectors.registry import connector_of
@@ -37,6 +36,7 @@ from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import ledger_files, read_parquet
+from tidegate.epochs.sealed import read_sealed, sealed
 from tidegate.errors import OptionsError
 from tidegate.plan.ledger import NAMES, ledger_sql
 from tidegate.plan.nodes import Table, quoted
@@ -109,10 +109,10 @@ def _replay(
     staging = home.where("staging")
     committer = connector_of(target).committer(target, staging)
     if not home.exists(_TARGET):
-        home.create(_TARGET, encode(committer.prepare(True)))
+        home.create(_TARGET, sealed(committer.prepare(True)))
     else:
         committer.prepare(False)
-    remembered: dict[str, str] = json.loads(home.read(_TARGET))
+    remembered: dict[str, str] = read_sealed(home, _TARGET)
     committer.bind(remembered)
     if isinstance(committer, FencingCommitter):
         remembered |= committer.fence(1, lambda: _progress(home))
@@ -137,7 +137,7 @@ def _replay(
         raise
     committer.publish(number, staged)
     committer.discard_unknown(number)
-    home.write(_done(number), encode({"rows": rows}))
+    home.create(_done(number), sealed({"rows": rows}))
     return Replayed(rows, skipped, last)
 
 
@@ -160,8 +160,8 @@ def _planned(home: Store) -> Progress:
 
 def _wrote(home: Store, number: int) -> bool:
     """Whether a run that is done had rows; of one from before this was noted, nobody knows."""
-    said = home.read(_done(number))
-    return bool(said) and json.loads(said)["rows"] > 0
+    name = _done(number)
+    return bool(home.read(name)) and bool(read_sealed(home, name)["rows"])
 
 
 def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
@@ -169,13 +169,13 @@ def _next_run(checkpoint: Checkpoint, home: Store) -> tuple[int, int, int]:
     planned, finished = _runs(home)
     number, first = len(planned) + 1, 1
     if planned:
-        bounds = json.loads(home.read(_bounds(planned[-1])))
+        bounds = read_sealed(home, _bounds(planned[-1]))
         if planned[-1] not in finished:
             return len(planned), bounds["from"], bounds["to"]
         first = bounds["to"] + 1
     last = checkpoint.published_epoch()
     if first <= last:
-        home.create(_bounds(number), encode({"from": first, "to": last}))
+        home.create(_bounds(number), sealed({"from": first, "to": last}))
     return number, first, last
 
 

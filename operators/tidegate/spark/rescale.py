@@ -58,6 +58,7 @@ from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import Holder, Lease
 from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest
+from tidegate.epochs.offsets import Offset
 from tidegate.epochs.parallelism import FOLDER, Rescale, Rescales
 from tidegate.errors import (
     LeaseHeldError,
@@ -180,9 +181,9 @@ def _next(checkpoint: Checkpoint, now: int, wanted: int, clock: Clock) -> Rescal
 def _enter(checkpoint: Checkpoint, begun: Rescale) -> None:
     """Plans and enters the epoch that moves the state, unless that was done."""
     version, settings, offset, *_ = checkpoint.spark_plan(begun.epoch - 1)
-    metadata, document = json.loads(settings), json.loads(offset)
+    metadata, last_offset = json.loads(settings), Offset.from_json(json.loads(offset))
     metadata["conf"][PARTITIONS] = str(begun.after)
-    document |= {"epoch": begun.epoch, "time_us": begun.time_us}
+    document = replace(last_offset, epoch=begun.epoch, time_us=begun.time_us).to_json()
     # As Spark writes an offset of ours: it compares offsets as text.
     lines = [version, json.dumps(metadata).encode(), json.dumps(document).encode()]
     try:

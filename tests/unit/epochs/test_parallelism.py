@@ -75,10 +75,11 @@ def test_of_two_that_begin_one_does(checkpoint: Checkpoint) -> None:
     assert Rescales(checkpoint).pending == UP
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"after": 4}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"after": 4}', "other"])
 def test_a_record_that_cannot_be_read(checkpoint: Checkpoint, text: str) -> None:
     Rescales(checkpoint).begin(UP)
     path = Path(checkpoint.uri) / "rescales/000001.json"
-    path.write_text(text)
+    other = path.read_text().replace('"after":4', '"after":3')
+    path.write_text(other if text == "other" else text)
     with pytest.raises(TrustError, match=str(path)):
         Rescales(checkpoint)

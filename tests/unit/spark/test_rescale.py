@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkStageInfo
 
 from kits.entries import an_entry
-from kits.rescale import KEPT, NOW_US, OFFSET, World, process
+from kits.rescale import KEPT, NOW_US, World, offset_text, process
 from kits.spark import a_manifest
 from tidegate.clock import ManualClock, SystemClock
 from tidegate.codec import encode
@@ -91,7 +91,7 @@ def test_an_epoch_without_rows_moves_the_state(world: World) -> None:
         "batchTimestampMs": 7,
         "conf": {"spark.sql.shuffle.partitions": "4"},
     }
-    assert offset.decode() == OFFSET.replace("1,", "2,", 1).replace("900", str(NOW_US))
+    assert offset.decode() == offset_text(2, NOW_US), "an offset of ours, with its own checksum"
     entry = world.checkpoint.entry(2)
     assert entry == an_entry(2, NOW_US, ended_us=NOW_US, **KEPT)
     world.checkpoint.check_spark_log()
@@ -254,7 +254,7 @@ def test_an_epoch_that_another_driver_has_planned(
     with pytest.raises(Dies):
         world.rescale(4)
     recovered(world, monkeypatch)
-    theirs = OFFSET.replace("1,", "2,", 1)
+    theirs = offset_text(2, 900)
     world.write("offsets/1", f"v1\n{{}}\n{theirs}")
     world.refused(LeaseHeldError, "another driver has planned epoch 2")
 
