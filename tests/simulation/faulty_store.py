@@ -1,8 +1,8 @@
 """A store in trouble: what it is asked fails, takes time, or is forgotten with the machine.
 
-What is created outlives everything, as `tidegate.store.base.Store` says of it. What is written over
-or deleted is known to all at once, and may be undone when the machine dies: nobody has waited until
-it was on a disk.
+What is created outlives everything, as `tidegate.store.base.Store` says of it. What is written or
+deleted otherwise is known to all at once, and may be undone when the machine dies, or written in
+part: nobody has waited until it was on a disk.
 """
 
 from __future__ import annotations
@@ -38,13 +38,17 @@ class FaultyStore:
         self._dead[0] = True
 
     def lose(self, rng: Random) -> None:
-        """The machine dies: each change that was not synced is undone, or not."""
+        """The machine dies: each change that was not synced is undone, or not, or torn."""
         for store, name, data in self._unsynced.values():
-            if rng.random() < 0.5:
+            fate = rng.random()
+            if fate < 0.5:
                 if data is None:
                     store.delete([name])
                 else:
                     store.write(name, data)
+            elif fate < 0.75 and store.exists(name):
+                written = store.read(name)
+                store.write(name, written[: rng.randrange(len(written) or 1)])
         self._unsynced.clear()
 
     def below(self, name: str) -> FaultyStore:
@@ -86,6 +90,11 @@ class FaultyStore:
     def age_s(self, name: str, now_us: int) -> float:
         self._request()
         return self._inner.age_s(name, now_us)
+
+    def sync(self, names: Iterable[str]) -> None:
+        self._request()
+        for name in names:
+            self._unsynced.pop(self._inner.where(name), None)
 
     def delete(self, names: Iterable[str]) -> None:
         self._request()

@@ -62,7 +62,7 @@ def test_a_file_may_be_there_though_its_creation_has_failed(disk: MemoryStore) -
 
 def test_what_is_created_outlives_the_machine_and_a_change_may_not() -> None:
     kept = set()
-    for seed in range(100):
+    for seed in range(200):
         store = faulty(MemoryStore(ManualClock()))
         store.create("a", b"1")
         store.create("b", b"1")
@@ -71,9 +71,22 @@ def test_what_is_created_outlives_the_machine_and_a_change_may_not() -> None:
         store.delete(["b"])
         store.lose(Random(seed))
         assert store.exists("a")
-        kept.add((store.read("a"), store.exists("b/c"), store.exists("b")))
+        further = store.read("b/c") if store.exists("b/c") else None
+        kept.add((store.read("a"), further, store.exists("b")))
         store.lose(Random(seed))
-    assert len(kept) == 8, "each of three changes is undone, or not"
+    written = {(a, c) for a, c, _ in kept}
+    assert written == {(a, c) for a in (b"1", b"2", b"") for c in (None, b"2", b"")}
+    assert {b for _, _, b in kept} == {True, False}, "each of three changes is undone, or not"
+
+
+def test_what_is_synced_outlives_it() -> None:
+    for seed in range(20):
+        store = faulty(MemoryStore(ManualClock()))
+        for name in ("a", "b/c"):
+            store.write(name, b"1")
+        store.sync(["a", "b/c", "missing"])
+        store.lose(Random(seed))
+        assert store.read("a") == store.read("b/c") == b"1"
 
 
 def test_a_dead_process_does_nothing(disk: MemoryStore) -> None:

@@ -44,6 +44,7 @@ UNTYPED: Final[dict[str, str]] = {
     "epochs/offsets.py::from_json": "as INITIAL",
     "epochs/offsets.py::to_json": "as INITIAL",
     "epochs/sealed.py::opened": "as read_entry",
+    "epochs/sealed.py::read_sealed": "as read_entry",
     "spark/launch/given.py::builder_settings": "what the builder of a session takes",
     "spark/source/data_source.py::__getstate__": "Python's",
     "spark/source/data_source.py::initialOffset": "Spark's",
@@ -57,7 +58,7 @@ UNTYPED: Final[dict[str, str]] = {
 SPARK_LINES_MAX: Final = 4300
 """Of the folder `spark`: what does not touch Spark belongs on a floor below it."""
 
-PRODUCT_LINES_MAX: Final = 47_600
+PRODUCT_LINES_MAX: Final = 47_700
 """Of the package: what is added pays for itself, or this is raised with a reason in the commit."""
 
 CONNECTOR_MENTIONS_MAX: Final = 12

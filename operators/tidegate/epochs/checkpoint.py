@@ -25,8 +25,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from typing import Any, Final
+from uuid import UUID
 
-from tidegate.codec import decode
+from tidegate.codec import decode, encode
 from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
@@ -40,6 +41,7 @@ _NAME_OF_QUERY = "spark/metadata"
 _OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
 _OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
 _OF_COMMIT = {"nextBatchWatermarkMs": int}
+_COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
 
 
@@ -123,7 +125,7 @@ class Checkpoint:
 
     def is_committed(self, epoch: int) -> bool:
         """Whether Spark has committed ``epoch``; its batches count from 0."""
-        return self.store.exists(f"spark/commits/{epoch - 1}")
+        return self.store.exists(commit_name(epoch))
 
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
@@ -136,7 +138,7 @@ class Checkpoint:
         known, before = self._written
         if known != epoch - 1:
             before = self._digest(_entry_name(epoch - 1))
-        return {"before": before, "plan": self._digest(f"spark/offsets/{epoch - 1}")}
+        return {"before": before, "plan": self._digest(plan_name(epoch))}
 
     def _digest(self, name: str) -> str:
         """Of a document's bytes; empty where there is none."""
@@ -171,24 +173,48 @@ class Checkpoint:
 
     def planned_epoch(self) -> int:
         """The newest epoch that Spark has planned, 0 when there is none; it may be running."""
-        offsets = self._spark_log("offsets")
-        return offsets[-1] + 1 if offsets else 0
+        return max(self.planned(), default=0)
 
     def spark_plan(self, epoch: int) -> list[bytes]:
         """All that Spark has kept of ``epoch`` before it ran: version, settings, offset."""
-        return self._spark_file(f"spark/offsets/{epoch - 1}", 3)
+        return self._spark_file(plan_name(epoch), 3)
+
+    def spark_settings(self, epoch: int) -> dict[str, str]:
+        """The settings that Spark keeps for ``epoch``. Raises TrustError when they are none."""
+        found = self._json(plan_name(epoch), self.spark_plan(epoch)[1]).get("conf", {})
+        if not isinstance(found, dict):
+            raise self._corrupt(plan_name(epoch))
+        return found
 
     def offset(self, epoch: int) -> Offset:
-        """The end of ``epoch``, as it was planned."""
-        return Offset.from_json(json.loads(self.spark_plan(epoch)[2])) if epoch else Offset()
+        """The end of ``epoch``, as it was planned. Raises TrustError when it was changed."""
+        if not epoch:
+            return Offset()
+        try:
+            return Offset.from_json(self._json(plan_name(epoch), self.spark_plan(epoch)[2]))
+        except TrustError as error:
+            raise self._corrupt(plan_name(epoch)) from error
 
-    def write_spark_plan(self, epoch: int, lines: Iterable[bytes]) -> None:
-        """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
-        self.store.create(f"spark/offsets/{epoch - 1}", b"\n".join(lines))
+    def write_spark_plan(self, epoch: int, lines: Iterable[bytes], *, durably: bool = True) -> None:
+        """Plans ``epoch`` in Spark's place. Raises FileExistsError when somebody has.
 
-    def write_spark_commit(self, epoch: int) -> None:
-        """Commits ``epoch`` in Spark's place. Raises FileExistsError when somebody has."""
-        self.store.create(f"spark/commits/{epoch - 1}", b'v1\n{"nextBatchWatermarkMs":0}')
+        Not ``durably``: as Spark does it, over what is there.
+        """
+        write = self.store.create if durably else self.store.write
+        write(plan_name(epoch), b"\n".join(lines))
+
+    def write_spark_commit(self, epoch: int, *, durably: bool = True) -> None:
+        """Commits ``epoch`` in Spark's place; as `write_spark_plan`."""
+        write = self.store.create if durably else self.store.write
+        write(commit_name(epoch), _COMMIT)
+
+    def sync_spark(self, epoch: int) -> None:
+        """From here on the plan of ``epoch`` outlives a crash of this machine, and all before it.
+
+        Spark writes it, and leaves to the machine when it is on the disk.
+        """
+        names = [_NAME_OF_QUERY, plan_name(epoch), commit_name(epoch - 1)]
+        self.store.sync([part for name in names for part in (name, checksums_of(name))])
 
     def forget_spark_plan(self, epoch: int) -> None:
         """Removes what Spark has kept of an old epoch."""
@@ -208,16 +234,24 @@ class Checkpoint:
             kinds = [f"{epoch}.zip", f"{epoch}.changelog"]
             names = [f"{place}/{kind}" for place in places for kind in kinds]
             self._delete_with_checksums(*names, f"spark/state/{stage}/_metadata/v2/{epoch - 1}")
-        self._delete_with_checksums(f"spark/offsets/{epoch - 1}")
+        self._delete_with_checksums(plan_name(epoch))
+
+    def rewrite_spark_commit(self, epoch: int) -> None:
+        """Commits ``epoch`` in Spark's place, anew."""
+        self._delete_with_checksums(commit_name(epoch))
+        self.write_spark_commit(epoch)
+
+    def rename_query(self, name: str) -> None:
+        """Gives the query another name, by which Spark knows it."""
+        self.store.write(_NAME_OF_QUERY, encode({"id": name}))
+        self.store.delete([checksums_of(_NAME_OF_QUERY)])
 
     def forget_entry(self, epoch: int) -> None:
         """Removes the entry of an epoch that Spark has not committed."""
         self.store.delete([_entry_name(epoch)])
 
     def _delete_with_checksums(self, *names: str) -> None:
-        """Hadoop keeps a local file's checksum beside it."""
-        parts = [name.rpartition("/") for name in names]
-        self.store.delete([*names, *(f"{folder}/.{file}.crc" for folder, _, file in parts)])
+        self.store.delete([*names, *map(checksums_of, names)])
 
     def epochs(self) -> list[int]:
         """The epochs that have an entry, in order."""
@@ -227,23 +261,31 @@ class Checkpoint:
         """The epochs that Spark has planned, in order, as far as it remembers them."""
         return [number + 1 for number in self._spark_log("offsets")]
 
+    def committed(self) -> list[int]:
+        """The epochs that Spark has committed, in order, as far as it remembers them."""
+        return [number + 1 for number in self._spark_log("commits")]
+
+    def spark_documents(self) -> list[str]:
+        """What Spark reads when a job goes on, but for its state."""
+        newest = [plan_name(epoch) for epoch in self.planned()[-2:]]
+        newest += [commit_name(epoch) for epoch in self.committed()[-2:]]
+        return [_NAME_OF_QUERY, *newest]
+
     def _epochs(self) -> list[int]:
         parts = (name.partition(".") for name in self.store.names("epochs"))
         return [int(stem) for stem, _, kind in parts if stem.isdigit() and kind == "json"]
 
     def check_spark_log(self) -> None:
         """Raises TrustError when Spark's log cannot be read, or is not that of our epoch log."""
-        logs = {name: self._spark_log(name) for name in ("offsets", "commits")}
-        offsets = {number: self._planned(number) for number in logs["offsets"][-2:]}
-        for number in logs["commits"][-2:]:
-            name = f"spark/commits/{number}"
-            if not _fits(self._json(name, self._spark_file(name, 2)[1]), _OF_COMMIT):
-                raise self._corrupt(name)
-        if logs["offsets"]:
-            self._check_name()
+        logs = self.planned(), self.committed()
+        offsets = {epoch: self.check_plan(epoch) for epoch in logs[0][-2:]}
+        for epoch in logs[1][-2:]:
+            self.check_commit(epoch)
+        if offsets:
+            self.check_name()
         # Spark stores batch N - 1's offset, we epoch N's entry, Spark its commit: in that order,
         # and all of them before anything of epoch N + 1.
-        planned, committed = (log[-1] + 1 if log else 0 for log in logs.values())
+        planned, committed = (max(log, default=0) for log in logs)
         last = self.last_epoch()
         if not max(committed, planned - 1) <= last <= planned:
             raise TrustError(
@@ -255,8 +297,8 @@ class Checkpoint:
         for epoch in range(max(1, last - 1), last + 1):
             if self.entry(epoch) is not None:
                 self.check_bonds(epoch)
-        entry = self.entry(last) if last - 1 in offsets else None
-        if entry is not None and (spark_us := offsets[last - 1]["time_us"]) != entry.time_us:
+        entry = self.entry(last) if last in offsets else None
+        if entry is not None and (spark_us := offsets[last].time_us) != entry.time_us:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: epoch {last} began at {entry.time_us} by"
                 f" the epoch log, and at {spark_us} by Spark's",
@@ -277,26 +319,38 @@ class Checkpoint:
             raise self._corrupt(name)
         return lines
 
-    def _planned(self, number: int) -> dict[str, Any]:
-        """Our offset in Spark's plan of batch ``number``, which Spark can read, too."""
-        name = f"spark/offsets/{number}"
+    def check_plan(self, epoch: int) -> Offset:
+        """Our offset in Spark's plan of ``epoch``, which Spark can read, too. Raises TrustError."""
+        name = plan_name(epoch)
         _, settings, text, *more = self._spark_file(name, 3)
         document, offset = self._json(name, settings), self._json(name, text)
         ours = offset.keys() >= _OF_OFFSET.keys() and _fits(offset, _OF_OFFSET)
-        if any(more) or not (_fits(document, _OF_PLAN) and ours) or offset["epoch"] != number + 1:
+        known = _fits(document, _OF_PLAN) and not document.get("batchWatermarkMs")
+        if any(more) or not (known and ours) or offset["epoch"] != epoch:
             raise self._corrupt(name)
-        return offset
+        return self.offset(epoch)
 
-    def _check_name(self) -> None:
-        """By what Spark knows the query."""
+    def check_commit(self, epoch: int) -> None:
+        """Raises TrustError when Spark cannot read its commit of ``epoch``. Its own watermark is 0:
+        we use none."""
+        name = commit_name(epoch)
+        document = self._json(name, self._spark_file(name, 2)[1])
+        if not _fits(document, _OF_COMMIT) or document.get("nextBatchWatermarkMs"):
+            raise self._corrupt(name)
+
+    def check_name(self) -> None:
+        """Raises TrustError when Spark cannot read by what it knows the query."""
         try:
             document = self._json(_NAME_OF_QUERY, self.store.read(_NAME_OF_QUERY))
         except FileNotFoundError:
             return  # Spark makes one
         except OSError as error:
             raise self._corrupt(_NAME_OF_QUERY) from error
-        if not isinstance(document.get("id"), str):
-            raise self._corrupt(_NAME_OF_QUERY)
+        try:
+            if str(UUID(document["id"])) != document["id"]:
+                raise ValueError("Java writes an UUID in one way")
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise self._corrupt(_NAME_OF_QUERY) from error
 
     def _json(self, name: str, data: bytes) -> dict[str, Any]:
         try:
@@ -316,12 +370,28 @@ def _fits(document: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
     return all(type(document[name]) is kind for name, kind in kinds.items() if name in document)
 
 
+def plan_name(epoch: int) -> str:
+    """Where Spark keeps the plan of ``epoch``."""
+    return f"spark/offsets/{epoch - 1}"
+
+
+def commit_name(epoch: int) -> str:
+    """Where Spark keeps that ``epoch`` is committed."""
+    return f"spark/commits/{epoch - 1}"
+
+
+def checksums_of(name: str) -> str:
+    """Where Hadoop keeps a local file's checksums."""
+    folder, _, file = name.rpartition("/")
+    return f"{folder}/.{file}.crc"
+
+
 def _entry_name(epoch: int) -> str:
     return f"epochs/{epoch:010d}.json"
 
 
 _BONDS: Final[Mapping[str, Callable[[int], str]]] = {
     "before": lambda epoch: _entry_name(epoch - 1),
-    "plan": lambda epoch: f"spark/offsets/{epoch - 1}",
+    "plan": plan_name,
 }
 """Whose digests an entry has, so that none of them can be another."""

@@ -74,6 +74,7 @@ class Committer:
         Only of sinks that publish in tasks; by the epoch log.
         """
         self.check_lease()  # the tasks of a driver that has lost it would write over state
+        self._checkpoint.sync_spark(epoch)  # no row is seen of a plan that a crash may take back
         for committer in self._fencing.values():
             committer.renew(epoch - 1)
         return self._last.sinks.written if self._last else {}

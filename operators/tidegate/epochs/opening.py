@@ -24,12 +24,13 @@ from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import targets
 from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest
+from tidegate.epochs.mending import Mender
 from tidegate.epochs.parallelism import parallelism_of
 from tidegate.epochs.planner import PlannerOf, connector_planner
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Table
-from tidegate.ports import SinkCommitter
+from tidegate.ports import FencingCommitter, SinkCommitter
 
 CommitterOf: TypeAlias = Callable[[int, Table, str], SinkCommitter]
 """Of a target and its table; where its writers stage what has no place of its own."""
@@ -113,7 +114,10 @@ class OpenJob:
         for target, committer in committers.items():
             committer.bind(self._manifest.sinks[target])
         self.parallelism = self._manifest.parallelism
-        self.checkpoint.check_spark_log()
+        has_state = self.plan.depth > 0
+        fences = any(isinstance(each, FencingCommitter) for each in committers.values())
+        partitions = self.parallelism if has_state else None
+        Mender(self.checkpoint, partitions, not fences, self.log).mend()
         self.committer = Committer(self.plan, self.checkpoint, self._lease, committers, self.clock)
         self.last = last = self.committer.recover()
         ended = last.epoch > 0 and is_finished(self.plan, last)

@@ -21,6 +21,8 @@ from tidegate.epochs.sealed import corrupt, read_sealed, sealed
 from tidegate.errors import OptionsError
 
 FOLDER: Final = "rescales"
+PARTITIONS: Final = "spark.sql.shuffle.partitions"
+"""As many as the job's parallel tasks: state lies in them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,15 @@ Spark writes on a local disk has them in files beside it. A checkpoint of 0.1 ha
 
 from __future__ import annotations
 
-import struct
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.checksums import check_by_checksums
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.errors import TidegateError
-
-_CRC_HEADER: Final = b"crc\x00"
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
     for name in ledger_files(checkpoint, 0, 2**62):
         found.check("ledger", where(name), partial(read_parquet, checkpoint, name))
     for name in _files(checkpoint, "spark"):
-        found.check("state", where(name), partial(_by_crc, checkpoint, name))
+        found.check("state", where(name), partial(check_by_checksums, checkpoint.store, name))
     return {"checked": found.checked, "wrong": found.wrong}
 
 
@@ -71,20 +68,3 @@ def _files(checkpoint: Checkpoint, folder: str) -> Iterator[str]:
             yield from _files(checkpoint, path)
         elif checkpoint.store.exists(path):
             yield path
-
-
-def _by_crc(checkpoint: Checkpoint, name: str) -> None:
-    """Compares a file with Hadoop's checksums of it, which there are on a local disk."""
-    folder, _, file = name.rpartition("/")
-    try:
-        sums = checkpoint.store.read(f"{folder}/.{file}.crc")
-    except FileNotFoundError:
-        return
-    if sums[:4] != _CRC_HEADER:
-        raise ValueError("its checksums are not Hadoop's")
-    (size,) = struct.unpack(">i", sums[4:8])
-    data = checkpoint.store.read(name)
-    wanted = [struct.unpack(">i", sums[at : at + 4])[0] for at in range(8, len(sums), 4)]
-    found = [zlib.crc32(data[at : at + size]) for at in range(0, len(data), size)]
-    if [value & 0xFFFFFFFF for value in wanted] != found:
-        raise ValueError("it was changed after it was written: its checksums are others")

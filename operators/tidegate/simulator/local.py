@@ -19,8 +19,10 @@ from tidegate.clock import Clock, SystemClock
 from tidegate.engine.engine import Engine, engine_of
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
+from tidegate.epochs.listener import Log
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.opening import EpochOptions, OpenJob
+from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.epochs.planner import Planner, connector_planner
 from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.epochs.worker import Worker, connector_reader
@@ -79,6 +81,7 @@ class Local:
         engine: Engine | None = None,
         course: Course | None = None,
         checks: bool = False,
+        log: Log = lambda _: None,
     ) -> None:
         self.plan = plan
         self.outputs = Outputs()
@@ -89,6 +92,7 @@ class Local:
         self._engine = engine or engine_of(time_zone(plan.job), plan.job.functions)
         self._course = course or Course()
         self._checks = checks
+        self._log = log
         self.store: Store = MemoryStore(self._clock)
 
     def run(self) -> Results:
@@ -99,7 +103,7 @@ class Local:
             checkpoint,
             self._options,
             self._clock,
-            lambda _: None,
+            self._log,
             planner_of=self._planner,
             committer_of=self.outputs.committer,
         ) as job:
@@ -131,7 +135,7 @@ class Local:
                     if self._course.more_comes():
                         continue
                     return last
-                _keep(job.checkpoint, end)
+                _keep(job.checkpoint, end, wire.parallelism)
             self._course.begin_epoch(end)
             written = job.committer.begin(end.epoch)
             done = exchange.run(planner.tasks(start, end))
@@ -142,7 +146,7 @@ class Local:
                     done.reports.append(report)
             last = job.committer.commit(done.reports)
             self.states.save(end.epoch)
-            job.checkpoint.write_spark_commit(end.epoch)
+            job.checkpoint.write_spark_commit(end.epoch, durably=False)
             start = end
 
     def _planner(self, table: Table, available_now: bool) -> SourcePlanner:
@@ -156,8 +160,9 @@ class Local:
         return connector_reader(table, engine) if source is None else source.reader()
 
 
-def _keep(checkpoint: Checkpoint, end: Offset) -> None:
-    settings = {"batchWatermarkMs": 0, "batchTimestampMs": end.time_us // 1000, "conf": {}}
+def _keep(checkpoint: Checkpoint, end: Offset, tasks: int) -> None:
+    at_ms, conf = end.time_us // 1000, {PARTITIONS: str(tasks)}
+    settings = {"batchWatermarkMs": 0, "batchTimestampMs": at_ms, "conf": conf}
     documents = (json.dumps(each).encode() for each in (settings, end.to_json()))
-    checkpoint.write_spark_plan(end.epoch, [b"v1", *documents])
+    checkpoint.write_spark_plan(end.epoch, [b"v1", *documents], durably=False)
     checkpoint.forget_spark_plan(end.epoch - _PLANS_KEPT)

@@ -59,7 +59,7 @@ from tidegate.epochs.lease import Holder, Lease
 from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
-from tidegate.epochs.parallelism import FOLDER, Rescale, Rescales
+from tidegate.epochs.parallelism import FOLDER, PARTITIONS, Rescale, Rescales
 from tidegate.errors import (
     LeaseHeldError,
     OptionsError,
@@ -70,7 +70,6 @@ from tidegate.errors import (
 )
 from tidegate.failpoints import hit
 from tidegate.spark.errors import explained
-from tidegate.spark.launch.gateway import PARTITIONS
 from tidegate.spark.launch.own_spark import spark_for
 from tidegate.spark.run_options import RunOptions
 

@@ -60,5 +60,11 @@ class Store(Protocol):
     def age_s(self, name: str, now_us: int) -> float:
         """Since when nobody has written or touched a file. ``now_us``: the time here."""
 
+    def sync(self, names: Iterable[str]) -> None:
+        """What others have written, if it is there, outlives a crash of this machine from here on.
+
+        What is not on this machine does so by itself.
+        """
+
     def delete(self, names: Iterable[str]) -> None:
         """Removes files; those that are missing are no error."""

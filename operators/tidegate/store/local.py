@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from tidegate.store.base import Store
@@ -29,7 +30,10 @@ class LocalStore(Store):
         return str(self.path / name)
 
     def prepare(self) -> None:
+        missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            sync(path.parent)
 
     def read(self, name: str) -> bytes:
         try:
@@ -63,6 +67,15 @@ class LocalStore(Store):
 
     def age_s(self, name: str, now_us: int) -> float:
         return now_us / 1e6 - (self.path / name).stat().st_mtime
+
+    def sync(self, names: Iterable[str]) -> None:
+        folders: set[Path] = set()
+        for name in names:
+            with suppress(FileNotFoundError):
+                sync(path := self.path / name)
+                folders |= {path.parent, path.parent.parent}
+        for folder in folders:
+            sync(folder)
 
     def delete(self, names: Iterable[str]) -> None:
         for name in names:

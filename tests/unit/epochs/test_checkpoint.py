@@ -93,7 +93,7 @@ def test_sparks_log_is_trusted_when_it_can_be_read(checkpoint: Checkpoint) -> No
     write_log(checkpoint, "offsets", 1, good(1) + "\n")
     write_log(checkpoint, "commits", 0, "v1\n{}")
     checkpoint.check_spark_log()
-    checkpoint.store.write("spark/metadata", b'{"id": "c0c2da8e"}')
+    checkpoint.store.write("spark/metadata", b'{"id": "c0c2da8e-0000-4000-8000-0123456789ab"}')
     checkpoint.check_spark_log()
 
 
@@ -127,7 +127,7 @@ def test_a_corrupt_log_of_sparks_is_found(checkpoint: Checkpoint, text: str) -> 
 
 
 DEEP = "v1\n" + 20_000 * "["
-OTHERS = ("", "v1", "v1\n[]", '{"id"', '{"id": 7}', "[]", 'v1\n{"nextBa"')
+OTHERS = ("", "v1", "v1\n[]", '{"id"', '{"id": 7}', '{"id": "c0c2da8e"}', "[]", 'v1\n{"nextBa"')
 
 
 @pytest.mark.parametrize("name", ["spark/commits/0", "spark/metadata"])

@@ -22,6 +22,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.errors import RunError
 from tidegate.spark.launch import jvm
 
@@ -108,10 +109,6 @@ REQUIRED = {
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
-
-PARTITIONS = "spark.sql.shuffle.partitions"
-"""As many as the job's parallel tasks: state lies in them."""
-
 
 _MASTER = "spark.master"
 _DATA_SOURCES = "org.apache.spark.sql.execution.datasources.DataSourceManager"

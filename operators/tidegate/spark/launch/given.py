@@ -17,9 +17,10 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.errors import OptionsError
 from tidegate.spark.launch.daemon import LOADED
-from tidegate.spark.launch.gateway import DEFAULTS, PARTITIONS, REQUIRED
+from tidegate.spark.launch.gateway import DEFAULTS, REQUIRED
 from tidegate.spark.launch.s3a import settings_for
 from tidegate.store.base import Store
 from tidegate.version import __version__
