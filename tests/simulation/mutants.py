@@ -285,8 +285,8 @@ def tally_counts_late_rows() -> AbstractContextManager[Any]:
     """Late rows count as used, too."""
     honest = SplitLevel.reports
 
-    def reports(self: Any, used: dict[str, int]) -> list[SplitReport]:
-        found = honest(self, used)
+    def reports(self: Any, used: dict[str, int], filtered: dict[str, int]) -> list[SplitReport]:
+        found = honest(self, used, filtered)
         for report in found:
             report.counts.used += report.counts.late
         return found

@@ -17,12 +17,15 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.build import Context, build
 from tidegate.executor.exchange.dispatch import Dispatch
 from tidegate.executor.exchange.merge import Merge
+from tidegate.executor.filter import refused_by
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.split_level import SplitLevel
-from tidegate.executor.tally import TallyExecutor, used_by_split
+from tidegate.executor.split_rows import SplitRows
+from tidegate.executor.tally import Branch, TallyExecutor, filtered_by_split, used_by_split
 from tidegate.phases import PHASES
 from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.fragments import Fragment
+from tidegate.plan.nodes import Filter
 from tidegate.plan.physical import Input, Tally
 from tidegate.ports import SourceChunk
 from tidegate.state import StateTable
@@ -66,7 +69,7 @@ class Actor:
         checks: bool = False,
     ) -> None:
         self.fragment = fragment
-        self._context = Context(engine, state, _shared_accounts(fragment), checks)
+        self._context = Context(engine, state, _named_accounts(fragment), checks)
         self._local = fragment.split_local
         self._time_us = 0
         self._splits: dict[str, SplitLevel] = {}
@@ -232,17 +235,31 @@ class Actor:
 
     def reports(self) -> list[SplitReport]:
         """What each split did since the last call, by account (S7). Call behind the barrier."""
-        tallies: dict[str, list[TallyExecutor]] = {}
-        for executor in self._pipeline.executors.values():
+        branches: dict[str, list[Branch]] = {}
+        for at, executor in self._pipeline.executors.items():
             inner = getattr(executor, "inner", executor)
             if isinstance(inner, TallyExecutor):
-                tallies.setdefault(inner.account, []).append(inner)
-        used = {account: used_by_split(parts) for account, parts in tallies.items()}
+                branches.setdefault(inner.account, []).append(Branch(inner, self._refused(at)))
+        used = {a: used_by_split([each.tally for each in found]) for a, found in branches.items()}
+        filtered = {account: filtered_by_split(found) for account, found in branches.items()}
+
+        def of(split: str, rows: dict[str, dict[str, int]]) -> dict[str, int]:
+            return {account: counted.get(split, 0) for account, counted in rows.items()}
+
         return [
             report
             for level in self._splits.values()
-            for report in level.reports({a: u.get(level.split, 0) for a, u in used.items()})
+            for report in level.reports(of(level.split, used), of(level.split, filtered))
         ]
+
+    def _refused(self, tally: int) -> list[SplitRows]:
+        """What the filters below a tally have refused."""
+        merged = self._pipeline.executors
+        found = [
+            [refused_by(merged.get(at)), *(level.refused(at) for level in self._splits.values())]
+            for at in chain(self.fragment, tally)
+        ]
+        return [rows for each in found for rows in each if rows is not None]
 
 
 def _boundaries(fragment: Fragment) -> list[int]:
@@ -256,6 +273,27 @@ def _boundaries(fragment: Fragment) -> list[int]:
     return sorted((ends & local) | leaves)
 
 
-def _shared_accounts(fragment: Fragment) -> frozenset[str]:
-    accounts = [node.account for node in fragment.nodes if isinstance(node, Tally)]
-    return frozenset(a for a in accounts if accounts.count(a) > 1)
+def _named_accounts(fragment: Fragment) -> frozenset[str]:
+    """Those with several branches; and those of which a row may be refused in part, since filters
+    stand above windows that repeat rows."""
+    tallies = {at: node for at, node in enumerate(fragment.nodes) if isinstance(node, Tally)}
+    accounts = [node.account for node in tallies.values()]
+    parted = {node.account for at, node in tallies.items() if _refuses_in_part(fragment, at)}
+    return frozenset(a for a in accounts if accounts.count(a) > 1 or a in parted)
+
+
+def _refuses_in_part(fragment: Fragment, tally: int) -> bool:
+    has_filter = False
+    for node in (fragment.nodes[at] for at in chain(fragment, tally)):
+        has_filter = has_filter or isinstance(node, Filter)
+        if has_filter and node.repeats:
+            return True
+    return False
+
+
+def chain(fragment: Fragment, top: int) -> Iterator[int]:
+    """The nodes from ``top`` down, each the only input of the one before."""
+    yield top
+    while len(fragment.below[top]) == 1:
+        (top,) = fragment.below[top]
+        yield top

@@ -40,11 +40,11 @@ from tidegate.state import StateTable
 class Context:
     """What an actor gives its executors: the engine, and a state table by name.
 
-    ``shared_accounts`` have several branches, whose tallies must be united (S7)."""
+    The rows of ``named_accounts`` are told apart by their offsets (S7, `tally`)."""
 
     engine: Engine
     state: Callable[[str], StateTable]
-    shared_accounts: frozenset[str]
+    named_accounts: frozenset[str]
     checks: bool = False
     of_splits: bool = False  # they stand behind a merge of splits
 
@@ -71,7 +71,7 @@ def _build(  # noqa: PLR0912  # one branch an operator
         case nodes.Project():
             return ProjectExecutor(node, engine)
         case nodes.Filter():
-            return FilterExecutor(node, engine)
+            return FilterExecutor(node, engine, named=bool(context.named_accounts))
         case windows.Window():
             return _windows(node)
         case joins.Union():
@@ -90,7 +90,7 @@ def _build(  # noqa: PLR0912  # one branch an operator
         case physical.OverRows():
             return OverRowsExecutor(node, engine, state)
         case physical.Tally():
-            return TallyExecutor(node, shared=node.account in context.shared_accounts)
+            return TallyExecutor(node, shared=node.account in context.named_accounts)
         case physical.PartialAggregate():
             return PartialAggregateExecutor(node.aggregate, engine)
         case physical.WindowPartials():

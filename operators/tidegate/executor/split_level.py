@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from tidegate.executor.base import Executor
 from tidegate.executor.build import Context, build
+from tidegate.executor.filter import refused_by
 from tidegate.executor.over.recent_rows import RecentRowsExecutor
 from tidegate.executor.pipeline import Pipeline
 from tidegate.executor.scan import SplitScan
+from tidegate.executor.split_rows import SplitRows
 from tidegate.executor.watermarks.watermark_filter import WatermarkFilterExecutor
 from tidegate.phases import PHASES
 from tidegate.plan import nodes
@@ -81,8 +83,12 @@ class SplitLevel:
         for node in self._entries:
             yield from self.pipeline.push_behind(node, message)
 
-    def reports(self, used: dict[str, int]) -> list[SplitReport]:
-        """One report per account."""
+    def refused(self, at: int) -> SplitRows | None:
+        """What node ``at`` has refused, if it is a filter of this level."""
+        return refused_by(self.pipeline.executors.get(at))
+
+    def reports(self, used: dict[str, int], filtered: dict[str, int]) -> list[SplitReport]:
+        """One report per account; ``used`` and ``filtered`` are its rows by account."""
         by_account: dict[str, SplitReport] = {}
 
         def report(account: str) -> SplitReport:
@@ -101,4 +107,5 @@ class SplitLevel:
         for entry in by_account.values():
             entry.status = self.status
             entry.counts.used = used.get(entry.account, 0)
+            entry.counts.filtered = filtered.get(entry.account, 0)
         return list(by_account.values())

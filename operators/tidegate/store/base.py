@@ -65,6 +65,7 @@ class Store(Protocol):
 
         What is not on this machine does so by itself.
         """
+        del names
 
     def delete(self, names: Iterable[str]) -> None:
         """Removes files; those that are missing are no error."""

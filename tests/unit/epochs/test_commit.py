@@ -66,7 +66,7 @@ def world(tmp_path: Path) -> World:
 def test_an_epoch_is_entered_then_published_then_cleaned(world: World) -> None:
     reports = [
         staged(TO_SINK, "s"),
-        source_report(1, 10, used=6, late=2, quarantined=1),
+        source_report(1, 10, used=6, filtered=1, late=2, quarantined=1),
         staged(TO_LEDGER, "l", rows=3),
     ]
     entry = world.committer.commit(reports)

@@ -88,11 +88,12 @@ def test_an_account_without_a_row_is_there(plan: Plan) -> None:
     assert entry.accounts.counts == {"orders": {}}
 
 
-def test_what_no_query_used_was_filtered_and_no_account_is_overdrawn(plan: Plan) -> None:
-    entry = after(plan, [source_report(1, 10, used=6, late=2, quarantined=1)])
+def test_an_account_that_does_not_balance(plan: Plan) -> None:
+    entry = after(plan, [source_report(1, 10, used=6, filtered=1, late=2, quarantined=1)])
     assert entry.accounts.counts["orders"]["a"] == Counts(10, 6, 1, 2, 1)
-    with pytest.raises(InvariantError, match="epoch 1: the account does not balance"):
-        after(plan, [source_report(1, 10, used=11)])
+    for counted in ({"used": 11}, {"used": 9}, {"used": 5, "filtered": 1, "late": 3}):
+        with pytest.raises(InvariantError, match="epoch 1: account orders of split 'a' does not"):
+            after(plan, [source_report(1, 10, ACTIVE, **counted)])
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kits.executor import Text, leaf
 from tidegate.errors import InvariantError
-from tidegate.executor.tally import TallyExecutor, used_by_split
+from tidegate.executor.split_rows import SplitRows
+from tidegate.executor.tally import Branch, TallyExecutor, filtered_by_split, used_by_split
 from tidegate.plan.physical import Tally
 
 TEXT = Text("v BIGINT, __offset BIGINT, __record BLOB")
@@ -80,3 +82,32 @@ def test_a_row_that_repeats_counts_once() -> None:
     TEXT.run(other, "chunk s0: 2 8 b; 4 10 d")
     assert used_by_split([alone]) == {"s0": 3}
     assert used_by_split([one, other]) == {"s0": 4}
+
+
+def refused(*offsets: int, named: bool = True) -> SplitRows:
+    rows = SplitRows(named=named)
+    rows.add("s0", len(offsets), np.array(offsets, dtype=np.int64))
+    return rows
+
+
+def test_filtered_is_what_all_filters_of_a_branch_count() -> None:
+    tally = a_tally(shared=False)
+    TEXT.run(tally, "chunk s0: 1 7 a")
+    filters = [refused(8, 9, named=False), refused(3, named=False)]
+    assert filtered_by_split([Branch(tally, filters)]) == {"s0": 3}
+    assert filtered_by_split([Branch(tally, [])]) == {}
+
+
+def test_filtered_is_what_every_branch_refuses() -> None:
+    one, other = a_tally(), a_tally()
+    TEXT.run(one, "chunk s0: 1 7 a; 2 8 b")
+    TEXT.run(other, "chunk s0: 2 8 b; 2 9 b")
+    branches = [Branch(one, [refused(9, 10), refused(11)]), Branch(other, [refused(7, 10, 11)])]
+    assert filtered_by_split(branches) == {"s0": 2}
+    assert filtered_by_split([branches[0], Branch(other, [])]) == {"s0": 0}
+
+
+def test_a_row_of_which_a_window_is_left_is_not_filtered() -> None:
+    tally = a_tally(repeats=True)
+    TEXT.run(tally, "chunk s0: 1 7 a; 1 7 a; 2 8 b")
+    assert filtered_by_split([Branch(tally, [refused(7, 8, 9, 9), refused(9, 10)])]) == {"s0": 2}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -12,8 +15,15 @@ from kits.ticks import rows_of, ticks
 from simulation.memory_source import MemorySource, load
 from tidegate.clock import ManualClock
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.errors import InvariantError
+from tidegate.executor.base import Executor
+from tidegate.executor.filter import FilterExecutor
+from tidegate.executor.project import ProjectExecutor
 from tidegate.failpoints import watched
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import cut
 from tidegate.simulator.local import ONCE, Local
+from tidegate.types import Chunk, Counts, Message
 
 WHOLE = [(10, 5), (20, 2), (30, 3), (40, 1), (50, 1)]
 
@@ -64,6 +74,61 @@ def test_the_next_run_goes_on_where_one_has_died(tmp_path: Path, point: str) -> 
     assert rows_of(results) == WHOLE
     assert results.last.epoch == 5
     assert [table.num_rows for table in results.ledger] == [1]
+
+
+JOB = """
+CREATE SOURCE r (v BIGINT, t BIGINT, WATERMARK FOR t AS t - 2)
+WITH (connector = 'filesystem', path = '{path}') FORMAT PLAIN ENCODE JSON;
+CREATE SINK a AS SELECT v + 1 AS w, t FROM r WHERE v > 2 {shown};
+{second}
+"""
+WINDOWS = """
+CREATE SINK b AS SELECT window_end, count(*) AS n FROM HOP(r, t, 10, 20)
+WHERE window_end > 10 AND v < 1 GROUP BY window_end EMIT ON WINDOW CLOSE {shown};
+"""
+SHOWN = "WITH (connector = 'print')"
+
+
+def filtering(path: Path, second: str) -> Local:
+    """Rows of which queries refuse some."""
+    (path / "s").mkdir()
+    rows = [f'{{"v": {v}, "t": {t}}}\n' for t in range(1, 40, 3) for v in range(6)]
+    (path / "s/1.json").write_text("".join(rows))
+    sql = JOB.format(path=path, shown=SHOWN, second=second.format(shown=SHOWN))
+    return Local(cut(compile_sql(sql, "f.sql", {}), 2), engine=ENGINE, checks=True)
+
+
+@pytest.mark.slow
+def test_filtered_is_what_every_query_refuses(tmp_path: Path) -> None:
+    for second, filtered in (("", 3 * 13), (WINDOWS, 2 * 13)):
+        directory = tmp_path / str(filtered)
+        directory.mkdir()
+        total = filtering(directory, second).run().last.accounts.total()
+        assert total == Counts(78, 78 - filtered, filtered)
+
+
+def loses_a_row(kind: type[Executor]) -> AbstractContextManager[object]:
+    """An operator that does not pass its first row on."""
+    honest = kind.on_chunk
+
+    def on_chunk(self: Executor, chunk: Chunk) -> Iterator[Message]:
+        for message in honest(self, chunk):
+            if isinstance(message, Chunk) and message.split:
+                yield Chunk(message.data.slice(1), message.split)
+            else:
+                yield message
+
+    return patch.object(kind, "on_chunk", on_chunk)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [FilterExecutor, ProjectExecutor])
+def test_a_row_that_an_operator_loses_is_found_by_the_account(
+    tmp_path: Path, kind: type[Executor]
+) -> None:
+    local = filtering(tmp_path, "")
+    with loses_a_row(kind), pytest.raises(InvariantError, match=r"account r of split 's' does not"):
+        local.run()
 
 
 @pytest.mark.slow
