@@ -8,8 +8,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -33,6 +34,9 @@ from tidegate.settings import Settings, check_master, resolve
 from tidegate.types import Reason
 from tidegate.version import __version__
 
+if TYPE_CHECKING:
+    from tidegate.reports.ledger import Chosen
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -46,6 +50,12 @@ Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 Master = Annotated[str, typer.Option("--master", help="Spark's master.")]
 Takeover = Annotated[
     bool, typer.Option("--takeover", help="Take the checkpoint from a live driver.")
+]
+Tables = Annotated[
+    list[str] | None, typer.Option("--table", help="Only rows of this source; repeatable.")
+]
+Reasons = Annotated[
+    list[Reason] | None, typer.Option("--reason", help="Only such rows; repeatable.")
 ]
 Directory = Annotated[str, typer.Argument(metavar="DIR", help="A job's checkpoint.")]
 Place = Annotated[
@@ -133,10 +143,26 @@ def check(file: File, set_: Set = None, debug: Debug = False) -> None:
 
 
 @app.command()
-def ledger(directory: Directory, json_: Json = False, debug: Debug = False) -> None:
-    """Show a job's late and quarantined rows, and its account."""
+def ledger(
+    directory: Directory,
+    table: Tables = None,
+    split: Annotated[
+        list[str] | None, typer.Option("--split", help="Only rows of this split; repeatable.")
+    ] = None,
+    reason: Reasons = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", min=0, help="List so many rows, instead of groups of them."),
+    ] = None,
+    json_: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Show a job's late and quarantined rows, by what they have in common, and its account."""
     with _reported(debug):
-        _show(_ledger_of(directory), json_, print_ledger)
+        from tidegate.reports.ledger import Chosen
+
+        chosen = Chosen(tuple(table or ()), tuple(split or ()), _words(reason), limit)
+        _show(_ledger_of(directory, chosen), json_, partial(print_ledger, listed=limit))
 
 
 @app.command()
@@ -192,12 +218,8 @@ def replay(
     directory: Directory,
     file: File,
     into: Annotated[str, typer.Option("--into", help="The table of FILE to write into.")],
-    table: Annotated[
-        list[str] | None, typer.Option("--table", help="Only rows of this source; repeatable.")
-    ] = None,
-    reason: Annotated[
-        list[Reason] | None, typer.Option("--reason", help="Only such rows; repeatable.")
-    ] = None,
+    table: Tables = None,
+    reason: Reasons = None,
     query: Annotated[
         str, typer.Option("--query", help="SQL over the table ledger: the rows, corrected.")
     ] = "",
@@ -215,8 +237,7 @@ def replay(
 
         if query and as_is:
             raise OptionsError("--query and --as-is exclude each other")
-        reasons = tuple(str(each.value) for each in reason or ())
-        choice = Choice(tuple(table or ()), reasons, query, as_is)
+        choice = Choice(tuple(table or ()), _words(reason), query, as_is)
         target = declared_sink(_text_of(file), str(file), into)
         done = replay_rows(Checkpoint(directory), target, choice, SystemClock())
         if json_:
@@ -276,13 +297,17 @@ def _status_of(place: str) -> dict[str, Any]:
     return read_status(Checkpoint(place), SystemClock()) if url is None else scrape(url)
 
 
-def _ledger_of(directory: str) -> dict[str, Any]:
+def _words(reasons: list[Reason] | None) -> tuple[str, ...]:
+    return tuple(str(each.value) for each in reasons or ())
+
+
+def _ledger_of(directory: str, chosen: Chosen) -> dict[str, Any]:
     from tidegate.epochs.checkpoint import Checkpoint
     from tidegate.reports.ledger import read_ledger
 
     checkpoint = Checkpoint(directory)
     checkpoint.read_job()
-    return read_ledger(checkpoint)
+    return read_ledger(checkpoint, chosen)
 
 
 def _row_of(place: str, row: str) -> list[str]:
@@ -290,11 +315,10 @@ def _row_of(place: str, row: str) -> list[str]:
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():
         raise OptionsError(f"'{row}' is not a row: write SPLIT@OFFSET, as tidegate ledger names it")
-    found = [
-        reason_of(each)
-        for each in _ledger_of(place)["rows"]
-        if (each["split"], each["offset"]) == (split, int(offset))
-    ]
+    from tidegate.reports.ledger import Chosen
+
+    rows = _ledger_of(place, Chosen(splits=(split,)))["rows"]
+    found = [reason_of(each) for each in rows if each["offset"] == int(offset)]
     return found or [f"{row} is not in the ledger: it was not read yet, or was not refused"]
 
 

@@ -260,11 +260,30 @@ def test_the_ledger_shows_rows_a_line_each_and_obeys_none(tmp_path: Path) -> Non
     ]
     table = pa.table(arrays, schema=LEDGER_SCHEMA)
     pq.write_table(table, Path(checkpoint.uri) / "ledger" / "part-0001-0000000001-0000.parquet")
-    checkpoint.write_entry(Entry(1, 0))
-    first, second, account = call("ledger", checkpoint.uri).stdout.splitlines()
+    checkpoint.write_entry(an_entry(1, 1, counts={"o": {"b": COUNTS, "c": COUNTS}}))
+    first, second, account = call("ledger", checkpoint.uri, "--limit", "9").stdout.splitlines()
     assert first.startswith("late        o b@7  1970-01-01 00:00:05  2.5 s late  \\x1b[2J[red]xxx")
     assert second.rstrip() == "late        o c@8  5  2 late"
-    assert account.startswith("read 0")
+    assert account.startswith("read 4")
+    group, example, account = call("ledger", checkpoint.uri).stdout.splitlines()
+    assert group.split() == ["2", "late", "o"]
+    assert example.strip().startswith(
+        "such as b@7  1970-01-01 00:00:05  2.5 s late  \\x1b[2J[red]x"
+    )
+
+    for options, wanted in (
+        (("--split", "c"), ["c"]),
+        (("--split", "b", "--split", "c", "--table", "o"), ["b", "c"]),
+        (("--limit", "1"), ["b"]),
+        (("--reason", "malformed"), []),
+    ):
+        document = json.loads(call("ledger", checkpoint.uri, "--json", *options).stdout)
+        assert [row["split"] for row in document["rows"]] == wanted
+        assert document["counts"]["read"] == 4, "the account is the job's"
+    told(call("ledger", checkpoint.uri, "--split", "d"), 2, "no split 'd'", "known: b, c")
+    told(call("ledger", checkpoint.uri, "--table", "oo"), 2, "no table 'oo'")
+    told(call("why", checkpoint.uri, "d@8"), 2, "no split 'd'", "known: b, c")
+    assert "is not in the ledger" in call("why", checkpoint.uri, "c@9").stdout
 
 
 def test_a_corrupt_entry_is_not_trusted(tmp_path: Path) -> None:

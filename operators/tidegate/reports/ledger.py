@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from tidegate.connectors.formats.causes import causes_of
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.connectors.formats.causes import causes_of, kind_of
 from tidegate.connectors.locations import open_location
 from tidegate.engine.engine import shared_engine
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import AccountLog
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.targets import TO_LEDGER
+from tidegate.errors import OptionsError, did_you_mean
 from tidegate.plan.nodes import Table
 from tidegate.types import Reason, decimal_scale
 
@@ -22,22 +26,81 @@ Place: TypeAlias = tuple[str, str, str, int]
 """A row of the ledger: table, account, split and offset."""
 
 
-def read_ledger(checkpoint: Checkpoint) -> dict[str, Any]:
-    """The document that ``tidegate ledger DIR --json`` prints (S7)."""
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which rows of a ledger are shown: all of them where nothing is said, ``limit`` at most."""
+
+    tables: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    limit: int | None = None
+
+    def of(self, rows: pa.Table) -> pa.Table:
+        """Those of ``rows``, of the ledger's schema."""
+        for name, wanted in (
+            ("table", self.tables),
+            ("split", self.splits),
+            ("reason", self.reasons),
+        ):
+            if wanted:
+                texts = rows.column(name).cast(pa.string())
+                rows = rows.filter(pc.is_in(texts, pa.array(wanted, pa.string())))
+        return rows
+
+    def check(self, tables: Iterable[str], splits: Iterable[str]) -> None:
+        """Raises OptionsError for a table or a split that the job has not."""
+        for kind, wanted, known in (
+            ("table", self.tables, set(tables)),
+            ("split", self.splits, set(splits)),
+        ):
+            for name in wanted:
+                if name not in known:
+                    raise OptionsError(
+                        f"the job has read no {kind} '{name}'", hint=did_you_mean(name, known)
+                    )
+
+
+ALL: Final = Chosen()
+
+
+def read_ledger(checkpoint: Checkpoint, chosen: Chosen = ALL) -> dict[str, Any]:
+    """The document that ``tidegate ledger DIR --json`` prints (S7): the account, ``chosen`` rows.
+
+    Raises OptionsError for a table or a split that the job has not.
+    """
     entry = checkpoint.entry(checkpoint.last_epoch())
     assert entry is not None
+    tables = checkpoint.read_job().about.source_tables()
+    counted = entry.accounts.counts
+    chosen.check(
+        {*tables, *(account.partition("#")[0] for account in counted)},
+        {split for by_split in counted.values() for split in by_split},
+    )
     # The entry counts rows from the moment when it is written, and what it lists is published
     # after that: by this job's driver, or by the next one if that died. What is moved meanwhile
     # is read twice, so the last word has the row's place, of which there is one in an account.
     staged = [_name_of(checkpoint, file.path) for file in entry.sinks.staged.get(TO_LEDGER, ())]
-    rows = {_place(row): row for name in staged for row in _read(checkpoint, name)}
+    rows = {_place(row): row for name in staged for row in _read(checkpoint, name, chosen)}
     # What a running job publishes after that belongs to an entry with other counts.
     for name in ledger_files(checkpoint, 0, entry.epoch):
-        rows.update((_place(row), row) for row in _read(checkpoint, name))
-    ordered = [rows[place] for place in sorted(rows)]
-    causes = _causes(ordered, checkpoint.read_job().about.source_tables())
+        rows.update((_place(row), row) for row in _read(checkpoint, name, chosen))
+    ordered = [rows[place] for place in sorted(rows)][: chosen.limit]
+    causes = _causes(ordered, tables)
     shown = [_row(row) | causes.get(_place(row), {}) for row in ordered]
     return {"rows": shown, **counts_document(entry.accounts)}
+
+
+def grouped(rows: Iterable[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
+    """Rows of that document that were refused alike: how many, and the first of each kind.
+
+    Alike are those of one table with one reason, and one cause but for its value. Most come first.
+    """
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        kind = (row["table"], row["reason"], kind_of(row.get("cause", "")))
+        found.setdefault(kind, []).append(row)
+    groups = [(len(alike), alike[0]) for _, alike in sorted(found.items())]
+    return sorted(groups, key=lambda group: -group[0])
 
 
 def _causes(
@@ -66,10 +129,10 @@ def _name_of(checkpoint: Checkpoint, path: str) -> str:
     return "ledger" + path.removeprefix(root)
 
 
-def _read(checkpoint: Checkpoint, name: str) -> list[dict[str, Any]]:
-    """The rows of a file of the ledger; none if it has been moved away."""
+def _read(checkpoint: Checkpoint, name: str, chosen: Chosen) -> list[dict[str, Any]]:
+    """The chosen rows of a file of the ledger; none if it has been moved away."""
     try:
-        rows: list[dict[str, Any]] = read_parquet(checkpoint, name).to_pylist()
+        rows: list[dict[str, Any]] = chosen.of(read_parquet(checkpoint, name)).to_pylist()
     except FileNotFoundError:
         return []
     return rows

@@ -9,6 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from tidegate.connectors.formats.causes import kind_of
+from tidegate.reports.ledger import grouped
+
 _WIDE: Final = 10_000
 
 
@@ -17,22 +20,37 @@ def console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
 
 
-def print_ledger(document: dict[str, Any], console: Console) -> None:
-    """The document of ``tidegate ledger``."""
+def print_ledger(document: dict[str, Any], console: Console, listed: int | None = None) -> None:
+    """The document of ``tidegate ledger``: its rows by what they have in common; or, if a number is
+    ``listed``, so many of them a line each."""
     rows = document["rows"]
     assert isinstance(rows, list)
-    for row in rows:
-        place = printable(f"{row['table']} {row['split']}@{row['offset']}")
+    if listed is None:
+        for count, first in grouped(rows):
+            place, kind = f"{first['split']}@{first['offset']}", kind_of(first.get("cause", ""))
+            console.print(
+                f"{count:>9,} [bold]{first['reason']:<13}[/] {_plain(first['table'])}"
+                f"{_plain(f': {kind}' * bool(kind))}\n{'':>10}such as {_plain(place)}"
+                f"  {_lateness(first)}{_plain(first['record'] or '', 100)}".rstrip(),
+                soft_wrap=True,
+            )
+    for row in rows[: listed or 0]:
+        place = f"{row['table']} {row['split']}@{row['offset']}"
         console.print(
-            f"[bold]{row['reason']:<11}[/] {escape(place)}  {_lateness(row)}"
-            f"{escape(_because(row))}{escape(printable(row['record'] or '')[:100])}",
+            f"[bold]{row['reason']:<11}[/] {_plain(place)}  {_lateness(row)}"
+            f"{_because(row)}{_plain(row['record'] or '', 100)}",
             soft_wrap=True,
         )
     print_counts(document, console)
 
 
+def _plain(text: str, most: int | None = None) -> str:
+    """Text of users, of so many characters at ``most``, as a console may be given it."""
+    return escape(printable(text)[:most])
+
+
 def _because(row: dict[str, Any]) -> str:
-    return f"{printable(row['cause'])}  " if "cause" in row else ""
+    return f"{_plain(row['cause'])}  " if "cause" in row else ""
 
 
 def _lateness(row: dict[str, Any]) -> str:

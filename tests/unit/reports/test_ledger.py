@@ -16,7 +16,7 @@ from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TrustError
 from tidegate.ports import Stage
-from tidegate.reports.ledger import counts_document, read_ledger, show_time
+from tidegate.reports.ledger import counts_document, grouped, read_ledger, show_time
 from tidegate.types import LEDGER_SCHEMA
 
 COUNTS = {"read": 3, "used": 1, "filtered": 0, "late": 1, "quarantined": 1}
@@ -72,10 +72,25 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_ledger(checkpoint) == document, "an epoch published since is not in its counts"
 
 
+def test_rows_that_were_refused_alike_are_told_together() -> None:
+    def row(offset: int, cause: str = "", table: str = "o") -> dict[str, Any]:
+        reason = "malformed" if cause else "late"
+        return {"table": table, "reason": reason, "offset": offset} | (
+            {"cause": cause} if cause else {}
+        )
+
+    rows = [row(0), row(1), row(2, table="p")]
+    rows += [row(n, f"field 't': \"{n}\" does not fit TIMESTAMP") for n in (3, 4, 5)]
+    rows += [row(6, "field 'u': 1 does not fit TIMESTAMP")]
+    groups = [(count, first["offset"]) for count, first in grouped(rows)]
+    assert groups == [(3, 3), (2, 0), (1, 6), (1, 2)]
+
+
 def test_a_corrupt_file_is_named(tmp_path: Path) -> None:
     checkpoint = new_checkpoint(tmp_path)
     broken = Path(checkpoint.uri) / "ledger" / "part-0001-0000000001-0000.parquet"
     broken.write_bytes(b"PAR1 and no more")
+    checkpoint.write_job(Manifest.of(plan_in(tmp_path), 2, {}))
     checkpoint.write_entry(Entry(1, 0))
     with pytest.raises(TrustError, match="part-0001"):
         read_ledger(checkpoint)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,13 @@ from tidegate.types import Column
 _NO_CSV: Final = parsed(CsvOptions, ())
 _SHOWN: Final = 60
 """Characters of a value that are shown."""
+_OWN: Final = (
+    (re.compile(r"^(field '.*?'): .* (?=does not fit )", re.DOTALL), r"\1 "),
+    (re.compile(r"^(field '.*?' occurs) \d+ times"), r"\1 more than once"),
+    (re.compile(r"^(it is not JSON|it is not a JSON object): .*", re.DOTALL), r"\1"),
+    (re.compile(r"^byte \d+"), "a byte"),
+)
+"""What only a record's own cause has, and what is left of it for all that are like it."""
 
 
 def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[str]:
@@ -41,6 +49,13 @@ def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[st
         case "json" | "parquet":  # of a row of parquet the ledger keeps JSON
             found |= _of_json(texts, table, engine)
     return [found.get(at, "") for at in range(len(records))]
+
+
+def kind_of(cause: str) -> str:
+    """``cause`` without the value: what rows that are refused alike have in common."""
+    for own, common in _OWN:
+        cause = own.sub(common, cause, count=1)
+    return cause
 
 
 def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:

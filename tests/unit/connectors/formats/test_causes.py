@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.connectors.formats.causes import causes_of
+from tidegate.connectors.formats.causes import causes_of, kind_of
 from tidegate.connectors.options import validate_options
 from tidegate.plan.nodes import Table
 from tidegate.types import Column
@@ -46,6 +46,21 @@ def cause(record: bytes, form: str = "json", **options: str) -> str:
 )
 def test_json(record: str, wanted: str) -> None:
     assert cause(record.encode()).startswith(wanted)
+
+
+ALIKE = [
+    ([b'{"id":2.0}', b'{"id":"x does not fit y"}'], "field 'id' does not fit INTEGER"),
+    ([b'{"n":{"a":"1,5"}}', b'{"n":{"a":"\\n"}}'], "field 'n.a' does not fit DECIMAL(10,2)"),
+    ([b'{"id":1,"id":2}', b'{"id":1,"id":2,"id":3}'], "field 'id' occurs more than once"),
+    ([b"[1]", b'["\\n"]', b"2"], "it is not a JSON object"),
+    ([b"nonsense", b'{"id":NaN}', b'{"id":'], "it is not JSON"),
+    ([b'{"id":"caf\xe9"}', b"\xff"], "a byte is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("records", "wanted"), ALIKE)
+def test_what_causes_have_in_common(records: list[bytes], wanted: str) -> None:
+    assert {kind_of(cause(record)) for record in records} == {wanted}
 
 
 def test_a_number_for_a_time_has_a_hint() -> None:
