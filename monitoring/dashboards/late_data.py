@@ -5,7 +5,16 @@ from __future__ import annotations
 from grafana_foundation_sdk.cog.builder import Builder
 from grafana_foundation_sdk.models.dashboard import Panel
 
-from monitoring.dashboards.panels import JOB, ROWS_PER_S, SECONDS, SHARE, Query, histogram, lines
+from monitoring.dashboards.panels import (
+    COUNT,
+    JOB,
+    ROWS_PER_S,
+    SECONDS,
+    SHARE,
+    Query,
+    histogram,
+    lines,
+)
 
 TITLE = "Late data"
 
@@ -24,6 +33,10 @@ def panels() -> list[Builder[Panel]]:
                 "{{operator}}: {{reason}}",
             ),
             stacked=True,
+        ),
+        lines(
+            "Warnings", COUNT, "What `tidegate status` has to say in words.",
+            Query(f"sum by (kind) (tidegate_warnings{{{JOB}}}) > 0", "{{kind}}"),
         ),
         lines(
             "Share of late rows", SHARE, "Of the rows read, by account.",

@@ -101,6 +101,11 @@ LATENESS: Final = Metric(
     ("account", "operator"),
     bounds=(1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3_600.0, 21_600.0, 86_400.0),
 )
+WARNINGS: Final = Metric(
+    "tidegate_warnings",
+    "How many warnings `tidegate status` has: refused, absent, unit, held or beside.",
+    ("kind",),
+)
 
 # Watermarks
 SPLIT_WATERMARK: Final = Metric(

@@ -213,6 +213,10 @@ class SinkWriter(Protocol):
         """Removes what was staged by this instance."""
 
 
+BESIDE: Final = "beside"
+"""Under this name `SinkCommitter.prepare` gives, for people, what was in the output already."""
+
+
 class SinkCommitter(Protocol):
     """Driver side of a sink."""
 

@@ -127,7 +127,8 @@ class WorkLog:
 
     Of the epoch: merged ``watermarks`` by fragment and column; ``phases``, seconds by kind of
     task; ``memory`` of the largest worker by kind of task; ``state`` by fragment and operator.
-    Since the checkpoint began: ``sent`` by fragment, ``events``: how often something happened.
+    Since the checkpoint began: ``sent`` by fragment, ``events``: how often something happened;
+    ``absent``, by table the columns in which no row had a value.
     """
 
     watermarks: By[int, int | None] = field(default_factory=dict, metadata=named("merged"))
@@ -136,6 +137,7 @@ class WorkLog:
     state: By[int, OperatorState] = field(default_factory=dict)
     sent: Mapping[int, Sent] = field(default_factory=dict)
     events: Mapping[str, int] = field(default_factory=dict)
+    absent: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from tidegate.epochs.sums import joined, overlaid, summed
 from tidegate.epochs.task_reports import (
     ActorReport,
     FragmentReport,
+    SourceReport,
     StateSize,
     TaskReport,
     WriterReport,
@@ -34,7 +35,20 @@ def observed(before: WorkLog, reports: Sequence[TaskReport], events: Mapping[str
         _state(actors),
         summed([before.sent, *sent]),
         summed([before.events, *reported, events]),
+        _absent(before, reports),
     )
+
+
+def _absent(before: WorkLog, reports: Sequence[TaskReport]) -> Mapping[str, tuple[str, ...]]:
+    """The columns that are absent from all rows so far."""
+    told = [{r.table: r.absent} for r in reports if isinstance(r, SourceReport)]
+    begun = bool(before.sent)  # and if it says nothing of a table, an older release has written it
+    unknown = {table: () for each in told for table in each if begun and table not in before.absent}
+    return joined([before.absent, unknown, *told], _common)
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in one if name in other)
 
 
 def _state(actors: Sequence[ActorReport]) -> By[int, OperatorState]:

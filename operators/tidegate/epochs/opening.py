@@ -27,10 +27,11 @@ from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.mending import Mender
 from tidegate.epochs.parallelism import parallelism_of
 from tidegate.epochs.planner import PlannerOf, connector_planner
+from tidegate.epochs.targets import sink_tables
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.plan.fragments import Plan
 from tidegate.plan.nodes import Table
-from tidegate.ports import FencingCommitter, SinkCommitter
+from tidegate.ports import BESIDE, FencingCommitter, SinkCommitter
 
 CommitterOf: TypeAlias = Callable[[int, Table, str], SinkCommitter]
 """Of a target and its table; where its writers stage what has no place of its own."""
@@ -64,7 +65,8 @@ class OpenJob:
     """A job whose checkpoint is held here, from `__enter__` to `__exit__`.
 
     Inside, ``committer`` commits its epochs, ``last`` is the newest entry when it was opened, and
-    ``is_finished`` says that nothing is left to do. ``parallelism`` is the checkpoint's. Opening
+    ``is_finished`` says that nothing is left to do. ``parallelism`` is the checkpoint's, as is
+    ``manifest``. Opening
     raises LeaseHeldError when another driver holds it, OptionsError (or BindError, with a place)
     when the job is another or does not fit, TrustError, SinkError. Sources and sinks are those of
     the connectors, unless ``planner_of`` and ``committer_of`` give others.
@@ -83,7 +85,7 @@ class OpenJob:
     is_finished: bool = field(init=False)
     parallelism: int = field(init=False)
     _lease: Lease = field(init=False)
-    _manifest: Manifest = field(init=False)
+    manifest: Manifest = field(init=False)
 
     def __enter__(self) -> Self:
         self.checkpoint.create()
@@ -110,10 +112,10 @@ class OpenJob:
         fresh = not self.checkpoint.exists
         if fresh:
             self._look_at_sources(begun=False)
-        self._manifest = self._written(committers) if fresh else self._read(committers)
+        self.manifest = self._written(committers) if fresh else self._read(committers)
         for target, committer in committers.items():
-            committer.bind(self._manifest.sinks[target])
-        self.parallelism = self._manifest.parallelism
+            committer.bind(self.manifest.sinks[target])
+        self.parallelism = self.manifest.parallelism
         has_state = self.plan.depth > 0
         fences = any(isinstance(each, FencingCommitter) for each in committers.values())
         partitions = self.parallelism if has_state else None
@@ -129,6 +131,13 @@ class OpenJob:
         if self.checkpoint.last_epoch():
             raise TrustError(f"{self.checkpoint.uri} has epochs but no job.json")
         sinks = {target: committer.prepare(True) for target, committer in committers.items()}
+        names = {target: table.name for target, table in sink_tables(self.plan.job).items()}
+        for target, kept in sinks.items():
+            if what := kept.get(BESIDE):
+                self.log(
+                    f"warning: the output of '{names[target]}' lies beside {what}: who reads it"
+                    " reads both"
+                )
         manifest = Manifest.of(self.plan, self.options.parallelism, sinks)
         self.checkpoint.write_job(manifest)
         return manifest
@@ -154,14 +163,14 @@ class OpenJob:
     def begin(self, stop_mark: Path | None = None) -> WireJob:
         """From here on no earlier driver's task publishes. What planner and workers are given."""
         fenced = self.committer.fence(self.parallelism)
-        remembered = {t: {**k, **fenced.get(t, {})} for t, k in self._manifest.sinks.items()}
+        remembered = {t: {**k, **fenced.get(t, {})} for t, k in self.manifest.sinks.items()}
         return WireJob(
             self.plan,
             self.checkpoint.uri,
             self.options.rows_max,
             self.parallelism,
             self.options.available_now,
-            self._manifest.time_zone,
+            self.manifest.time_zone,
             tuple((target, tuple(sorted(kept.items()))) for target, kept in remembered.items()),
             self.options.bytes_max,
             self.options.duration_us,

@@ -16,6 +16,7 @@ from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.watermarks.saved import save
 from tidegate.phases import PHASES
+from tidegate.plan.nodes import Table
 from tidegate.ports import SourceChunk
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status
@@ -72,10 +73,13 @@ def _read_fragment(
     ranges = [split for split in splits if split.start != split.end]
     next_offsets = {split.split: split.first_offset for split in splits}
     read_bytes: dict[str, int] = {}
+    absent = _from_records(table)
     for split_name, chunk in PHASES.timed("read", reader.read(ranges)):
         next_offsets[split_name] = chunk.next_offset
         size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
         read_bytes[split_name] = read_bytes.get(split_name, 0) + size
+        if absent and (rows := chunk.data.num_rows):
+            absent = [name for name in absent if chunk.data[name].null_count == rows]
         run = partial(_run, actor, split_name)
         for part, kills in CAREFUL.parts(chunk, run):
             if kills:
@@ -105,10 +109,17 @@ def _read_fragment(
         bytes=read_bytes,
         ends={s.split: s.known_end for s in splits if s.known_end is not None},
         lost={split: tuple(ranges) for split, ranges in reader.take_lost().items()},
+        absent=tuple(absent),
         staged={TO_LEDGER: staged} if staged else {},
         rejected=share.rejected if share is not None and is_last else {},
         phases=PHASES.take(),
     )
+
+
+def _from_records(table: Table) -> list[str]:
+    """The columns that a record's value may have."""
+    others = {*dict(table.metadata), *connector_of(table).columns_of_key_alone(table)}
+    return [column.name for column in table.columns if column.name not in others]
 
 
 def _run(actor: Actor, split: str, chunk: SourceChunk) -> None:

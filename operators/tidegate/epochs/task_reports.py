@@ -67,8 +67,8 @@ class SourceReport(FragmentReport):
 
     By split: ``next_offsets``, the first one that was not read; ``statuses``; ``bytes`` of the
     records that were read; ``ends``, where the split ended when the epoch was planned, if its
-    source tells; ``lost``, what retention has removed. It stages rows for the ledger if they are
-    many (see `ledger_share`).
+    source tells; ``lost``, what retention has removed. ``absent``: the columns in which no row had
+    a value. It stages rows for the ledger if they are many (see `ledger_share`).
     """
 
     time_us: int
@@ -78,6 +78,7 @@ class SourceReport(FragmentReport):
     bytes: Mapping[str, int] = field(default_factory=dict)
     ends: Mapping[str, int] = field(default_factory=dict)
     lost: Mapping[str, tuple[Offsets, ...]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:

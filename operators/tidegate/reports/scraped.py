@@ -86,6 +86,11 @@ def document(samples: Samples) -> dict[str, Any]:
             }
             for labels, rows in scrape.of(metrics.SINK_ROWS)
         },
+        "warnings": [
+            f"{int(count)} of kind '{labels['kind']}': tidegate status CHECKPOINT has the words"
+            for labels, count in scrape.of(metrics.WARNINGS)
+            if count
+        ],
     }
 
 

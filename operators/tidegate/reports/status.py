@@ -39,7 +39,7 @@ def read_status(checkpoint: Checkpoint, clock: Clock) -> dict[str, Any]:
         "ledger": list(_ledger(entry)),
         "state": list(_state(entry, job.about.closing)),
         "sinks": _sinks(entry, job.about.sinks),
-        "warnings": warnings_of(checkpoint, job.about, entry),
+        "warnings": warnings_of(checkpoint, job, entry),
     }
 
 

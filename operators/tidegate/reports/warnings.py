@@ -1,57 +1,104 @@
-"""What a run that ends, and ``tidegate status``, warn of (S15): an answer that may be none.
+"""What a run that ends, ``tidegate status`` and metrics warn of (S15): an answer that may be none.
 
-A table most of whose rows were refused, with the field and an example; a BIGINT time that cannot be
-milliseconds.
+refused   a table most of whose rows were refused, with the field and an example
+absent    a declared column that never came
+unit      a BIGINT time that cannot be milliseconds
+held      a split that holds everything back
+beside    output beside that of another checkpoint
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from tidegate.connectors.durations import parse_duration
 from tidegate.connectors.formats.causes import causes_of
 from tidegate.engine.engine import shared_engine
-from tidegate.epochs.about import About
+from tidegate.epochs.about import About, AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import ledger_files, read_parquet
-from tidegate.types import Reason
+from tidegate.epochs.manifest import Manifest
+from tidegate.ports import BESIDE
+from tidegate.reports.ledger import show_time
+from tidegate.reports.watermarks import holder
+from tidegate.types import Reason, Status
 
 _MOST: Final = 0.5
 _UNIT: Final = "scan.watermark.unit"
+_IDLE: Final = "scan.watermark.idle-timeout"
 _MILLISECOND_US: Final = 1000
 _SECONDS: Final = range(10**8, 10**11)
 """What is a time from 1973 to 5138 in seconds, and of January 1970 to 1973 in milliseconds."""
+_BEHIND_US: Final = 600_000_000
+"""How far a split that stands still may lie behind the next one, without a word."""
 _REFUSED: Final = {
     Reason.MALFORMED: "malformed",
     Reason.NULL_TIME: "without an event time",
     Reason.FUTURE: "further ahead of the clock than scan.watermark.max-future-skew allows",
 }
 
+KINDS: Final = ("refused", "absent", "unit", "held", "beside")
 
-def warnings_of(checkpoint: Checkpoint, about: About, entry: Entry) -> list[str]:
+
+class Warned(NamedTuple):
+    """One of `KINDS`, and a sentence."""
+
+    kind: str
+    text: str
+
+
+def warnings_of(checkpoint: Checkpoint, manifest: Manifest, entry: Entry) -> list[str]:
     """In whole sentences; of the job of ``checkpoint`` as of ``entry``."""
-    return [*_refused(checkpoint, about, entry), *_units(about, entry)]
+
+    def example(table: str) -> str:
+        return _example(checkpoint, manifest.about, table)
+
+    return [warned.text for warned in warned_of(manifest, entry, example)]
 
 
-def _refused(checkpoint: Checkpoint, about: About, entry: Entry) -> Iterator[str]:
+def warned_of(
+    manifest: Manifest, entry: Entry, example: Callable[[str], str] = lambda _: ""
+) -> Iterator[Warned]:
+    """The same by kind. ``example`` says of a table how a malformed row of it looks."""
+    about = manifest.about
+    for kind, texts in zip(
+        KINDS,
+        (
+            _refused(entry, example),
+            _absent(about, entry),
+            _units(about, entry),
+            _held(about, entry),
+            _beside(manifest),
+        ),
+        strict=True,
+    ):
+        for text in texts:
+            yield Warned(kind, text)
+
+
+def _refused(entry: Entry, example: Callable[[str], str]) -> Iterator[str]:
     told: Counter[tuple[str, str]] = Counter()
     for (account, _, reason), rejection in entry.accounts.rejections():
         told[account, reason] += rejection.rows
     seen = set()
     for (account, reason), rows in sorted(told.items()):
-        read = sum(counts.read for counts in entry.accounts.counts[account].values())
+        read = _read(entry, account)
         table = account.partition("#")[0]
         if reason not in _REFUSED or rows <= read * _MOST or (table, reason) in seen:
             continue
         seen.add((table, reason))
-        example = _example(checkpoint, about, table) if reason == Reason.MALFORMED else ""
         yield (
-            f"{rows:,} of {read:,} rows of table '{table}' are"
-            f" {_REFUSED[Reason(reason)]}{example}; tidegate ledger shows them"
+            f"{rows:,} of {read:,} rows of table '{table}' are {_REFUSED[Reason(reason)]}"
+            f"{example(table) if reason == Reason.MALFORMED else ''}; tidegate ledger shows them"
         )
+
+
+def _read(entry: Entry, account: str) -> int:
+    return sum(counts.read for counts in entry.accounts.counts.get(account, {}).values())
 
 
 def _example(checkpoint: Checkpoint, about: About, table: str) -> str:
@@ -73,12 +120,25 @@ def _cause(row: dict[str, Any], declared: Any) -> str:
     return cause
 
 
+def _absent(about: About, entry: Entry) -> Iterator[str]:
+    malformed: Counter[str] = Counter()
+    for (account, _, reason), rejection in entry.accounts.rejections():
+        malformed[account] += rejection.rows * (reason == Reason.MALFORMED)
+    for table, columns in sorted(entry.work.absent.items()):
+        rows = max(0, _read(entry, table) - malformed[table])
+        if rows and columns and table in about.tables:
+            which = ", ".join(f"'{column}'" for column in columns)
+            yield (
+                f"column{'s' * (len(columns) > 1)} {which} of table '{table}' had no value in any"
+                f" of {rows:,} rows: check how the records write the name"
+            )
+
+
 def _units(about: About, entry: Entry) -> Iterator[str]:
     for filter_id, told in about.filters.items():
-        table = about.tables.get(told.table)
-        if told.type != "BIGINT" or told.unit_us != _MILLISECOND_US or table is None:
+        if told.type != "BIGINT" or told.unit_us != _MILLISECOND_US:
             continue
-        if any(name == _UNIT for name, _ in table.options):
+        if told.table not in about.tables or _option(about, told, _UNIT):
             continue
         states = entry.filters.states.get(filter_id, {}).values()
         times = [state.watermark for state in states if state.watermark is not None]
@@ -89,3 +149,47 @@ def _units(about: About, entry: Entry) -> Iterator[str]:
                 f" {moment:%B %Y}: if it counts seconds, declare '{_UNIT}' = 's'; else '{_UNIT}'"
                 " = 'ms' says so"
             )
+
+
+def _option(about: About, told: AboutFilter, name: str) -> str:
+    return dict(about.tables[told.table].options).get(name, "")
+
+
+def _held(about: About, entry: Entry) -> Iterator[str]:
+    """Splits that have no more rows, and by which the others' windows stay open."""
+    lags = entry.splits.lags()
+    for filter_id, told in about.filters.items():
+        statuses = entry.splits.statuses.get(told.table, {})
+        known = {split: entry.filters.effective(filter_id, split) for split in statuses}
+        held_by, _ = holder(statuses, known)
+        ahead = [
+            value
+            for split, status in statuses.items()
+            if status is Status.ACTIVE
+            and split not in held_by
+            and (value := known[split]) is not None
+        ]
+        lag = lags.get(told.table, {})
+        if told.table not in about.tables or not ahead:
+            continue
+        if any(lag.get(split, 0) for split in held_by):
+            continue
+        if parse_duration(_option(about, told, _IDLE) or "0"):
+            continue  # it will be left out by itself
+        at, next_ = known[held_by[0]], min(ahead)
+        if at is not None and (next_ - at) * told.unit_us <= _BEHIND_US:
+            continue
+        which = ", ".join(f"'{split}'" for split in held_by)
+        where = "without a watermark" if at is None else f"at {show_time(at, told.type)}"
+        yield (
+            f"{told.table}.{told.column} is held {where} by {which}, whose rows are all read, while"
+            f" the other splits are at {show_time(next_, told.type)} or later: windows stay open"
+            f" until it gets a row; '{_IDLE}' leaves out a split that stands still"
+        )
+
+
+def _beside(manifest: Manifest) -> Iterator[str]:
+    names = manifest.about.sinks
+    for target, kept in sorted(manifest.sinks.items()):
+        if what := kept.get(BESIDE, ""):
+            yield f"the output of '{names.get(target, target)}' lies beside {what}"

@@ -15,7 +15,6 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
-from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import is_finished
 from tidegate.epochs.entry import Entry
@@ -66,7 +65,7 @@ class Driver:
                 job.say_finished()
                 return job.last
             last = self._run(job, Path(scratch))
-            for warning in warnings_of(place, About.of(self.plan), last):
+            for warning in warnings_of(place, job.manifest, last):
                 self.log(f"warning: {warning}")
         ended = not all_bounded(self.plan) or is_finished(self.plan, last)
         if not (ended or self.stop.requested):
@@ -86,7 +85,7 @@ class Driver:
         self._say_overruled(job.parallelism)
         wire = job.begin(scratch / "stop")
         health, profile = Health(self.clock), Profile()
-        metrics = JobMetrics(self.plan, profile, self.clock, job.last)
+        metrics = JobMetrics(self.plan, profile, self.clock, job.last, job.manifest)
         file = MetricsFile(metrics, job.checkpoint.store, self.clock)
         listeners = [health, profile, metrics, file, Losses(job.last, self.log), *self.listeners]
         address = self.options.metrics

@@ -33,6 +33,7 @@ def document() -> dict[str, Any]:
 
 def test_what_0_1_has_written_is_written_alike() -> None:
     again = json.loads(encode(read(document())))
+    assert again.pop("absent") == {}, "0.2 knows it"
     for files in again["staged"].values():
         for file in files:
             assert not file.pop(), "staged files had no digest"

@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from tidegate.epochs.entry import OperatorState, WorkLog
 from tidegate.epochs.observations import observed
-from tidegate.epochs.task_reports import ActorReport, Sent, StateSize, WriterReport
+from tidegate.epochs.task_reports import (
+    ActorReport,
+    Sent,
+    SourceReport,
+    StateSize,
+    WriterReport,
+)
 from tidegate.events import SINK_RETRY
 
 
@@ -50,3 +56,24 @@ def test_what_adds_up_over_epochs_is_not_shared() -> None:
     assert (first.sent, second.sent) == ({1: Sent(1, 10)}, {1: Sent(2, 20)})
     assert (first.events, second.events) == ({SINK_RETRY: 2}, {SINK_RETRY: 3})
     assert second.phases == {"stage 1": {"state": 0.5}, "writer": {"sink": 0.25}}
+
+
+def source(*absent: str, table: str = "o") -> SourceReport:
+    return SourceReport(
+        epoch=2,
+        fragment=0,
+        sent=Sent(1, 10),
+        time_us=0,
+        table=table,
+        next_offsets={},
+        statuses={},
+        absent=absent,
+    )
+
+
+def test_a_column_is_absent_while_no_row_has_it() -> None:
+    first = observed(WorkLog(), [source("a", "b"), source("b", "a", "c"), actor(0)], {})
+    assert first.absent == {"o": ("a", "b")}
+    second = observed(first, [source("b"), source("a", table="p")], {})
+    assert second.absent == {"o": ("b",), "p": ()}, "what was read before this is not known"
+    assert observed(WorkLog(), [source(), source("a")], {}).absent == {"o": ()}

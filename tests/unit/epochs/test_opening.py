@@ -91,6 +91,17 @@ def test_what_is_missing_is_told_before_anything_is_written(tmp_path: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
+def test_output_of_another_checkpoint_is_told_before_anything_is_written(job: Path) -> None:
+    assert not [line for line in opened(job)[1] if "beside" in line]
+    (job / "out" / "part-0001-0000000001-0000.json").write_text("{}\n")
+    (job / "checkpoint").rename(job / "other")
+    (warning,) = opened(job)[1]
+    wanted = f"the output of 'counts' lies beside 1 file of another checkpoint in '{job}/out'"
+    assert warning == f"warning: {wanted}: who reads it reads both"
+    assert opened(job)[1] == [], "once"
+
+
 def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     add_rows(tmp_path, "a", "0.json", (1, 1))
     (tmp_path / "out").write_text("")

@@ -64,6 +64,16 @@ def test_a_task_reads_filters_and_reports(tmp_path: Path) -> None:
     assert sorted(rejected(emissions)) == ["late", "malformed"]
 
 
+@pytest.mark.slow
+def test_a_task_reports_the_columns_that_no_row_has(tmp_path: Path) -> None:
+    add_rows(tmp_path, "a", "0.json", '{"ID":1,"t":10}', '{"id":null,"t":20}')
+    (report,) = read(job_in(tmp_path))[1]
+    assert report.absent == ("id",)
+    add_rows(tmp_path, "a", "1.json", (1, 30))
+    (report,) = read(job_in(tmp_path))[1]
+    assert report.absent == ()
+
+
 MANY = 30_000
 
 

@@ -32,6 +32,8 @@ tidegate_state_rows{{fragment="1",operator="FinalAggregate"}} 9
 tidegate_open_windows{{fragment="1",operator="FinalAggregate"}} 3
 tidegate_sink_rows_total{{sink="sales"}} 40
 tidegate_sink_commits_total{{sink="sales"}} 4
+tidegate_warnings{{kind="absent"}} 2
+tidegate_warnings{{kind="held"}} 0
 """
 
 
@@ -55,6 +57,8 @@ def test_it_is_the_document_of_a_checkpoint() -> None:
         {"table": "orders", "operator": "WatermarkFilter", "reason": "late", "rows": 2}
     ]
     assert found["sinks"] == {"sales": {"commits": 4, "rows": 40, "bytes": 0}}
+    (warning,) = found["warnings"]
+    assert warning.startswith("2 of kind 'absent'")
     (kept,) = found["state"]
     assert (kept["rows"], kept["windows"], kept["oldest"]) == (9, 3, None)
 

@@ -1,7 +1,8 @@
-"""Answers that may be none: most rows refused, times in another unit."""
+"""Answers that may be none: each kind of warning, and silence beside it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from kits.entries import an_entry
-from kits.spark import add_rows, new_checkpoint, plan_in
+from kits.spark import add_rows, committer_of, new_checkpoint, plan_in
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import About
 from tidegate.epochs.checkpoint import Checkpoint
@@ -19,7 +20,7 @@ from tidegate.epochs.targets import TO_LEDGER
 from tidegate.ports import Stage
 from tidegate.reports.ledger import read_ledger
 from tidegate.reports.warnings import warnings_of
-from tidegate.types import LEDGER_SCHEMA
+from tidegate.types import LEDGER_SCHEMA, Status
 
 RECORDS = [b'{"id":1,"t":"x"}', b'{"id":2.5}']
 
@@ -50,7 +51,7 @@ def told(checkpoint: Checkpoint, read: int, **more: Any) -> list[str]:
     rejected = {"orders": {"scan": {"malformed": {"rows": 2, "seconds": 0.0, "buckets": []}}}}
     entry = an_entry(1, counts={"orders": {"a": counts}}, rejected=rejected, **more)
     checkpoint.write_entry(entry)
-    return warnings_of(checkpoint, checkpoint.read_job().about, entry)
+    return warnings_of(checkpoint, checkpoint.read_job(), entry)
 
 
 def test_most_rows_are_malformed(checkpoint: Checkpoint) -> None:
@@ -74,7 +75,8 @@ def test_a_few_are_not_worth_a_word(checkpoint: Checkpoint) -> None:
 def test_seconds_that_are_taken_for_milliseconds(
     checkpoint: Checkpoint, time: int, warned: bool, unit: str
 ) -> None:
-    about = checkpoint.read_job().about
+    job = checkpoint.read_job()
+    about = job.about
     if unit:
         options = (*about.tables["orders"].options, ("scan.watermark.unit", unit))
         about = About(
@@ -82,9 +84,71 @@ def test_seconds_that_are_taken_for_milliseconds(
         )
     (filter_id,) = about.filters
     entry = an_entry(1, filters={filter_id: {"a": {"watermark": time}}})
-    found = warnings_of(checkpoint, about, entry)
+    found = warnings_of(checkpoint, replace(job, about=about), entry)
     if not warned or unit:
         assert found == []
     else:
         assert "1714521601 is of January 1970" in found[0]
         assert "declare 'scan.watermark.unit' = 's'" in found[0]
+
+
+def test_a_column_that_never_came(checkpoint: Checkpoint) -> None:
+    absent = {"orders": ["id"]}
+    (warning,) = told(checkpoint, 9, absent=absent)
+    assert warning.startswith("column 'id' of table 'orders' had no value in any of 7 rows")
+    others = [text for text in told_of(checkpoint, 2, 2, absent) if "had no value" in text]
+    assert others == [], "nobody knows, if no row was readable"
+
+
+def told_of(checkpoint: Checkpoint, epoch: int, read: int, absent: object) -> list[str]:
+    counts = {"read": read, "used": 0, "filtered": 0, "late": 0, "quarantined": read}
+    rejected = {"orders": {"scan": {"malformed": {"rows": read, "seconds": 0.0, "buckets": []}}}}
+    entry = an_entry(epoch, counts={"orders": {"a": counts}}, rejected=rejected, absent=absent)
+    return warnings_of(checkpoint, checkpoint.read_job(), entry)
+
+
+@pytest.mark.parametrize(
+    ("at", "lag", "option", "warned"),
+    [
+        (None, 0, {}, "without a watermark by 'b'"),
+        (1_000_000_000_000, 0, {}, "at 1000000000000 by 'b'"),
+        (1_000_000_000_000, 0, {"idle-timeout": "1 min"}, ""),
+        (1_000_000_000_000, 0, {"idle-timeout": "0 s"}, "at 1000000000000 by 'b'"),
+        (1_000_000_000_000, 5, {}, ""),  # the job is behind, not the split
+        (1_000_003_000_000, 0, {}, ""),  # not far
+    ],
+)
+def test_a_split_that_holds_everything_back(
+    checkpoint: Checkpoint, at: int | None, lag: int, option: dict[str, str], warned: str
+) -> None:
+    job = checkpoint.read_job()
+    given = tuple((f"scan.watermark.{name}", value) for name, value in option.items())
+    table = replace(job.about.tables["orders"], options=given)
+    job = replace(job, about=replace(job.about, tables={"orders": table}))
+    (filter_id,) = job.about.filters
+    entry = an_entry(
+        1,
+        filters={filter_id: {"a": {"watermark": 1_000_003_600_000}, "b": {"watermark": at}}},
+        statuses={"orders": {"a": Status.ACTIVE, "b": Status.ACTIVE}},
+        next_offsets={"orders": {"a": 9, "b": 5}},
+        ends={"orders": {"a": 9, "b": 5 + lag}},
+    )
+    found = warnings_of(checkpoint, job, entry)
+    if not warned:
+        assert found == []
+    else:
+        assert f"orders.t is held {warned}, whose rows are all read" in found[0]
+        assert "'scan.watermark.idle-timeout' leaves out" in found[0]
+
+
+def test_output_beside_that_of_another_checkpoint(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    plan = plan_in(tmp_path)
+    (target,) = About.of(plan).sinks
+    committer = committer_of(plan, checkpoint)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "part-0003-0000000001-0000.json").write_text("{}\n")
+    job = Manifest.of(plan, 2, {target: committer.prepare(True)})
+    (warning,) = warnings_of(checkpoint, job, an_entry(1))
+    assert warning == (
+        f"the output of 'counts' lies beside 1 file of another checkpoint in '{tmp_path}/out'"
+    )

@@ -29,7 +29,7 @@ from tidegate.connectors.staging import Staging, removed, sink_errors, unique_to
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import SinkError, TrustError
 from tidegate.plan.nodes import Table, quoted
-from tidegate.ports import StagedFile, in_order
+from tidegate.ports import BESIDE, StagedFile, in_order
 from tidegate.types import OP, Op
 
 if TYPE_CHECKING:
@@ -87,14 +87,18 @@ class DeltaCommitter:
                 if not fresh:
                     raise removed(f"the Delta table '{self._place}' is gone")
                 DeltaTable.create(self._place, self._schema, storage_options=store_options())
-            found, wanted = self._opened().schema(), Schema.from_arrow(self._schema)
+            table, wanted = self._opened(), Schema.from_arrow(self._schema)
+            found, written = table.schema(), table.version()
         if found != wanted:
             raise SinkError(
                 f"the Delta table '{self._place}' has other columns than '{self._table.name}'",
                 detail=f"there: {_shown(found)}; here: {_shown(wanted)}",
                 hint="give it another path",
             )
-        return {"identity": self._token()} if fresh else {}
+        if not fresh:
+            return {}
+        beside = {BESIDE: f"{written:,} versions by others of '{self._place}'"} if written else {}
+        return {"identity": self._token(), **beside}
 
     def bind(self, remembered: Mapping[str, str]) -> None:
         self._identity = remembered.get("identity", "")

@@ -38,7 +38,7 @@ from tidegate.connectors.staging import (
 )
 from tidegate.engine.engine import shared_engine
 from tidegate.plan.nodes import Table
-from tidegate.ports import Stage, StagedFile, in_order, order_of
+from tidegate.ports import BESIDE, Stage, StagedFile, in_order, order_of
 
 STAGING: Final = ".tidegate"
 FILE_BYTES_MAX: Final = 128 << 20
@@ -139,9 +139,14 @@ class FilesystemCommitter:
             probe = f"{self._staging}/probe-{self._token()}"
             write_durable(self._filesystem, probe, b"probe")
             self._filesystem.delete_file(probe)
+            others = self._numbers(self._root, _PART) if fresh else []
             if fresh:
                 self._generation = self._claim()
-        return {"generation": str(self._generation)}
+        remembered = {"generation": str(self._generation)}
+        if others:
+            files = f"{len(others):,} file{'s' * (len(others) > 1)}"
+            remembered[BESIDE] = f"{files} of another checkpoint in '{self._path}'"
+        return remembered
 
     def bind(self, remembered: Mapping[str, str]) -> None:
         self._generation = int(remembered.get("generation", "1"))

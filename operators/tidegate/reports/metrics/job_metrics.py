@@ -7,7 +7,9 @@ and nothing else, whichever driver committed it.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import TypeAlias, TypeVar
 
@@ -24,12 +26,14 @@ from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import About
 from tidegate.epochs.entry import By, Entry
 from tidegate.epochs.listener import Listener
+from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.rejections import Rejection
 from tidegate.epochs.sums import summed
 from tidegate.events import SINK_RETRY
 from tidegate.metrics import Kind, Metric
 from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.profile import Profile
+from tidegate.reports.warnings import KINDS, warned_of
 from tidegate.reports.watermarks import holder
 from tidegate.types import END, Status, column_named, decimal_scale
 from tidegate.version import __version__
@@ -48,13 +52,22 @@ _COMMITTED = [each for each in metrics.METRICS if not (each.live or each.bounds)
 class JobMetrics(Listener):
     """Collects them. ``profile`` is that of the run."""
 
-    def __init__(self, plan: Plan, profile: Profile, clock: Clock, entry: Entry) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile,
+        clock: Clock,
+        entry: Entry,
+        manifest: Manifest | None = None,
+    ) -> None:
         self._plan = plan
         self._profile = profile
         self._clock = clock
         self._entry = entry
         self._start_s = clock.now_us() / 1e6
         self._about = About.of(plan)
+        # What an older release has written of the job may say less.
+        self._manifest = replace(manifest or Manifest.of(plan, 0, {}), about=self._about)
         self._filters = {node.id: node for node in plan.declared_filters()}
         self._tables = plan.accounts()
         read = {table.name: connector_of(table).read_options(table) for table in plan.tables}
@@ -105,6 +118,9 @@ class JobMetrics(Listener):
         yield metrics.LEDGER_ROWS, (), entry.accounts.ledger_rows
         for labels, rejection in entry.accounts.rejections():
             yield metrics.REJECTED_ROWS, labels, rejection.rows
+        warned = Counter(each.kind for each in warned_of(self._manifest, entry))
+        for each in KINDS:
+            yield metrics.WARNINGS, (each,), warned[each]
         yield from self._watermarks(entry)
         yield from self._splits(entry)
         yield from self._state(entry)

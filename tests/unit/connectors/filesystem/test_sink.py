@@ -86,7 +86,8 @@ def test_a_fresh_checkpoint_writes_the_next_generation(tmp_path: Path) -> None:
     first.publish(0, stage(tmp_path, 0, "0", rows(0, 2)))
     second = FilesystemCommitter(sink(tmp_path), "scope")
     remembered = second.prepare(fresh=True)
-    assert remembered == {"generation": "2"}
+    beside = f"1 file of another checkpoint in '{tmp_path}'"
+    assert remembered == {"generation": "2", "beside": beside}
     restarted = FilesystemCommitter(sink(tmp_path), "scope")
     restarted.bind(remembered)
     restarted.prepare(fresh=False)

@@ -89,6 +89,7 @@ def entry_of(plan: Plan, watermark: int, oldest: int | None = None, **state: int
             "late": LATE, "future": {"rows": 1, "seconds": 0.0, "buckets": [0] * 11}
         }}},
         events={"sink_retry": 1},
+        absent={table: [plan.tables[0].columns[0].name]},
     )  # fmt: skip
 
 
@@ -152,6 +153,8 @@ def test_what_an_entry_says() -> None:
     assert found["tidegate_exchange_bytes_total", "0"] == 400
     assert found["tidegate_sink_rows_total", "s"] == 2
     assert found["tidegate_sink_retries_total",] == 1
+    assert found["tidegate_warnings", "absent"] == 1
+    assert found["tidegate_warnings", "refused"] == 0
 
 
 def test_groups_without_a_time_are_no_oldest_window() -> None:
