@@ -12,6 +12,7 @@ from typing import Any, Final
 from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import shared_engine
 from tidegate.epochs.about import About
+from tidegate.epochs.difference import Parts, differences, parts_of
 from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
@@ -31,7 +32,7 @@ _SETTINGS: Final = {
 class Manifest:
     """``sinks``: what the committer of each target remembers. ``hash`` tells by what hash keys are
     spread over vnodes, ``tidegate`` the release that has written this. ``parallelism`` is that of
-    the first run (see `parallelism`)."""
+    the first run (see `parallelism`). ``parts`` tell people what differs in another job."""
 
     fingerprint: str
     vnodes: int
@@ -43,6 +44,7 @@ class Manifest:
     job: str = ""
     about: About = field(default_factory=About)
     tidegate: str = ""
+    parts: Parts = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, parallelism: int, sinks: Mapping[int, Mapping[str, str]]) -> Manifest:
@@ -58,6 +60,7 @@ class Manifest:
             plan.job.name,
             About.of(plan),
             __version__,
+            parts_of(plan),
         )
 
     def check(self, now: Manifest, uri: str) -> None:
@@ -66,7 +69,12 @@ class Manifest:
         if self.fingerprint != now.fingerprint:
             raise OptionsError(
                 f"the checkpoint {uri} belongs to another job",
-                detail=f"it was made by '{self.job}'; tables or queries differ",
+                detail="\n".join(
+                    [
+                        f"it was made by '{self.job}'; tables or queries differ",
+                        *(differences(self.parts, now.parts) if self.parts else ()),
+                    ]
+                ),
                 hint="give this job a checkpoint of its own, or run the SQL that made this one; if"
                 " it has relative paths, in the directory in which it was run",
             )

@@ -29,7 +29,7 @@ from tidegate.plan.physical import (
 from tidegate.plan.user_functions import UserFunction
 
 _INPUTS: Final = {"input", "left", "right", "branches"}
-_NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
+NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
 """Fields of nodes that number them, that others ask for, or that follow from the rest; hidden
 columns are part of what keeps rows, and of nothing above it."""
 
@@ -63,7 +63,7 @@ class Names:
         return self._digests[key][1]
 
     def _document(self, node: Node, wanted: Collection[str]) -> list[Any]:
-        own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in _NO_PART}
+        own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in NO_PART}
         if isinstance(node, Project):
             own["columns"] = tuple(pair for pair in node.columns if pair[0] in wanted)
         read = zip(map(_meant, node.inputs), node.reads(set(wanted)), strict=True)

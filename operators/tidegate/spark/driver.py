@@ -22,6 +22,7 @@ from tidegate.epochs.lease import EXPIRY_S, RENEWAL_S
 from tidegate.epochs.listener import Listener, Log
 from tidegate.epochs.losses import Losses
 from tidegate.epochs.opening import OpenJob
+from tidegate.epochs.temporary import checkpoint_at
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.metrics.exporter import exporting
@@ -54,9 +55,13 @@ class Driver:
 
     def run(self) -> Entry:
         """Runs until it ends, or a stop is requested; gives the last epoch's entry."""
+        with checkpoint_at(self.options.checkpoint, self.plan, self.log) as place:
+            return self._run_in(place)
+
+    def _run_in(self, place: Checkpoint) -> Entry:
         # A pod in place of one on a dead node is started before that one's lease is over.
         patience_s = EXPIRY_S + RENEWAL_S if is_kubernetes(self.options.master) else 0.0
-        place, around = self._checkpoint(), (self.clock, self.log, patience_s)
+        around = (self.clock, self.log, patience_s)
         with (
             OpenJob(self.plan, place, self.options, *around) as job,
             tempfile.TemporaryDirectory(prefix="tidegate-run-") as scratch,
@@ -74,12 +79,6 @@ class Driver:
                 hint="run it again: it goes on from the checkpoint",
             )
         return last
-
-    def _checkpoint(self) -> Checkpoint:
-        directory = self.options.checkpoint or tempfile.mkdtemp(prefix="tidegate-")
-        if self.options.checkpoint is None:
-            self.log(f"checkpoint: {directory} (temporary; keep one with --checkpoint)")
-        return Checkpoint(directory)
 
     def _run(self, job: OpenJob, scratch: Path) -> Entry:
         self._say_overruled(job.parallelism)

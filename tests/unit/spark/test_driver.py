@@ -100,7 +100,8 @@ def test_without_a_checkpoint_it_is_temporary_and_said(job: Path) -> None:
     lines: list[str] = []
     with pytest.raises(SparkStarts):
         Driver(plan_in(job), RunOptions(), SystemClock(), lines.append).run()
-    (line,) = lines
+    line, kept = lines
+    assert "to go on from it, run with --checkpoint" in kept
     assert line.endswith("(temporary; keep one with --checkpoint)")
     directory = Path(line.split()[1])
     assert (directory / "job.json").exists()
