@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ from tidegate.errors import OptionsError, TidegateError, TrustError
 from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
+from tidegate.refusals import resumes
 from tidegate.reports.progress import Progress, progress_for
 from tidegate.reports.show import (
     console,
@@ -117,7 +119,8 @@ def run(
         )
         clock = SystemClock()
         progress: Progress = progress_for(plan, clock, json_)
-        with progress, Stop() as stop:
+        again = ["tidegate", "run", str(file), "--checkpoint", checkpoint or ""]
+        with progress, Stop() as stop, resumes(shlex.join(again) if checkpoint else ""):
             last = Driver(plan, options, clock, progress.log, (progress,), stop).run()
             progress.finish(last, stopped=stop.requested)
         if stop.at_once:

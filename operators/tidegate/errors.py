@@ -9,6 +9,9 @@
     ├── RunError        1    the job failed while running
     │   ├── SinkError        an output cannot be written
     │   ├── StoreError       what keeps the checkpoint does not do its work
+    │   ├── RefusedError     5    a place is full, read-only or refuses who asks
+    │   │   ├── SinkRefusedError    and it is an output
+    │   │   └── StoreRefusedError   and it keeps the checkpoint
     │   └── InvariantError   an operator broke its contract: a bug of ours, never the user's
     ├── LeaseHeldError  3    another driver holds the checkpoint
     └── TrustError      4    input or checkpoint cannot be trusted (corrupt, changed, lost)
@@ -126,6 +129,20 @@ class StoreError(RunError):
 
 class InvariantError(RunError):
     """An operator broke its contract (schema, epoch order, monotone watermark): a bug of ours."""
+
+
+class RefusedError(RunError):
+    """A place is full, read-only, or refuses who asks."""
+
+    exit_code = 5
+
+
+class SinkRefusedError(SinkError, RefusedError):
+    """That of an output."""
+
+
+class StoreRefusedError(StoreError, RefusedError):
+    """That of a store of checkpoints."""
 
 
 class LeaseHeldError(TidegateError):

@@ -10,7 +10,7 @@ from tidy.tree import Module, imports_of, modules_of
 
 _VALUES: Final = ("types", "errors")
 _SMALL: Final = (
-    *("version", "codec", "clock", "patience", "metrics"),
+    *("version", "codec", "clock", "patience", "metrics", "refusals"),
     *("phases", "events", "state", "failpoints", "careful"),
 )
 _GROUND: Final = (*_VALUES, *_SMALL)
@@ -34,6 +34,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "codec": (),
     "clock": (),
     "patience": ("clock",),
+    "refusals": _VALUES,
     "failpoints": _VALUES,
     "metrics": _VALUES,
     "phases": ("clock",),
@@ -41,7 +42,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "careful": (),
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
-    "store": (*_VALUES, "clock", "patience", "store"),
+    "store": (*_VALUES, "clock", "patience", "refusals", "store"),
     "ports": _VALUES,
     "engine": (*_VALUES, "plan.user_functions", "engine"),
     # Side by side: neither knows the other.

@@ -24,6 +24,9 @@ def test_exit_codes_are_those_of_the_command_line() -> None:
         "SinkError": 1,
         "StoreError": 1,
         "InvariantError": 1,
+        "RefusedError": 5,
+        "SinkRefusedError": 5,
+        "StoreRefusedError": 5,
         "LeaseHeldError": 3,
         "TrustError": 4,
     }

@@ -18,9 +18,10 @@ import pyarrow as pa
 from pyarrow import fs
 
 from tidegate.connectors.locations import open_location
-from tidegate.errors import SinkError, TrustError
+from tidegate.errors import SinkError, SinkRefusedError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, order_of
+from tidegate.refusals import is_refused_by_store, refusal
 from tidegate.store import local
 
 if TYPE_CHECKING:
@@ -41,8 +42,11 @@ def sink_errors(action: str, path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if (refused := refusal(error, path, action, SinkRefusedError)) is not None:
+            raise refused from error
         reason = error.strerror or str(error)
-        raise SinkError(
+        kind = SinkRefusedError if is_refused_by_store(reason) else SinkError
+        raise kind(
             f"cannot {action} '{path}': {reason}", hint="check that it exists and may be written"
         ) from error
 

@@ -32,7 +32,8 @@ from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.sealed import corrupt, digest, opened, sealed
-from tidegate.errors import OptionsError, StoreError, TrustError
+from tidegate.errors import OptionsError, RefusedError, StoreError, TrustError
+from tidegate.refusals import refusal
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
 
@@ -53,14 +54,20 @@ class Checkpoint:
         self._written = -1, ""  # the last entry, and its digest
 
     def create(self) -> None:
-        """Makes the directory. Raises OptionsError when that can't be done."""
+        """Makes the directory. Raises OptionsError when that can't be done, RefusedError when
+        it is full, read-only, or another's."""
         try:
             if self.store.is_local:
                 for name in _FOLDERS:
                     self.store.below(name).prepare()
             else:
                 self.store.prepare()
+        except RefusedError:
+            raise
         except (OSError, StoreError) as error:
+            refused = refusal(error, self.uri, "write") if isinstance(error, OSError) else None
+            if refused is not None:
+                raise refused from error
             reason = error.strerror if isinstance(error, OSError) else error.detail
             raise OptionsError(
                 f"checkpoint {self.uri} cannot be written: {reason}",

@@ -25,6 +25,7 @@ from tidegate.epochs.opening import OpenJob
 from tidegate.epochs.temporary import checkpoint_at
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
+from tidegate.refusals import refusals_told
 from tidegate.reports.metrics.exporter import exporting
 from tidegate.reports.metrics.health import Health
 from tidegate.reports.metrics.job_metrics import JobMetrics
@@ -55,7 +56,8 @@ class Driver:
 
     def run(self) -> Entry:
         """Runs until it ends, or a stop is requested; gives the last epoch's entry."""
-        with checkpoint_at(self.options.checkpoint, self.plan, self.log) as place:
+        at = checkpoint_at(self.options.checkpoint, self.plan, self.log)
+        with at as place, refusals_told():
             return self._run_in(place)
 
     def _run_in(self, place: Checkpoint) -> Entry:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidegate import errors
+from tidegate.refusals import refusal_in, refusals_told
 
 _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
 
@@ -26,6 +27,9 @@ _DAMAGED = re.compile(
 
 _DIED = re.compile(r"Python worker exited unexpectedly|java\.io\.EOFException")
 _FATAL = re.compile(r"Fatal Python error: (.+)")
+_FRAME = re.compile(r"at [\w.$<>/@-]+\(|\.\.\. \d+ (more|common frames)")
+_CAUSE = "Caused by:"
+_TRACE = "Traceback (most recent call last):"
 
 
 class WorkerLostError(errors.RunError):
@@ -40,15 +44,19 @@ class CarriedError(Exception):
 def carried() -> Iterator[None]:
     """Makes a TidegateError that leaves the block recoverable on the driver."""
     try:
-        yield
+        with refusals_told():
+            yield
     except errors.TidegateError as error:
         document = [type(error).__name__, error.message, error.detail, error.hint]
         mark = base64.b64encode(json.dumps(document).encode()).decode()
         raise CarriedError(f"{error.message} @tidegate[{mark}]") from error
 
 
-def explained(text: str) -> errors.TidegateError:
-    """What Spark's error ``text`` says: our error if one was carried, else its telling line."""
+def explained(text: str, log: str = "") -> errors.TidegateError:
+    """What Spark's error ``text`` says: our error if one was carried, else its innermost cause.
+
+    ``log`` is the file that has Spark's own words, if anybody knows it.
+    """
     ours = recovered(text)
     if ours is not None:
         return ours
@@ -61,6 +69,15 @@ def explained(text: str) -> errors.TidegateError:
             detail=damaged.string[damaged.start() :][:500],
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
         )
+    refused = refusal_in("\n".join(line for line in lines if not _FRAME.match(line)))
+    if refused is not None:
+        return refused
+    if worker_was_late(text):
+        return errors.RunError(
+            "a Python worker of Spark's did not come within ten seconds",
+            hint="the machine is too busy to start one: run again, with fewer"
+            " tidegate.parallelism or a smaller --master local[N]",
+        )
     if _DIED.search(text) is not None:
         fatal = _FATAL.search(text)
         return WorkerLostError(
@@ -68,12 +85,35 @@ def explained(text: str) -> errors.TidegateError:
             detail=fatal[1] if fatal else "by a signal: the machine may be short of memory",
             hint="run again: it goes on from the checkpoint",
         )
-    telling = [line for line in lines if "Error" in line or "Exception" in line] or lines[:1]
+    words = f"; Spark's own words are in {log}" if log else ""
     return errors.RunError(
         "the job failed while running",
-        detail=(telling or ["no detail"])[-1][:500],
-        hint="run again: it goes on from the checkpoint; with --debug the whole trace is shown",
+        detail=(innermost(text) or "no detail")[:500],
+        hint="run again: it goes on from the checkpoint; with --debug the whole trace is shown"
+        + words,
     )
+
+
+def innermost(text: str) -> str:
+    """The line of ``text`` that names what is at the bottom of it: of Java's causes the last one,
+    of a Python trace its last line; never one of a stack's frames."""
+    lines = [line for line in text.splitlines() if line.strip() and not _FRAME.match(line.strip())]
+    causes = [at for at, line in enumerate(lines) if line.strip().startswith(_CAUSE)]
+    inner = lines[causes[-1] :] if causes else lines
+    traces = [at for at, line in enumerate(inner) if line.rstrip().endswith(_TRACE)]
+    if traces:
+        plain = [line for line in inner[traces[-1] + 1 :] if not line.startswith(" ")]
+        if plain:
+            return plain[0].strip()
+    if causes:
+        return inner[0].strip().removeprefix(_CAUSE).strip()
+    telling = [line for line in lines if "Error" in line or "Exception" in line] or lines[:1]
+    return telling[-1].strip() if telling else ""
+
+
+def worker_was_late(text: str) -> bool:
+    """Whether a Python worker of Spark's has not started in the ten seconds that Spark gives it."""
+    return "Python worker failed to connect back" in text
 
 
 def recovered(text: str) -> errors.TidegateError | None:

@@ -63,6 +63,7 @@ from tidegate.epochs.parallelism import FOLDER, PARTITIONS, Rescale, Rescales
 from tidegate.errors import (
     LeaseHeldError,
     OptionsError,
+    RefusedError,
     RunError,
     StoreError,
     TidegateError,
@@ -304,7 +305,7 @@ def _watch(spark: SparkSession, moving: Future[None], stages: int, lease: Lease,
 
 def _explained(error: Exception, begun: Rescale) -> TidegateError:
     found = explained(str(error))
-    if isinstance(found, TrustError):
+    if isinstance(found, TrustError | RefusedError):
         return found
     return RunError(
         "Spark could not move the state",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +25,22 @@ from tidegate.epochs.entry import Entry
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.listener import Listener, Log
 from tidegate.epochs.task_reports import unpacked
-from tidegate.errors import StoreError, TidegateError
+from tidegate.errors import RunError, StoreError, TidegateError
 from tidegate.plan.fragments import Plan
+from tidegate.refusals import refusals_told
 from tidegate.reports.metrics.profile import COMMIT, DRIVER, RUN, Profile
-from tidegate.spark.errors import WorkerLostError, explained
+from tidegate.spark.errors import WorkerLostError, explained, worker_was_late
 from tidegate.spark.exchange.columns import SPARK_SCHEMA
 from tidegate.spark.sinks.writer import WRITER_SCHEMA, writer
 from tidegate.spark.source.data_source import FORMAT, TidegateSource
 from tidegate.spark.stages.processor import StageProcessor
 from tidegate.spark.stop import Stop
 
+SPARK_LOG = "log/spark.log"
+"""In a checkpoint that is a directory: what the JVM prints."""
+_STARTS_MAX = 5
+"""Of a query whose Python workers do not come in time: Spark waits ten seconds for one, which is
+little on a machine with other work."""
 _POLL_S = 1
 """How often the driver looks for signals, and at its lease, while the query runs."""
 
@@ -59,42 +66,49 @@ class Query:
 
     def run(self, spark: SparkSession, interval_s: float) -> Entry:
         """Runs it until it ends or is stopped; gives the newest entry. Raises a TidegateError when
-        it fails.
-
-        An epoch in which a worker dies is run once more, carefully (see `tidegate.careful`).
-        """
-        try:
-            while not self._has_ended(spark, interval_s):
-                pass
-        finally:
-            for listener in self.listeners:
-                listener.stopped()
-        return self.last
-
-    def _has_ended(self, spark: SparkSession, interval_s: float) -> bool:
-        """Runs the query; gives False when it is to be run again."""
-        query = None
-        try:
-            query = self._start(spark, interval_s)
-            for listener in self.listeners:
-                listener.started()
-            self._watch(query)
-        except (Py4JJavaError, StreamingQueryException) as error:
-            found = self._explained(error)
-            epoch = Checkpoint(self.job.checkpoint).planned_epoch()
-            if isinstance(found, WorkerLostError) and epoch != self.job.careful_epoch:
+        it fails, not before it was started again where no Python worker came in time, and where
+        one died in an epoch: that is run again carefully (see `tidegate.careful`)."""
+        first = self.last.epoch
+        for start in count(1):
+            try:
+                return self._run_once(spark, interval_s)
+            except WorkerLostError as error:
+                epoch = Checkpoint(self.job.checkpoint).planned_epoch()
+                if epoch == self.job.careful_epoch or self.stop.requested:
+                    raise
                 self.log(
-                    f"{found.message} in epoch {epoch} ({found.detail}): the epoch is run again,"
+                    f"{error.message} in epoch {epoch} ({error.detail}): the epoch is run again,"
                     " and rows that kill a worker are left out"
                 )
                 self.job = replace(self.job, careful_epoch=epoch)
-                return False
-            if not (self.stop.at_once and isinstance(error, StreamingQueryException)):
-                raise found from error
+            except RunError as error:
+                late = worker_was_late(str(error.__cause__)) and self.last.epoch == first
+                if not late or start == _STARTS_MAX or self.stop.requested:
+                    raise
+                self.log(
+                    "no Python worker of Spark's came within its ten seconds (is the machine"
+                    f" busy?): the query is started again, {start} of {_STARTS_MAX - 1} times"
+                )
+        raise AssertionError("it counts on")
+
+    def _run_once(self, spark: SparkSession, interval_s: float) -> Entry:
+        try:
+            query = self._start(spark, interval_s)
+        except Py4JJavaError as error:
+            raise self._explained(error) from error
+        try:
+            for listener in self.listeners:
+                listener.started()
+            self._watch(query)
+        except StreamingQueryException as error:
+            if not self.stop.at_once:
+                raise self._explained(error) from error
         finally:
-            if query is not None and query.isActive:
+            if query.isActive:
                 query.stop()
-        return True
+            for listener in self.listeners:
+                listener.stopped()
+        return self.last
 
     def _watch(self, query: StreamingQuery) -> None:
         stopping = False
@@ -132,7 +146,8 @@ class Query:
 
         def commit_epoch(batch: DataFrame, batch_id: int) -> None:
             try:
-                self._commit(batch, batch_id + 1, text)
+                with refusals_told():
+                    self._commit(batch, batch_id + 1, text)
             except TidegateError as error:
                 self._error = error
                 raise
@@ -161,7 +176,11 @@ class Query:
 
     def _explained(self, error: Exception) -> TidegateError:
         """The error behind Spark's: the driver's own, else what its text says."""
-        return self._error if self._error is not None else explained(str(error))
+        if self._error is not None:
+            return self._error
+        store = Checkpoint(self.job.checkpoint).store
+        log = store.where(SPARK_LOG) if store.is_local and store.exists(SPARK_LOG) else ""
+        return explained(str(error), log)
 
 
 class ExecutorCount(Listener):

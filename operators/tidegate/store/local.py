@@ -90,8 +90,10 @@ class LocalStore(Store):
                 if durably:
                     file.flush()
                     os.fsync(file.fileno())
-        except OSError:
-            draft.unlink(missing_ok=True)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            error.filename = str(target)  # a disk that is full does not say where
             raise
         return draft
 

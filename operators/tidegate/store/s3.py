@@ -26,8 +26,9 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import S3Store as Bucket
 
-from tidegate.errors import OptionsError, StoreError
+from tidegate.errors import OptionsError, StoreError, StoreRefusedError
 from tidegate.patience import Patience
+from tidegate.refusals import is_refused_by_store
 from tidegate.store.base import Store
 
 if TYPE_CHECKING:
@@ -148,9 +149,11 @@ class S3Store(Store):
         except (BaseError, FileNotFoundError) as error:
             if isinstance(error, FileNotFoundError) and "NoSuchBucket" not in str(error):
                 raise
-            raise StoreError(
+            reason = _reason(str(error))
+            kind = StoreRefusedError if is_refused_by_store(reason) else StoreError
+            raise kind(
                 f"cannot {action} {self.where(name)}",
-                detail=_reason(str(error)),
+                detail=reason,
                 hint="check the bucket, AWS_ENDPOINT_URL, AWS_REGION, and that the credentials"
                 " (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a role) may read and write it",
             ) from None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate import errors
-from tidegate.spark.errors import CarriedError, carried, explained, recovered
+from tidegate.spark.errors import CarriedError, carried, explained, recovered, worker_was_late
 
 
 def through_spark(error: Exception) -> str:
@@ -60,11 +60,63 @@ def test_state_that_is_gone_or_changed_is_not_trusted(line: str) -> None:
 
 
 def test_other_errors_show_their_telling_line() -> None:
-    error = explained("Job aborted\nCaused by: java.io.IOException: No space left\n\tat x.y")
+    error = explained("Job aborted\nCaused by: java.io.IOException: it is broken\n\tat x.y")
     assert (type(error), error.detail) == (
         errors.RunError,
-        "Caused by: java.io.IOException: No space left",
+        "java.io.IOException: it is broken",
     )
     streamed = "[STREAM_FAILED] Query terminated with exception: it is no number\n+- LocalRelation"
     assert explained(streamed).detail == streamed.splitlines()[0], "what is behind it is a plan"
     assert explained("").detail == "no detail"
+
+
+PYTHON = """[STREAM_FAILED] Query [id = 1] terminated with exception: Job aborted
+Driver stacktrace: SQLSTATE: XXKST
+Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/a/worker.py", line 3, in main
+    raise ValueError("an Error at x")
+ValueError: an Error at x
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(P.scala:1)
+\tat org.apache.spark.util.NonFatalErrorHandler.run(Error.scala:2)
+\t... 12 more"""
+NESTED = """o1.start.
+: org.apache.spark.SparkException: Job aborted
+\tat java.base/java.lang.ErrorThing.run(ErrorThing.java:1)
+Caused by: java.lang.RuntimeException: in between
+\tat x.ErrorHandler.y(Z.scala:3)
+Caused by: java.lang.IllegalStateException: the bottom
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.unsupported(Q.scala:5)
+\t... 3 more"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (PYTHON, "ValueError: an Error at x"),
+        (NESTED, "java.lang.IllegalStateException: the bottom"),
+        ("x\n\tat a.NoError(E.java:1)\n\tat b.SomeException(E.java:2)", "x"),
+    ],
+)
+def test_the_innermost_cause_is_told_and_no_frame(text: str, wanted: str) -> None:
+    error = explained(text, "/c/log/spark.log")
+    assert error.detail == wanted
+    assert "/c/log/spark.log" in error.hint
+
+
+def test_a_full_disk_under_spark_is_exit_code_5() -> None:
+    error = explained("x\nCaused by: java.io.IOException: No space left on device\n\tat x.y(z)")
+    assert error.exit_code == 5
+
+
+def test_a_full_disk_in_a_worker_arrives_as_that() -> None:
+    error = recovered(through_spark(OSError(28, "No space left on device", "/c/f")))
+    assert isinstance(error, errors.RefusedError)
+    assert error.message == "'/c/f' is full"
+
+
+def test_a_worker_that_did_not_come_is_known() -> None:
+    text = "SparkException: Python worker failed to connect back.\nCaused by: java.net.X: timed out"
+    assert worker_was_late(text)
+    assert "too busy" in explained(text).hint
+    assert not worker_was_late(PYTHON)
