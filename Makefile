@@ -171,8 +171,9 @@ goldens: $(STAMP) ## Write the goldens of EXPLAIN anew; read their diff like cod
 generated: goldens tables pictures chart ## Make all that is generated and committed anew; read its diff like code
 
 .PHONY: tables
-tables: $(STAMP) ## Make the tables of docs/performance.md and the page docs/seeds.md anew
+tables: $(STAMP) ## Make the tables of docs/performance.md, docs/functions.md and docs/seeds.md anew
 	@PYTHONPATH=tests $(PYTHON) -m bench.tables
+	@PYTHONPATH=tests $(PYTHON) -m kits.functions_page
 	@PYTHONPATH=tests $(PYTHON) -m seeds.page
 
 .PHONY: pictures

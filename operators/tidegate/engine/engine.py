@@ -10,6 +10,7 @@ import atexit
 import threading
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 import duckdb
 import pyarrow as pa
@@ -29,30 +30,42 @@ _LOCKED_DOWN = (
     "SET disabled_optimizers = 'common_subexpressions'",
 )
 
+INVALIDATING: Final = (duckdb.InternalException, duckdb.FatalException)
+"""Errors after which DuckDB refuses whatever a database is asked."""
+
 
 class Engine:
     """A private DuckDB. Not thread-safe; results are Arrow tables that own their memory."""
 
     def __init__(self, time_zone: str = "UTC", functions: Iterable[UserFunction] = ()) -> None:
         self.time_zone = time_zone
+        self._functions = tuple(functions)
+        self._declared: dict[str, UserFunction] = {}
+        self._arrow_types: dict[str, pa.DataType] = {}
+        self._open(0)
+
+    def _open(self, epoch_us: int) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
         for setting in _LOCKED_DOWN:
             self._connection.execute(setting)
-        self._connection.execute(f"SET TimeZone = '{time_zone.replace(chr(39), '')}'")
-        self._arrow_types: dict[str, pa.DataType] = {}
+        self._connection.execute(f"SET TimeZone = '{self.time_zone.replace(chr(39), '')}'")
         self._epoch_us: int | None = None
         self._reads_texts = False
-        self.set_epoch_time(0)
-        install(self._connection, functions)
+        self.set_epoch_time(epoch_us)
+        install(self._connection, self._functions)
+        for function in self._declared.values():
+            declare(self._connection, function)
         self._connection.execute("SET lock_configuration = true")
 
     def declare(self, function: UserFunction) -> None:
         """Makes the types of a user's function known; this engine cannot call it."""
         declare(self._connection, function)
+        self._declared[function.name] = function
 
     def forget(self, name: str) -> None:
         """Takes a user's function away."""
         self._connection.remove_function(name)
+        self._declared.pop(name, None)
 
     def set_epoch_time(self, time_us: int) -> None:
         """What ``getvariable('epoch_time')`` gives from now on: the epoch's recorded time (S6)."""
@@ -65,6 +78,7 @@ class Engine:
         """Runs ``sql``; ``tables`` are visible under their names. Row order is kept.
 
         Raises duckdb.Error when an expression fails on a row: use ``TRY(…)`` where rows decide.
+        After one of `INVALIDATING` it has a new database, and serves on.
         """
         if not self._reads_texts and any(name in sql for name in READS.values()):
             self._connection.execute(MACROS)  # 20 ms of CPU, for which few jobs have a use
@@ -74,6 +88,9 @@ class Engine:
             self._connection.register(name, table)
         try:
             result: pa.Table = self._connection.sql(sql).to_arrow_table()
+        except INVALIDATING:
+            self._open(self._epoch_us or 0)
+            raise
         except UnicodeDecodeError:  # a message that quotes the row, cut within a character
             raise duckdb.Error("the statement failed; DuckDB's message is not UTF-8") from None
         finally:

@@ -84,8 +84,8 @@ def _read_fragment(
         for part, kills in CAREFUL.parts(chunk, run):
             if kills:
                 CAREFUL.remember(part.data[RECORD][0].as_py())
-            rows = part.refused() if kills else part
-            yield from _shared(actor.on_source(split_name, rows), share)
+            part = part.refused() if kills else part
+            yield from _shared(actor.on_source(split_name, part), share)
     for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
         at = connector_of(table).offset_at(wanted.end)

@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.engine.engine import Engine
+from tidegate.engine.engine import INVALIDATING, Engine
 from tidegate.plan.nodes import Expr
 from tidegate.types import END
 
@@ -29,9 +29,11 @@ ROW_ERRORS: Final = (
     duckdb.ConversionException,
     duckdb.InvalidInputException,
     duckdb.NotImplementedException,
+    duckdb.OutOfMemoryException,
     duckdb.OutOfRangeException,
+    *INVALIDATING,
 )
-"""What DuckDB raises where a value of a row is not what a function takes."""
+"""What DuckDB raises where a value of a row is not what a function takes, or its own error."""
 
 
 def needed(data: pa.Table, exprs: Sequence[Expr]) -> pa.Table:
@@ -68,7 +70,7 @@ def halved(engine: Engine, sqls: Sequence[str], data: pa.Table) -> pa.Table:
     """``sqls`` over the rows of ``data``; NULL where one fails on a row."""
     try:
         return plain_sql(engine, sqls, data)
-    except ROW_ERRORS:
+    except ROW_ERRORS as error:
         if data.num_rows > 1:
             half = data.num_rows // 2
             parts = (data.slice(0, half), data.slice(half))
@@ -76,6 +78,8 @@ def halved(engine: Engine, sqls: Sequence[str], data: pa.Table) -> pa.Table:
         if len(sqls) > 1:
             columns = [halved(engine, [sql], data).column(0) for sql in sqls]
             return pa.table(columns, names=[f"c{index}" for index in range(len(sqls))])
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise  # what a machine has must not decide what a row is
         (failed,) = plain_sql(engine, sqls, data.slice(0, 0)).columns
         return pa.table([pa.nulls(data.num_rows, failed.type)], names=["c0"])
 

@@ -83,7 +83,7 @@ class Query:
                 self.job = replace(self.job, careful_epoch=epoch)
             except RunError as error:
                 late = worker_was_late(str(error.__cause__)) and self.last.epoch == first
-                if not late or start == _STARTS_MAX or self.stop.requested:
+                if not late or start >= _STARTS_MAX or self.stop.requested:
                     raise
                 self.log(
                     "no Python worker of Spark's came within its ten seconds (is the machine"

@@ -96,3 +96,40 @@ def test_jobs_share_an_engine_unless_they_have_functions() -> None:
     assert engine_of("UTC", (twice,)) is not shared_engine()
     with pytest.raises(duckdb.Error):
         shared_engine().query("SELECT twice(1)")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [duckdb.FatalException, duckdb.InternalException])
+def test_an_engine_whose_database_is_invalid_has_a_new_one(
+    error: type[duckdb.Error], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB answers nothing after such an error; what was set and declared is there again."""
+    twice = UserFunction("twice", ("BIGINT",), "BIGINT", "def twice(n): return 2 * n", "twice")
+    engine = Engine("Europe/Berlin", (twice,))
+    engine.set_epoch_time(1_000_000)
+    engine.declare(UserFunction("thrice", ("BIGINT",), "BIGINT", "", "thrice"))
+    monkeypatch.setattr(engine, "_connection", _Invalid(error))
+    with pytest.raises(error):
+        engine.query("SELECT 1")
+    table = engine.query("SELECT twice(v) AS v FROM d", {"d": pa.table({"v": [1]})})
+    assert table.column("v").to_pylist() == [2]
+    assert engine.query("SELECT typeof(thrice(1)) AS t LIMIT 0").schema.names == ["t"]
+    (row,) = engine.query(
+        "SELECT epoch(getvariable('epoch_time')) AS s, current_setting('TimeZone') AS z"
+    ).to_pylist()
+    assert row == {"s": 1.0, "z": "Europe/Berlin"}
+    with pytest.raises(duckdb.Error):
+        engine.query("SET threads = 2")
+
+
+class _Invalid:
+    """A connection to a database that DuckDB has given up."""
+
+    def __init__(self, error: type[duckdb.Error]) -> None:
+        self._error = error
+
+    def register(self, *_: object) -> None:
+        pass
+
+    def sql(self, _: str) -> None:
+        raise self._error("database has been invalidated")

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import duckdb
 import pyarrow as pa
 import pytest
 
 from kits.executor import ENGINE, expr
+from tidegate.engine.engine import Engine
 from tidegate.executor.evaluate import evaluate, plain_sql, try_sql
 
 DATA = pa.table({"s": ["1", "x", None], "n": [1, 2, 3]})
+_POISON = -77
 CAST = expr('CAST("s" AS INTEGER)', "INTEGER", "s")
 
 
@@ -61,6 +65,73 @@ def test_all_rows_may_fail() -> None:
     (column,) = try_sql(ENGINE, [sql], pa.table({"z": ["x", "y"]})).columns
     assert column.to_pylist() == [None, None]
     assert pa.types.is_timestamp(column.type)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [duckdb.InternalException, duckdb.FatalException])
+def test_a_row_that_invalidates_the_database_is_null(error: type[duckdb.Error]) -> None:
+    engine = _Breaking(error)
+    (column,) = try_sql(engine, ['"v" + 1'], pa.table({"v": [1, 2, _POISON, 4]})).columns
+    assert column.to_pylist() == [2, 3, None, 5]
+
+
+@pytest.mark.slow
+def test_rows_that_do_not_fit_into_memory_are_taken_in_parts() -> None:
+    engine = _Breaking(duckdb.OutOfMemoryException, rows_max=1)
+    (column,) = try_sql(engine, ['"v" + 1'], pa.table({"v": [1, 2, 3, 4]})).columns
+    assert column.to_pylist() == [2, 3, 4, 5]
+
+
+@pytest.mark.slow
+def test_memory_does_not_decide_what_a_row_is() -> None:
+    engine = _Breaking(duckdb.OutOfMemoryException)
+    with pytest.raises(duckdb.OutOfMemoryException):
+        try_sql(engine, ['"v" + 1'], pa.table({"v": [1, _POISON]}))
+
+
+class _Breaking(Engine):
+    """Fails as DuckDB does, on more than ``rows_max`` rows or one with `_POISON`."""
+
+    def __init__(self, error: type[duckdb.Error], rows_max: int = 1_000) -> None:
+        super().__init__()
+        self._error, self._rows_max = error, rows_max
+        self._is_broken = False
+
+    def _open(self, epoch_us: int) -> None:
+        super()._open(epoch_us)
+        self._is_broken = False
+
+    def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        rows = (tables or {}).get("rows_")
+        if self._is_broken:
+            raise duckdb.FatalException("the database is invalid")
+        if rows is None or (
+            rows.num_rows <= self._rows_max and _POISON not in rows["v"].to_pylist()
+        ):
+            return super().query(sql, tables)
+        connection, self._connection = self._connection, _Gone(self._error)  # type: ignore[assignment]
+        try:
+            return super().query(sql, tables)
+        finally:
+            if isinstance(self._connection, _Gone):
+                self._connection = connection
+                self._is_broken = self._error is not duckdb.OutOfMemoryException
+
+
+class _Gone:
+    """A connection whose database answers with nothing but ``error``."""
+
+    def __init__(self, error: type[duckdb.Error]) -> None:
+        self._error = error
+
+    def register(self, *_: object) -> None:
+        pass
+
+    def unregister(self, *_: object) -> None:
+        pass
+
+    def sql(self, _: str) -> None:
+        raise self._error("broken")
 
 
 def test_what_is_no_moment_is_null() -> None:

@@ -92,9 +92,11 @@ class Pairing:
         """As `_query`; where a pair fails the longer side is halved, until that pair is alone."""
         try:
             return self._query(tables, condition)
-        except ROW_ERRORS:
+        except ROW_ERRORS as error:
             name = max(tables, key=lambda side: tables[side].num_rows)
             rows = tables[name]
+            if rows.num_rows == 1 and isinstance(error, duckdb.OutOfMemoryException):
+                raise
             if rows.num_rows == 1:  # it is no pair
                 return self._query({side: table.slice(0, 0) for side, table in tables.items()}, "")
             half = rows.num_rows // 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from sqlglot import exp
@@ -74,24 +73,6 @@ MISPLACED: Final = {
     for part in ("start", "end", "rowtime")
 }
 """Parts of a window that stand where there is none."""
-_REFUSED: Final = re.compile(
-    r"read_.*|parquet_.*|glob|sniff_csv|getenv|get_env.*|current_.*|getvariable|setval|nextval"
-    r"|currval|setseed|random|rand|uuid.*|gen_random_uuid|sleep.*|pg_.*|has_.*|inet_.*"
-    r"|.*_description|txid_.*|transaction_.*|session_.*|user|ago|get_block_size|error|write_log"
-    r"|in_search_path|stats|vector_type|today|get_current_.*|duckdb_.*|query|query_table|force_.*"
-    r"|generate_subscripts|unnest|regexp_split_to_table|assert_true|format_pg_type|format_type"
-    r"|map_to_pg_oid|icu_.*|localtime|localtimestamp|parse_duckdb_log_message|create_sort_key"
-)
-_CLOCK: Final = frozenset({"today", "current_date", "current_time", "localtime", "localtimestamp"})
-
-
-def refusal(name: str, volatile: frozenset[str]) -> str | None:
-    """Why a function may not be called, with what to do; None where it may."""
-    if name in _CLOCK:
-        return "it reads the clock; cast PROC_TIME() instead"
-    if _REFUSED.fullmatch(name) or name in volatile:
-        return "its value does not follow from the row alone (files, settings, clock or chance)"
-    return None
 
 
 def calls(node: exp.Expr, name: str) -> bool:

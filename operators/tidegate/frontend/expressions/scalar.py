@@ -13,10 +13,13 @@ from typing import Final
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, SqlError, UnsupportedError, did_you_mean
+from tidegate.errors import BindError, SqlError, UnsupportedError
 from tidegate.frontend.ast.queries import Name, Scalar
 from tidegate.frontend.expressions import constants, functions, intervals, misfits, rewrites
+from tidegate.frontend.expressions.allowlist import NODES
+from tidegate.frontend.expressions.calls import check_call
 from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.guards import guarded
 from tidegate.frontend.expressions.monotone import order_of, shift_of
 from tidegate.frontend.expressions.scope import Relation, Scope
 from tidegate.frontend.expressions.typecheck import (
@@ -249,20 +252,9 @@ class Binder:
             before = self._watermark_before(node, span)
             if before is not None:
                 return before
-        if name in functions.LATER:
-            raise UnsupportedError(
-                f"{node.name} is not supported", span.place, hint=functions.LATER[name]
-            )
-        if name in functions.MISPLACED:
-            raise BindError(
-                f"{node.name} is not allowed here", span.place, hint=functions.MISPLACED[name]
-            )
         if name in functions.PROC_TIME and not node.expressions:
             return functions.proc_time()
-        reason = functions.refusal(name, self.checker.functions("volatile"))
-        if reason is not None:
-            raise BindError(f"function '{node.name}' is not allowed: {reason}", span.place)
-        self._check_known(name, node.name, span)
+        check_call(node.name, self.checker, span)
         written = list(node.expressions)
         has_unit = name in rewrites.UNIT_FIRST and written
         unit = [self._unit(node, written.pop(0), span)] if has_unit else []
@@ -276,7 +268,8 @@ class Binder:
         return self._constants(exp.Anonymous(this=name, expressions=arguments), span)
 
     def _constants(self, node: exp.Expr, span: Span) -> exp.Expr:
-        return constants.read(node, lambda part: self.type_of(part, span), self.checker, span)
+        node = constants.read(node, lambda part: self.type_of(part, span), self.checker, span)
+        return guarded(node, self.checker, (*self.schema, *self.markers), span)
 
     def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""
@@ -296,30 +289,6 @@ class Binder:
                 hint=f"write one of {', '.join(rewrites.TIME_UNITS)}",
             )
         return exp.Literal.string(word)
-
-    def _check_known(self, name: str, written: str, span: Span) -> None:
-        scalars = self.checker.functions("scalar") | self.checker.functions("macro")
-        if name in functions.AGGREGATES:
-            raise BindError(
-                f"aggregate '{written}' is not allowed here",
-                span.place,
-                hint="aggregates stand in SELECT and HAVING of a query with GROUP BY",
-            )
-        if name in scalars or name in rewrites.REWRITES or name in functions.OPERATORS:
-            return
-        if name in self.checker.functions("aggregate") | self.checker.functions("window"):
-            there = ", ".join(sorted(functions.AGGREGATES))
-            raise UnsupportedError(
-                f"aggregate '{written}' is not supported", span.place, hint=f"supported: {there}"
-            )
-        known = scalars | functions.AGGREGATES | functions.PROC_TIME
-        near = did_you_mean(name, known, parts=False)
-        raise BindError(
-            f"unknown function '{written}'",
-            span.place,
-            hint=rewrites.HINTS.get(name)
-            or (near if near.startswith("did") else "scalar functions are those of DuckDB"),
-        )
 
     def _refuse(self, node: exp.Expr, span: Span) -> None:
         place = span.place
@@ -351,6 +320,10 @@ class Binder:
             raise BindError("FILTER stands behind an aggregate only", place)
         if isinstance(node, _MISPLACED):
             raise BindError("this is not allowed inside an expression", place)
+        if type(node) not in NODES:
+            raise BindError(
+                f"this operator is not allowed: {span.shown}", place, hint="write a function"
+            )
 
     def _misfit(self, node: exp.Expr, span: Span, schema: Schema, message: str) -> SqlError:
         """Narrows a type error down to the smallest part that has it."""

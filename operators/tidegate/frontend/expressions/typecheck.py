@@ -94,7 +94,12 @@ class TypeChecker:
 
     def is_true(self, sql: str) -> bool:
         """Whether a constant condition holds. Raises TypeCheckError."""
-        return self._run(f"SELECT {sql}").column(0)[0].as_py() is True
+        return self.truth(sql) is True
+
+    def truth(self, sql: str) -> bool | None:
+        """A constant condition's value, None where it is NULL. Raises TypeCheckError."""
+        value: bool | None = self._run(f"SELECT {sql}").column(0)[0].as_py()
+        return value
 
     def fields(self, type_: str) -> dict[str, str]:
         """The fields of a STRUCT type and their types; empty for other types."""
@@ -106,7 +111,7 @@ class TypeChecker:
         return {name: self.type_of(struct_field(quoted("c"), name), outer) for name in names}
 
     def functions(self, kind: str) -> frozenset[str]:
-        """Names of functions of a kind: scalar, aggregate, macro, volatile."""
+        """Names of functions of a kind: scalar, aggregate, macro, window."""
         own = frozenset(function.name for function in self.declared)
         return _function_names()[kind] | own if kind == "scalar" else _function_names()[kind]
 
@@ -192,15 +197,12 @@ def words_of_sql() -> frozenset[str]:
 @cache
 def _function_names() -> dict[str, frozenset[str]]:
     rows = shared_engine().query(
-        "SELECT DISTINCT lower(function_name) AS name, function_type AS kind,"
-        " coalesce(stability, 'CONSISTENT') <> 'CONSISTENT' AS volatile FROM duckdb_functions()"
+        "SELECT DISTINCT lower(function_name) AS name, function_type AS kind"
+        " FROM duckdb_functions()"
     )
-    names: dict[str, set[str]] = {"scalar": set(), "aggregate": set(), "macro": set()}
-    names |= {"volatile": set(), "window": set()}
+    names: dict[str, set[str]] = {}
     for row in rows.to_pylist():
         names.setdefault(row["kind"], set()).add(row["name"])
-        if row["volatile"] and row["kind"] == "scalar":
-            names["volatile"].add(row["name"])
     return {kind: frozenset(found) for kind, found in names.items()}
 
 

@@ -23,7 +23,7 @@ from sqlglot import exp
 from tidegate.errors import BindError, SqlError
 from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.ast.statements import CreateFunction
-from tidegate.frontend.expressions import functions
+from tidegate.frontend.expressions import allowlist, functions
 from tidegate.frontend.expressions.rewrites import REWRITES
 from tidegate.frontend.expressions.typecheck import TypeChecker, words_of_sql
 from tidegate.frontend.source import Source, Span
@@ -61,7 +61,7 @@ def declare_function(checker: TypeChecker, statement: CreateFunction) -> UserFun
     kinds = ("scalar", "macro", "aggregate", "window")
     taken = name in functions.RESERVED | functions.LATER.keys() | functions.MISPLACED.keys()
     taken = taken or name in REWRITES or any(name in checker.functions(kind) for kind in kinds)
-    if taken or functions.refusal(name, frozenset()):
+    if taken or allowlist.refusal(name):
         raise BindError(
             f"'{name}' is a function of the language", place, hint="give it another name"
         )

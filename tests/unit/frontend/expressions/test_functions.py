@@ -8,32 +8,10 @@ from tidegate.frontend.expressions.functions import (
     AGGREGATES,
     OVER_AGGREGATES,
     proc_time,
-    refusal,
     sql_of,
 )
-from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.plan.aggregate_types import FUNCTIONS
 from tidegate.plan.nodes import PROC_TIME_SQL
-
-_VOLATILE = TypeChecker().functions("volatile")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["random", "uuid", "gen_random_uuid", "getenv", "current_setting", "getvariable", "glob",
-     "read_text", "read_csv", "nextval", "today", "current_user", "pg_sleep", "sleep_ms", "error"],
-)  # fmt: skip
-def test_refused(name: str) -> None:
-    assert refusal(name, _VOLATILE)
-
-
-@pytest.mark.parametrize("name", ["abs", "lower", "date_trunc", "greatest", "regexp_matches"])
-def test_allowed(name: str) -> None:
-    assert refusal(name, _VOLATILE) is None
-
-
-def test_nothing_volatile_is_allowed() -> None:
-    assert all(refusal(name, _VOLATILE) for name in _VOLATILE)
 
 
 def test_processing_time_is_spelled_as_the_plan_spells_it() -> None:

@@ -102,7 +102,7 @@ def test_values(text: str, value: str | None) -> None:
         ("FLOOR(t TO WEEK)", "stopped at 'WEEK'"),
         ("FLOOR(t MINUTE)", "stopped at 'MINUTE'"),
         ("UNIX_TIMESTAMP(customer_name)", "write CAST(EXTRACT(EPOCH FROM t) AS BIGINT)"),
-        ("STR_TO_MAP(customer_name)", "hint: scalar functions are those of DuckDB"),
+        ("STR_TO_MAP(customer_name)", "hint: docs/functions.md has all that are"),
     ],
 )
 def test_what_is_wrong(text: str, said: str) -> None:

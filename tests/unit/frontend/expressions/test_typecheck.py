@@ -74,7 +74,7 @@ def test_a_function_is_known_where_it_is_declared_only() -> None:
 
 
 def test_functions() -> None:
-    assert "random" in _CHECKER.functions("volatile")
+    assert "row_number" in _CHECKER.functions("window")
     assert "abs" in _CHECKER.functions("scalar")
     assert "string_agg" in _CHECKER.functions("aggregate")
 
