@@ -26,7 +26,8 @@ def goes_on_as_before(golden: Golden, jvm: SharedJvm, world: World) -> None:
         ledger = tidegate.run("ledger", "checkpoint", "--json")
         assert ledger.code == 0, ledger.err
     found = results(golden, directory, world, ran.out, ledger.out)
-    assert not list(differences(found, wanted))
+    told = list(differences(found, wanted))
+    assert not told, "\n".join(told)
 
 
 def unpacked_alone(golden: Golden, directory: Path, world: World) -> Results:

@@ -272,9 +272,18 @@ def round_half_away(number: Decimal, scale: int) -> Decimal:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str | _Number):
-        return value if isinstance(value, str) else value.text
-    raise MalformedError("not text")
+    return value if isinstance(value, str) else _compact(value)
+
+
+def _compact(value: Any) -> str:
+    """What stands in the JSON, without the blanks between its parts (S15)."""
+    if isinstance(value, _Number):
+        return value.text
+    if isinstance(value, list):
+        return f"[{','.join(map(_compact, value))}]"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{_compact(k)}:{_compact(v)}' for k, v in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def micros(text: str, *, zoned: bool = True) -> int:
