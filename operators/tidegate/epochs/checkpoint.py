@@ -28,6 +28,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from tidegate.codec import decode, encode
+from tidegate.epochs.checksums import checksums_of
 from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
@@ -385,12 +386,6 @@ def plan_name(epoch: int) -> str:
 def commit_name(epoch: int) -> str:
     """Where Spark keeps that ``epoch`` is committed."""
     return f"spark/commits/{epoch - 1}"
-
-
-def checksums_of(name: str) -> str:
-    """Where Hadoop keeps a local file's checksums."""
-    folder, _, file = name.rpartition("/")
-    return f"{folder}/.{file}.crc"
 
 
 def _entry_name(epoch: int) -> str:

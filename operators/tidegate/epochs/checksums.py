@@ -9,10 +9,15 @@ import struct
 import zlib
 from typing import Final
 
-from tidegate.epochs.checkpoint import checksums_of
 from tidegate.store.base import Store
 
 _HEADER: Final = b"crc\x00"
+
+
+def checksums_of(name: str) -> str:
+    """Where Hadoop keeps a local file's checksums."""
+    folder, _, file = name.rpartition("/")
+    return f"{folder}/.{file}.crc"
 
 
 def check_by_checksums(store: Store, name: str) -> None:

@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import uuid4
 
-from tidegate.epochs.checkpoint import Checkpoint, checksums_of, commit_name, plan_name
-from tidegate.epochs.checksums import check_by_checksums
+from tidegate.epochs.checkpoint import Checkpoint, commit_name, plan_name
+from tidegate.epochs.checksums import check_by_checksums, checksums_of
 from tidegate.epochs.listener import Log
 from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.epochs.sealed import corrupt

@@ -78,14 +78,14 @@ def _read_fragment(
         next_offsets[split_name] = chunk.next_offset
         size = chunk.data[RECORD].nbytes + chunk.malformed["record"].nbytes
         read_bytes[split_name] = read_bytes.get(split_name, 0) + size
-        if absent and (rows := chunk.data.num_rows):
-            absent = [name for name in absent if chunk.data[name].null_count == rows]
+        if absent and (count := chunk.data.num_rows):
+            absent = [name for name in absent if chunk.data[name].null_count == count]
         run = partial(_run, actor, split_name)
         for part, kills in CAREFUL.parts(chunk, run):
             if kills:
                 CAREFUL.remember(part.data[RECORD][0].as_py())
-            part = part.refused() if kills else part
-            yield from _shared(actor.on_source(split_name, part), share)
+            rows = part.refused() if kills else part
+            yield from _shared(actor.on_source(split_name, rows), share)
     for wanted in ranges:
         # Offsets may have gaps: the epoch's end lies behind its last row then.
         at = connector_of(table).offset_at(wanted.end)

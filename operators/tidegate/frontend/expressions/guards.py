@@ -119,7 +119,7 @@ def guarded(node: exp.Expr, checker: TypeChecker, schema: Schema, span: Span) ->
             hint="cast them to STRING",
         ) from None
     if truth is None:
-        given = {at: exp.Paren(this=arguments[at]) for at in wanted}
+        given: dict[int, exp.Expr] = {at: exp.Paren(this=arguments[at]) for at in wanted}
         fails = exp.Is(this=exp.Paren(this=_filled(condition, given)), expression=exp.false())
         return exp.Paren(this=exp.Case(ifs=[exp.If(this=fails, true=exp.Null())], default=node))
     if not truth:
