@@ -34,8 +34,14 @@ def targets(job: Job, checkpoint: Checkpoint) -> dict[int, Table]:
 def ledger_files(checkpoint: Checkpoint, first: int, last: int) -> list[str]:
     """The published files of the epochs from ``first`` to ``last``, by name in the checkpoint's
     store, in the order of the epochs."""
+    return [name for _, name in files_by_epoch(checkpoint, first, last)]
+
+
+def files_by_epoch(checkpoint: Checkpoint, first: int, last: int) -> list[tuple[int, str]]:
+    """As `ledger_files`, each with its epoch."""
     parts = [_PART.fullmatch(name) for name in checkpoint.store.names("ledger")]
-    return [f"ledger/{part[0]}" for part in parts if part and first <= int(part[1]) <= last]
+    found = [(int(part[1]), f"ledger/{part[0]}") for part in parts if part]
+    return [(epoch, name) for epoch, name in found if first <= epoch <= last]
 
 
 def read_parquet(checkpoint: Checkpoint, name: str) -> pa.Table:

@@ -131,6 +131,8 @@ def print_verified(document: dict[str, Any], console: Console) -> None:
         told = f"{wrong['file']}: {wrong['why']}"
         console.print(f"[bold]wrong[/]  {escape(printable(told))}", soft_wrap=True)
     checked = ", ".join(f"{count} {kind}" for kind, count in document["checked"].items())
+    first, last = document["epochs"]["first"], document["epochs"]["last"]
+    console.print(f"epochs {first} to {last}: the entries that are kept")
     console.print(
         f"checked: {checked}" + "; all are as they were written" * (not document["wrong"])
     )

@@ -1,23 +1,36 @@
 """``tidegate verify DIR``: reads all that a checkpoint has, and says what is not what it was (S16).
 
-    {"checked": {"job", "entries", "plans", "commits", "ledger", "state": how many files},
+    {"checked": {"job", "entries", "plans", "commits", "ledger", "rescales", "replays", "state": how
+                 many files},
+     "epochs": {"first", "last": of the entries that are there, or 0},
      "wrong": [{"file", "why"}]}
 
 Entries have checksums of themselves and of what they follow, offsets one of their own, and what
 Spark writes on a local disk has them in files beside it. A checkpoint of 0.1 has fewer of these.
+Beyond that, an entry's account balances, the ledger has the rows that entries count, and the newest
+entry is where Spark's plan of its epoch ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.connectors.registry import connector_of
+from tidegate.epochs.checkpoint import Checkpoint, commit_name
 from tidegate.epochs.checksums import check_by_checksums
-from tidegate.epochs.ledger import ledger_files, read_parquet
+from tidegate.epochs.entry import Entry
+from tidegate.epochs.ledger import files_by_epoch, read_parquet
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.sealed import read_sealed
+from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TidegateError
+from tidegate.plan.nodes import Table
+
+_SEALED: Final = ("rescales", "replays")
 
 
 @dataclass(slots=True)
@@ -28,6 +41,10 @@ class _Findings:
     def check(self, kind: str, file: str, read: Callable[[], object]) -> None:
         """Counts ``file``; what ``read`` raises is what is wrong with it."""
         self.checked[kind] = self.checked.get(kind, 0) + 1
+        self.look(file, read)
+
+    def look(self, file: str, read: Callable[[], object]) -> None:
+        """As `check`, of what is no single file."""
         try:
             read()
         except TidegateError as error:
@@ -42,22 +59,92 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
         checkpoint.read_job()
     found, where = _Findings(), checkpoint.store.where
     found.check("job", where("job.json"), checkpoint.read_job)
-    for epoch in checkpoint.epochs():
+    epochs = checkpoint.epochs()
+    for epoch in epochs:
         name = where(f"epochs/{epoch:010d}.json")
         found.check("entries", name, partial(_entry, checkpoint, epoch))
     for epoch in checkpoint.planned():
         name = where(f"spark/offsets/{epoch - 1}")
         found.check("plans", name, partial(checkpoint.offset, epoch))
-    for name in ledger_files(checkpoint, 0, 2**62):
-        found.check("ledger", where(name), partial(read_parquet, checkpoint, name))
+    for epoch in checkpoint.committed():
+        found.check("commits", where(commit_name(epoch)), partial(checkpoint.check_commit, epoch))
+    found.look(where("ledger"), partial(_ledger, checkpoint, found))
+    for folder in _SEALED:
+        for name in _files(checkpoint, folder):
+            if name.endswith((".json", ".done")) and checkpoint.store.read(name):
+                found.check(folder, where(name), partial(read_sealed, checkpoint.store, name))
     for name in _files(checkpoint, "spark"):
         found.check("state", where(name), partial(check_by_checksums, checkpoint.store, name))
-    return {"checked": found.checked, "wrong": found.wrong}
+    first, last = (epochs[0], epochs[-1]) if epochs else (0, 0)
+    return {
+        "checked": found.checked,
+        "epochs": {"first": first, "last": last},
+        "wrong": found.wrong,
+    }
 
 
 def _entry(checkpoint: Checkpoint, epoch: int) -> None:
-    if checkpoint.entry(epoch) is not None:
-        checkpoint.check_bonds(epoch)
+    entry = checkpoint.entry(epoch)
+    if entry is None:
+        return  # removed just now
+    checkpoint.check_bonds(epoch)
+    for account, splits in entry.accounts.counts.items():
+        for split, counts in splits.items():
+            if not counts.balanced:
+                raise ValueError(f"account {account} of split '{split}' does not balance: {counts}")
+    if epoch == checkpoint.last_epoch() and epoch in checkpoint.planned():
+        _compare(checkpoint.offset(epoch), entry, checkpoint.read_job().about.source_tables())
+
+
+def _compare(offset: Offset, entry: Entry, tables: Mapping[str, Table]) -> None:
+    """Whether Spark's plan of an epoch ends where its entry does."""
+    for table, splits in offset.tables.items():
+        for split, (position, status) in splits.items():
+            at = connector_of(tables[table]).offset_at(position)
+            there = entry.splits.next_offset(table, split)
+            if at not in (None, there):
+                raise ValueError(
+                    f"split '{split}' of table '{table}' is at {there}, and at {at} by Spark's plan"
+                )
+            known = entry.splits.statuses.get(table, {}).get(split)
+            if known is not status:
+                told = known.name if known is not None else "unknown"
+                raise ValueError(
+                    f"split '{split}' of table '{table}' is {told}, and {status.name} by Spark's"
+                    " plan"
+                )
+
+
+def _ledger(checkpoint: Checkpoint, found: _Findings) -> None:
+    """Reads the ledger's files, and counts their rows by epoch."""
+    newest = checkpoint.last_epoch()  # a job may go on meanwhile: nothing behind it is looked at
+    published, rows = min(newest, checkpoint.published_epoch()), Counter[int]()
+    for epoch, name in files_by_epoch(checkpoint, 1, newest):
+
+        def read(name: str = name, epoch: int = epoch) -> None:
+            rows[epoch] += read_parquet(checkpoint, name).num_rows
+
+        found.check("ledger", checkpoint.store.where(name), read)
+    if found.wrong:
+        return  # who cannot read them cannot count them
+    last = checkpoint.entry(newest)
+    assert last is not None
+    for epoch in checkpoint.epochs():
+        entry = checkpoint.entry(epoch) if epoch <= published else None
+        told = _staged(entry) if entry else rows[epoch]
+        if rows[epoch] != told:
+            raise ValueError(f"it has {rows[epoch]} rows of epoch {epoch}, which had {told}")
+    there = sum(count for epoch, count in rows.items() if epoch < last.epoch) + _staged(last)
+    if there != last.accounts.ledger_rows:
+        raise ValueError(
+            f"it has {there} rows, and {last.accounts.ledger_rows} by the entry of epoch"
+            f" {last.epoch}"
+        )
+
+
+def _staged(entry: Entry) -> int:
+    """How many rows an epoch had for the ledger."""
+    return sum(file.rows for file in entry.sinks.staged.get(TO_LEDGER, ()))
 
 
 def _files(checkpoint: Checkpoint, folder: str) -> Iterator[str]:

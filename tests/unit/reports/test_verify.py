@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kits.entries import an_entry
+from kits.on_disk import OnDisk
 from kits.spark import add_rows, new_checkpoint, plan_in
 from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.entry import Entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
+from tidegate.epochs.parallelism import Rescale, Rescales
+from tidegate.epochs.sealed import sealed
 from tidegate.errors import OptionsError
 from tidegate.reports.verify import verify
+from tidegate.types import Counts, Status
 
 
 @pytest.fixture
@@ -39,7 +46,8 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
 
 def test_what_is_whole(checkpoint: Checkpoint) -> None:
     checked = {"job": 1, "entries": 2, "plans": 2, "state": 3}
-    assert verify(checkpoint) == {"checked": checked, "wrong": []}
+    epochs = {"first": 1, "last": 2}
+    assert verify(checkpoint) == {"checked": checked, "epochs": epochs, "wrong": []}
 
 
 @pytest.mark.parametrize(
@@ -63,3 +71,82 @@ def test_what_was_changed(checkpoint: Checkpoint, name: str, old: bytes, new: by
 def test_no_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="is not a checkpoint"):
         verify(Checkpoint(str(tmp_path)))
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OnDisk:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    return OnDisk(tmp_path)
+
+
+def why(job: OnDisk) -> str:
+    """All that is wrong."""
+    return "\n".join(f"{each['file']}: {each['why']}" for each in verify(job.checkpoint)["wrong"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["after-staging", "after-entry", "after-publish", ""])
+def test_a_job_that_stands_anywhere_is_whole(job: OnDisk, point: str) -> None:
+    if point:
+        job.die(point, 3)
+    else:
+        job.run()
+    Rescales(job.checkpoint).begin(Rescale(1, 2, 1, 7))
+    found = verify(job.checkpoint)
+    assert not found["wrong"]
+    kinds = {"job", "entries", "plans", "commits", "rescales", "state"}
+    assert found["checked"].keys() - {"ledger"} == kinds
+    last = job.checkpoint.last_epoch()
+    assert found["epochs"] == {"first": 1, "last": last}
+
+
+@pytest.mark.slow
+def test_the_ledger_has_the_rows_that_entries_count(job: OnDisk) -> None:
+    job.run()
+    first, *_ = sorted((job.directory / "checkpoint/ledger").glob("part-*"))
+    epoch, kept = int(first.name.split("-")[2]), first.read_bytes()
+    first.unlink()
+    assert f"ledger: it has 0 rows of epoch {epoch}, which had 2" in why(job)
+    first.write_bytes(kept)
+    first.with_name(first.name.replace("-0000.", "-0001.")).write_bytes(kept)
+    assert f"ledger: it has 4 rows of epoch {epoch}, which had 2" in why(job)
+
+
+@pytest.mark.slow
+def test_rows_of_epochs_whose_entries_are_gone(job: OnDisk) -> None:
+    job.run()
+    first, *_ = sorted((job.directory / "checkpoint/ledger").glob("part-*"))
+    job.checkpoint.forget_entries(int(first.name.split("-")[2]) + 1)
+    assert not why(job)
+    first.unlink()
+    assert "ledger: it has 1 rows, and 3 by the entry of epoch" in why(job)
+
+
+@pytest.mark.slow
+def test_an_entry_that_says_what_cannot_be(job: OnDisk) -> None:
+    job.run()
+    entry = job.checkpoint.entry(job.checkpoint.last_epoch())
+    assert entry is not None
+    path = job.path(f"epochs/{entry.epoch:010d}.json")
+
+    def told(of: Entry) -> str:
+        path.write_bytes(sealed(of))
+        return why(job)
+
+    counts = {"orders": {"a": Counts(read=6, used=5)}}
+    wrong = replace(entry, accounts=replace(entry.accounts, counts=counts))
+    assert "account orders of split 'a' does not balance" in told(wrong)
+    statuses = {"orders": {**entry.splits.statuses["orders"], "b": Status.IDLE}}
+    wrong = replace(entry, splits=replace(entry.splits, statuses=statuses))
+    assert "split 'b' of table 'orders' is IDLE, and FINISHED by Spark's plan" in told(wrong)
+    assert not told(entry)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rescales/000001.json", "spark/commits/1"])
+def test_other_documents_that_were_changed(job: OnDisk, name: str) -> None:
+    job.run()
+    Rescales(job.checkpoint).begin(Rescale(1, 2, 1, 7))
+    path = job.path(name)
+    path.write_bytes(path.read_bytes().replace(b":0", b":9").replace(b":7", b":9"))
+    assert str(path) in why(job)
