@@ -9,6 +9,7 @@ in the morning. Here a text is read as a whole, as PostgreSQL reads it, or it is
 - ``AM`` or ``PM`` behind a time of twelve hours;
 - ``Z``, an offset (``+02``, ``+0230``, ``+02:30``) or a zone's name, with or without a blank: where
   the type has no zone, it must be one and changes nothing, as in PostgreSQL;
+- no text of more than 200 bytes is a time;
 - ``BC`` or ``AD`` at the end, or ``(BC)`` behind the date, as DuckDB writes it.
 
 A DATE takes the date of it, a TIME the time of day. An `Engine` knows the macros.
@@ -31,6 +32,9 @@ _WHOLE: Final = (
     r"\s?(?i:AD|BC)?\s*$"
 )
 """Groups: date, hour, rest of the time of day, AM or PM, offset, zone."""
+_BYTES_MAX: Final = 200
+"""Of a text that is a time. DuckDB compares a zone that there is not with all that there are: a
+megabyte behind a time takes it a minute."""
 _PLAIN_TIME: Final = rf"\d{{1,2}}{_MINUTES}"
 _WHOLE_TIME: Final = (
     rf"^\s*(?:{_DATE}(?:[tT]|\s+))?(\d{{1,2}})({_MINUTES})"
@@ -67,12 +71,14 @@ _MOMENT: Final = rf"""list_transform(
 
 MACROS: Final = f"""
 CREATE MACRO __to_timestamptz(s) AS
-    CASE WHEN regexp_full_match(s, '{_PLAIN}') THEN TRY_CAST(s AS TIMESTAMPTZ)
+    CASE WHEN strlen(s) > {_BYTES_MAX} THEN NULL
+    WHEN regexp_full_match(s, '{_PLAIN}') THEN TRY_CAST(s AS TIMESTAMPTZ)
     ELSE TRY_CAST({_MOMENT} AS TIMESTAMPTZ) END;
 
 -- A zone's name that there is not is refused by the cast to the type that has one.
 CREATE MACRO __to_timestamp(s) AS
-    CASE WHEN regexp_full_match(s, '{_PLAIN}') THEN TRY_CAST(s AS TIMESTAMP)
+    CASE WHEN strlen(s) > {_BYTES_MAX} THEN NULL
+    WHEN regexp_full_match(s, '{_PLAIN}') THEN TRY_CAST(s AS TIMESTAMP)
     ELSE list_transform([{_MOMENT}], lambda m:
         CASE WHEN TRY_CAST(m AS TIMESTAMPTZ) IS NOT NULL THEN TRY_CAST(m AS TIMESTAMP) END)[1] END;
 

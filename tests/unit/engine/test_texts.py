@@ -62,6 +62,13 @@ BAD = [
 ]
 
 
+@pytest.mark.parametrize("type_", READS)
+def test_what_is_longer_than_a_time_is_none_at_once(type_: str) -> None:
+    """A megabyte in the place of a zone took DuckDB a minute: it looked for the nearest name."""
+    texts = [f"2024-05-01 01:00:00 {'ab' * 500_000}", f"2024-05-01{' ' * 500_000}x"]
+    assert read(type_, *texts) == [None, None]
+
+
 def test_moments() -> None:
     assert read("TIMESTAMP", *GOOD) == list(GOOD.values())
     stamped = [value.replace(tzinfo=UTC) for value in GOOD.values()]

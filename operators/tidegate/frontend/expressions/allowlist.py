@@ -42,7 +42,6 @@ _GROUPS: Final = {
     "Encodings and digests": """
         base64 bin decode encode from_base64 from_binary from_hex hash hex md5 md5_number sha1
         sha256 to_base to_base64 to_binary to_hex unbin unhex url_decode url_encode
-        uuid_extract_timestamp uuid_extract_version
     """,
     "Paths": "parse_dirname parse_dirpath parse_filename parse_path path_join",
     "Times": """
@@ -59,7 +58,7 @@ _GROUPS: Final = {
     """,
     "Choices": "coalesce greatest if ifnull least nullif typeof",
     "JSON": """
-        array_to_json from_json from_json_strict json json_array json_array_length json_contains
+        array_to_json from_json from_json_strict json_array json_array_length json_contains
         json_deep_merge json_exists json_extract json_extract_path json_extract_path_text
         json_extract_string json_insert json_keys json_merge_patch json_merge_patch_diff
         json_normalize json_object json_quote json_remove json_replace json_set json_strip_nulls
@@ -84,9 +83,8 @@ _GROUPS: Final = {
     """,
     "Maps and rows": """
         map map_concat map_contains map_contains_entry map_contains_value map_entries map_extract
-        map_extract_value map_from_entries map_keys map_values struct_concat struct_contains
-        struct_extract struct_extract_at struct_has struct_indexof struct_insert struct_keys
-        struct_pack struct_position struct_update struct_values
+        map_extract_value map_from_entries map_keys map_values struct_concat struct_extract
+        struct_extract_at struct_keys struct_pack struct_values
     """,
 }
 GROUPS: Final = {title: tuple(sorted(names.split())) for title, names in _GROUPS.items()}
@@ -114,7 +112,7 @@ _REFUSED: Final = {
         __.* alias array_to_string_comma_default assert_true bitstring_byte_comparable
         can_cast_implicitly cast_to_type collate_.* combine constant_or_null create_sort_key
         decimal_division equi_width_bins error finalize format_pg_type format_type get_type icu_.*
-        ilike_escape is.distinct.from is.not.distinct.from is_histogram_other_bin json_copy_.*
+        ilike_escape is.distinct.from is.not.distinct.from is_histogram_other_bin json json_copy_.*
         like_escape make_type map_to_pg_oid md5_number_lower md5_number_upper not_ilike_escape
         not_like_escape remap_struct replace_type timetz_byte_comparable to_aggregate_state
         unpivot_list variant_.* vector_type
@@ -123,7 +121,8 @@ _REFUSED: Final = {
         array_cosine_distance array_cosine_similarity array_cross_product array_distance
         array_dot_product array_inner_product array_negative_dot_product
         array_negative_inner_product array_value bit_position bitstring enum_.* get_bit
-        make_timestamp_ns set_bit st_.* union_.* vertex_extract
+        make_timestamp_ns set_bit st_.* struct_contains struct_has struct_indexof struct_position
+        union_.* uuid_extract_.* vertex_extract
     """,
     "it takes a function, which SQL here has not": """
         apply array_apply array_filter array_reduce array_transform filter invoke list_apply
@@ -138,7 +137,7 @@ _REFUSED: Final = {
     """,
     "its cost grows faster than its argument": "json_pretty",
     "CASE does the same": "switch",
-    "write {'name': value}": "row",
+    "write {'name': value}": "row struct_insert struct_update",
     "it is an aggregate, and those that there are have other names": """
         geomean geometric_mean json_group_array json_group_object json_group_structure
         list_approx_count_distinct wavg weighted_avg

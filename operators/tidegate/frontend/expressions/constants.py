@@ -33,6 +33,13 @@ _PATTERNS: Final = frozenset(
     | {"regexp_replace", "regexp_split_to_array", "string_split_regex", "str_split_regex"}
 )
 """Functions whose second argument is a regular expression."""
+_TIME: Final = "TIMESTAMP '2000-01-01'"
+_PROBES: Final = {
+    "timezone": f"{_TIME}::TIMESTAMPTZ",
+    "time_bucket": _TIME,
+    **dict.fromkeys(("date_diff", "datediff", "date_sub", "datesub"), f"{_TIME}, {_TIME}"),
+}
+"""Functions that their first argument alone may make fail, and others that do not."""
 _WRITTEN: Final = {
     "TIMESTAMP": "'YYYY-MM-DD HH:MM:SS'",
     "TIMESTAMP WITH TIME ZONE": "'YYYY-MM-DD HH:MM:SS+00'",
@@ -72,6 +79,30 @@ def read(node: exp.Expr, type_of: TypeOf, checker: TypeChecker, span: Span) -> e
             *(checker, _place(pattern, span)),
         )
     return node
+
+
+def is_constant(node: exp.Expr, checker: TypeChecker) -> bool:
+    """Whether ``node``, resolved, has one value: no column, no clock, no user's code is in it."""
+    varying = {"getvariable", *(function.name for function in checker.declared)}
+    calls = node.find_all(exp.Anonymous)
+    reads_row = node.find(exp.Column) is not None
+    return not reads_row and all(call.name.lower() not in varying for call in calls)
+
+
+def check_runs(node: exp.Expr, type_of: TypeOf, checker: TypeChecker, span: Span) -> None:
+    """Raises BindError for a call, resolved and within its bounds, that its constants make fail."""
+    if not isinstance(node, exp.Anonymous) or not node.expressions:
+        return
+    name, first = node.name.lower(), node.expressions[0]
+    if is_constant(node, checker):
+        sql = sql_of(node)
+    elif name in _PROBES and len(node.expressions) > 1 and is_constant(first, checker):
+        sql = f"{name}({sql_of(first)}, {_PROBES[name]})"
+    else:
+        return
+    type_of(node)  # whose error says more
+    hint = "a row would have NULL: write what it takes"
+    _must_run(sql, f"{name} fails on these constants", hint, checker, span)
 
 
 def _cast(node: exp.Cast, type_of: TypeOf, checker: TypeChecker, span: Span) -> exp.Expr:

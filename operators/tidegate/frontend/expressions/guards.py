@@ -15,6 +15,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.errors import BindError
+from tidegate.frontend.expressions.constants import is_constant
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError
 from tidegate.frontend.source import Source, Span
@@ -24,10 +25,14 @@ from tidegate.types import Schema
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """``condition``, over the arguments ``a0``, ``a1``, …, which means: at most ``bound``."""
+    """``condition``, over the arguments ``a0``, ``a1``, …, which means: at most ``bound``.
+
+    Calls with fewer arguments than ``fewest``, or than the condition reads, go without.
+    """
 
     condition: str
     bound: str
+    fewest: int = 1
 
 
 _PADDED: Final = Guard("a1 <= 100000", "a length of 100,000 characters")
@@ -57,6 +62,7 @@ _NESTED: Final = Guard(
     " * (1 + strlen(a1) - strlen(translate(a1, '[{', ''))) <= 10000",
     "a product of the texts' numbers of opening brackets and braces of 10,000",
 )
+_ZONE: Final = Guard("strlen(CAST(a0 AS VARCHAR)) <= 50", "a zone's name of 50 bytes", fewest=2)
 GUARDS: Final[dict[str, Guard]] = {
     "lpad": _PADDED,
     "rpad": _PADDED,
@@ -87,6 +93,8 @@ GUARDS: Final[dict[str, Guard]] = {
     "json_merge_patch": _MERGED,
     "json_merge_patch_diff": _MERGED,
     "json_contains": _NESTED,
+    "timezone": _ZONE,
+    "time_bucket": Guard("strlen(CAST(a2 AS VARCHAR)) <= 50", _ZONE.bound),
 }
 """By function. Every one of `allowlist` that the fuzz test found to need one."""
 
@@ -102,8 +110,8 @@ def guarded(node: exp.Expr, checker: TypeChecker, schema: Schema, span: Span) ->
         return node
     condition = _condition(guard.condition)
     wanted = {int(column.name[1:]) for column in condition.find_all(exp.Column)}
-    if max(wanted) >= len(arguments):
-        return node  # one too few, as the types will tell
+    if len(arguments) < max(guard.fewest, *(at + 1 for at in wanted)):
+        return node
     try:
         checker.type_of(sql_of(node), schema)
     except TypeCheckError:
@@ -134,6 +142,8 @@ def guarded(node: exp.Expr, checker: TypeChecker, schema: Schema, span: Span) ->
 def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     if isinstance(node, exp.RegexpLike | exp.RegexpILike):
         return "regexp_matches", [node.this, node.expression]
+    if isinstance(node, exp.AtTimeZone):
+        return "timezone", [node.args["zone"], node.this]
     if isinstance(node, exp.Anonymous):
         return node.name.lower(), list(node.expressions)
     return "", []
@@ -153,8 +163,7 @@ def _filled(condition: exp.Expr, values: dict[int, exp.Expr]) -> exp.Expr:
 
 def _value(argument: exp.Expr, checker: TypeChecker, schema: Schema) -> exp.Expr:
     """A constant, or NULL of the type of what rows decide: a bound that needs it is unknown."""
-    clock = any(part.name == "getvariable" for part in argument.find_all(exp.Anonymous))
-    if not clock and argument.find(exp.Column) is None:
+    if is_constant(argument, checker):
         return exp.Paren(this=argument)
     type_ = checker.type_of(sql_of(argument), schema)
     return exp.cast(exp.Null(), exp.DataType(this=exp.DType.USERDEFINED, kind=type_))

@@ -268,8 +268,13 @@ class Binder:
         return self._constants(exp.Anonymous(this=name, expressions=arguments), span)
 
     def _constants(self, node: exp.Expr, span: Span) -> exp.Expr:
-        node = constants.read(node, lambda part: self.type_of(part, span), self.checker, span)
-        return guarded(node, self.checker, (*self.schema, *self.markers), span)
+        def type_of(part: exp.Expr) -> str:
+            return self.type_of(part, span)
+
+        node = constants.read(node, type_of, self.checker, span)
+        bounded = guarded(node, self.checker, (*self.schema, *self.markers), span)
+        constants.check_runs(node, type_of, self.checker, span)
+        return bounded
 
     def _watermark_before(self, node: exp.Anonymous, span: Span) -> exp.Expr | None:
         """The column of CURRENT_WATERMARK(c), which the relation has where it may stand."""

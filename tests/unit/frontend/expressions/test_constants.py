@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.errors import BindError
+from kits.frontend import job
+from tidegate.errors import BindError, SqlError
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.nodes import Project
 
@@ -73,3 +74,23 @@ def test_read_as_they_are_written() -> None:
     assert "__to_timestamp('2024-05-01 01:00 PM')" in bound("TIMESTAMP '2024-05-01 01:00 PM'")
     assert "__to_timestamp(" in bound("CAST(s AS TIMESTAMP)")
     assert "__to_date(" in bound("TRY_CAST(s AS DATE)")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("date_diff('foo', t, t)", "timezone('Europe/Berln', z)", "make_date(2024, 2, 30)"),
+        *("time_bucket(INTERVAL '0' DAY, t)", "time_bucket(INTERVAL '-1' MONTH, t)", "chr(-1)"),
+        *("factorial(100)", "length(chr(-1))", "lower(customer_name || chr(-1))"),
+    ],
+)
+def test_a_call_that_its_constants_make_fail_is_an_error(text: str) -> None:
+    with pytest.raises(SqlError, match="fails on these constants"):
+        job(f"SELECT {text} AS x FROM plain")
+
+
+@pytest.mark.parametrize(
+    "text", ["chr(65)", "time_bucket(INTERVAL '1' DAY, t)", "hour(now())", "make_date(2024, 2, 29)"]
+)
+def test_constants_that_a_call_takes_stay(text: str) -> None:
+    job(f"SELECT {text} AS x FROM plain")

@@ -30,13 +30,16 @@ def _bound(text: str) -> Expr:
         ("'xa' ~ customer_name", ["a", "(", _LONG], [0, 0, 0], [True, None, None]),
         ("replace(customer_name, 'a', customer_name)", ["ba", "a" * 10_000], [0, 0], ["bba", None]),
         ("printf(customer_name, id)", ["%d", "%2000000000d", "%*d"], [7, 7, 7], ["7", None, None]),
+        ("hour(z AT TIME ZONE customer_name)", ["Asia/Tokyo", _VAST], [0, 0], [9, None]),
+        ("hour(timezone(customer_name, z))", ["Asia/Tokyo", _VAST], [0, 0], [9, None]),
         ("json_contains(customer_name, '1')", ["[1]", "[" * 20_000], [0, 0], [True, None]),
     ],
 )  # fmt: skip
 def test_a_row_past_the_bound_is_null(
     text: str, names: list[str | None], ids: list[int], expected: list[object]
 ) -> None:
-    data = pa.table({"customer_name": pa.array(names, pa.string()), "id": ids})
+    midnight = pa.array([0] * len(ids), pa.timestamp("us", "UTC"))
+    data = pa.table({"customer_name": pa.array(names, pa.string()), "id": ids, "z": midnight})
     (values,) = evaluate(shared_engine(), data, [_bound(text)])
     assert values.to_pylist() == expected
 
