@@ -96,6 +96,8 @@ class Settings(BaseModel):
     vnodes: int = Field(8, ge=1, le=4096, alias="tidegate.vnodes")
     parallelism: int = Field(2, ge=1, le=4096, alias="tidegate.parallelism")
     pushdown: bool = Field(True, alias="tidegate.watermark.pushdown")
+    engine_memory: Bytes = Field(None, alias="tidegate.engine.memory")
+    engine_disk: Bytes = Field(None, alias="tidegate.engine.disk")
     metrics_address: MaybeAddress = Field(None, alias="tidegate.metrics.address")
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 
+from tidegate.engine.limits import UNSHARED, Limits
 from tidegate.engine.texts import MACROS, READS
 from tidegate.engine.user_functions import declare, install
 from tidegate.plan.user_functions import UserFunction
@@ -26,6 +27,8 @@ _LOCKED_DOWN = (
     "SET autoload_known_extensions = false",
     "SET allow_community_extensions = false",
     "SET preserve_insertion_order = true",
+    # Else a query of two seconds draws a bar on the terminal, or into the log.
+    "SET enable_progress_bar = false",
     # It hoists what two expressions share out of TRY(…), where a failing row then fails the query.
     "SET disabled_optimizers = 'common_subexpressions'",
 )
@@ -37,7 +40,13 @@ INVALIDATING: Final = (duckdb.InternalException, duckdb.FatalException)
 class Engine:
     """A private DuckDB. Not thread-safe; results are Arrow tables that own their memory."""
 
-    def __init__(self, time_zone: str = "UTC", functions: Iterable[UserFunction] = ()) -> None:
+    def __init__(
+        self,
+        time_zone: str = "UTC",
+        functions: Iterable[UserFunction] = (),
+        limits: Limits = UNSHARED,
+    ) -> None:
+        """``limits``: what it may take of its host."""
         self.time_zone = time_zone
         self._functions = tuple(functions)
         self._declared: dict[str, UserFunction] = {}
@@ -46,7 +55,7 @@ class Engine:
 
     def _open(self, epoch_us: int) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        for setting in _LOCKED_DOWN:
+        for setting in (*limits.settings(), *_LOCKED_DOWN):
             self._connection.execute(setting)
         self._connection.execute(f"SET TimeZone = '{self.time_zone.replace(chr(39), '')}'")
         self._epoch_us: int | None = None
@@ -113,22 +122,33 @@ class Engine:
         return self.arrow_schema(schema).empty_table()
 
 
-def engine_of(time_zone: str, functions: tuple[UserFunction, ...]) -> Engine:
+def engine_of(
+    time_zone: str, functions: tuple[UserFunction, ...], limits: Limits = UNSHARED
+) -> Engine:
     """One for a job; this thread's, unless the job has functions that others must not see."""
-    return Engine(time_zone, functions) if functions else shared_engine(time_zone)
+    if functions:
+        return Engine(time_zone, functions, limits)
+    return shared_engine(time_zone, limits)
 
 
-def shared_engine(time_zone: str = "UTC") -> Engine:
-    """This thread's own, without functions of users: to make one takes 40 ms of CPU."""
-    engines = _mine.engines
-    if time_zone not in engines:
-        engines[time_zone] = Engine(time_zone)
-    return engines[time_zone]
+def shared_engine(time_zone: str = "UTC", limits: Limits | None = None) -> Engine:
+    """This thread's own, without functions of users: to make one takes 40 ms of CPU.
+
+    Without ``limits`` they are those of this thread's job, if it has one.
+    """
+    if limits is not None:
+        _mine.limits = limits
+    engines, key = _mine.engines, (time_zone, _mine.limits)
+    if key not in engines:
+        engines[key] = Engine(time_zone, limits=_mine.limits)
+    return engines[key]
 
 
 class _Mine(threading.local):
+    limits = UNSHARED
+
     @cached_property
-    def engines(self) -> dict[str, Engine]:
+    def engines(self) -> dict[tuple[str, Limits], Engine]:
         atexit.register(vars(self).clear)  # DuckDB complains of what outlives it
         return {}
 

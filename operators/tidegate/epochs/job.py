@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tidegate.engine.engine import Engine, engine_of
+from tidegate.engine.limits import UNSHARED, Limits
 from tidegate.plan.fragments import Plan
 from tidegate.plan.user_functions import UserFunction
 
@@ -20,7 +21,7 @@ class WireJob:
     ``stop_mark`` is a file that is there while the driver wants no further epoch planned: the
     planner lives on the driver's machine. ``remembered`` is what each sink's committer keeps in the
     checkpoint, by target as in `wire`. ``careful_epoch`` has cost a worker its life (see
-    `tidegate.careful`); 0: none has.
+    `tidegate.careful`); 0: none has. ``limits`` are those of its engines.
     """
 
     plan: Plan
@@ -34,6 +35,7 @@ class WireJob:
     duration_us: int = 0
     stop_mark: str = ""
     careful_epoch: int = 0
+    limits: Limits = UNSHARED
 
     def encode(self) -> str:
         """As text, for an option of the data source. It holds no secrets."""
@@ -50,9 +52,9 @@ def decode_job(text: str) -> WireJob:
 
 def worker_engine(job: WireJob) -> Engine:
     """The one engine of this worker process."""
-    return _engine(job.time_zone, job.plan.job.functions)
+    return _engine(job.time_zone, job.plan.job.functions, job.limits)
 
 
 @cache
-def _engine(time_zone: str, functions: tuple[UserFunction, ...]) -> Engine:
-    return engine_of(time_zone, functions)
+def _engine(time_zone: str, functions: tuple[UserFunction, ...], limits: Limits) -> Engine:
+    return engine_of(time_zone, functions, limits)

@@ -16,6 +16,7 @@ from typing import Self, TypeAlias
 
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
+from tidegate.engine.limits import UNSHARED, Limits
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer, is_finished
 from tidegate.epochs.entry import Entry
@@ -48,7 +49,7 @@ class EpochOptions:
     """How a job is run, as far as its epochs go; none of it changes what it gives (S6).
 
     ``checkpoint`` None: a temporary one. ``rows_max`` and ``bytes_max`` bound an epoch of one
-    table, ``duration_us`` is what it aims at (see `pace`).
+    table, ``duration_us`` is what it aims at (see `pace`); ``limits`` bound an engine.
     """
 
     checkpoint: str | None = None
@@ -58,6 +59,7 @@ class EpochOptions:
     duration_us: int = 10_000_000
     available_now: bool = False
     takeover: bool = False
+    limits: Limits = UNSHARED
 
 
 @dataclass(slots=True)
@@ -175,6 +177,7 @@ class OpenJob:
             self.options.bytes_max,
             self.options.duration_us,
             str(stop_mark or ""),
+            self.options.limits,
         )
 
     def say_finished(self) -> None:

@@ -169,8 +169,9 @@ class Planner:
         pace = self._paces[table]
         if log.ended_us:
             pace.took(log.epoch, log.ended_us - log.time_us)
+        pace.read(*_read_of(log, table))
         free = {split: at for split, at in positions.items() if (table, split) not in held}
-        plans = dict(self._sources[table].plan(free, pace.rows(_bytes_per_row(log, table))))
+        plans = dict(self._sources[table].plan(free, pace.rows()))
         plans |= {
             split: SplitPlan(at, False, 0) for split, at in positions.items() if split not in free
         }
@@ -277,7 +278,7 @@ class Planner:
         )
 
 
-def _bytes_per_row(log: Entry, table: str) -> float:
-    """What a row of ``table`` had, as far as its account tells."""
+def _read_of(log: Entry, table: str) -> tuple[int, int]:
+    """How many rows of ``table`` were read, and their bytes, as far as its account tells."""
     rows = sum(counts.read for counts in log.accounts.counts.get(table, {}).values())
-    return sum(log.splits.bytes.get(table, {}).values()) / rows if rows else 0.0
+    return rows, sum(log.splits.bytes.get(table, {}).values())

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import pyarrow as pa
+
 from tidegate.connectors.filesystem.files import DataFile, file_path, split_files
 from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
@@ -115,6 +117,12 @@ class FilesystemReader:
         layout = csv_format.layout_of(_head(file, blank), columns, options) if headed else None
         header = layout is not None and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
+            if isinstance(block, lines.LongLine):
+                if not header:
+                    part = pa.array([block.record])
+                    yield Part(part, lines.all_malformed(part, columns, self._engine))
+                header = False
+                continue
             records = lines.split_lines(block, blank)
             if header and len(records):
                 records, header = records.slice(1), False
@@ -130,6 +138,8 @@ class FilesystemReader:
 def _head(file: Any, blank: bytes) -> bytes:
     """The first line that is not blank."""
     for block in lines.blocks(file, 0, file.size(), _HEAD_BYTES):
+        if isinstance(block, lines.LongLine):
+            return b""
         for line in lines.split_lines(block, blank):
             found: bytes = line.as_py()
             return found
@@ -139,7 +149,9 @@ def _head(file: Any, blank: bytes) -> bytes:
 def _is_blank(file: Any, end: int, blank: bytes) -> bool:
     """Whether no row stands before byte ``end``: blank lines may, in an epoch of their own."""
     head = lines.blocks(file, 0, end, _HEAD_BYTES)
-    return not any(len(lines.split_lines(block, blank)) for block in head)
+    return not any(
+        isinstance(block, lines.LongLine) or len(lines.split_lines(block, blank)) for block in head
+    )
 
 
 def _check_line_start(file: Any, path: str, begin: int, size: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import duckdb
 import pyarrow as pa
 
+from tidegate.connectors.formats import too_long
 from tidegate.connectors.formats.lines import decode
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
@@ -39,6 +40,9 @@ def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[st
     found: dict[int, str] = {}
     texts: dict[int, str] = {}
     for at, record in enumerate(records):
+        if long := too_long.cause(record):
+            found[at] = long
+            continue
         try:
             texts[at] = record.decode("utf-8")
         except UnicodeDecodeError as error:

@@ -7,26 +7,35 @@ start of a file is skipped, the last line may lack its newline.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.careful import CAREFUL
-from tidegate.connectors.formats import csv_format, json_format
+from tidegate.connectors.formats import csv_format, json_format, too_long
 from tidegate.connectors.option_types import CsvOptions
 from tidegate.engine.engine import Engine
-from tidegate.errors import RunError
 from tidegate.types import Schema
 
 BLOCK_BYTES: Final = 8 << 20
-_BLOCK_BYTES_MAX: Final = 2**31 - 1
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+@dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line that is too long to be decoded: ``record`` is what is kept of it."""
+
+    record: bytes
+
+
+def blocks(
+    file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES
+) -> Iterator[bytes | LongLine]:
     """``file`` from byte ``start`` to ``end`` in blocks of whole lines, at least one line each."""
     position, size = start, block_bytes
     while position < end:
@@ -36,15 +45,26 @@ def blocks(file: Any, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> I
         cut = len(block)
         if position + len(block) < end:
             cut = block.rfind(b"\n") + 1
-        if cut == 0:
+        if cut == 0 and size <= too_long.RECORD_BYTES_MAX:
             size *= 2
-            if size > _BLOCK_BYTES_MAX:
-                raise RunError(
-                    f"a line of more than {_BLOCK_BYTES_MAX >> 30} GB at byte {position}"
-                )
             continue
-        yield block[:cut].removeprefix(_BOM) if position == 0 else block[:cut]
+        if cut == 0 or (cut > too_long.RECORD_BYTES_MAX and block.find(b"\n", 0, cut - 1) < 0):
+            cut = _line_end(file, position + len(block), end) - position if cut == 0 else cut
+            yield LongLine(too_long.cut(block, cut))
+        else:
+            yield block[:cut].removeprefix(_BOM) if position == 0 else block[:cut]
         position, size = position + cut, block_bytes
+
+
+def _line_end(file: Any, position: int, end: int) -> int:
+    """Behind the next newline, or ``end``."""
+    while position < end:
+        block = file.read_at(min(BLOCK_BYTES, end - position), position)
+        found = block.find(b"\n")
+        if found >= 0 or not block:
+            return position + found + 1 if block else end
+        position += len(block)
+    return end
 
 
 def newlines(block: bytes) -> npt.NDArray[np.int64]:
@@ -97,20 +117,43 @@ def decode(
     layout: csv_format.Layout | None = None,
 ) -> json_format.Decoded:
     """Decodes lines (binary), json or csv. One that is empty, or no UTF-8, is malformed, and so is
-    one that kills who decodes it (see `tidegate.careful`)."""
-    decoded = []
-    for part, kills in CAREFUL.parts(
-        records, lambda rows: _decode(rows, form, schema, csv, engine, layout)
-    ):
+    one that is too long, for which the engine has not the memory, or that kills who decodes it (see
+    `tidegate.careful`)."""
+
+    def run(rows: pa.Array) -> json_format.Decoded:
+        return _in_memory(rows, form, schema, csv, engine, layout)
+
+    parts = []
+    for part, kills in CAREFUL.parts(records, run):
         if kills:
             CAREFUL.remember(part[0].as_py())
-            decoded.append(all_malformed(part, schema, engine))
-        else:
-            decoded.append(_decode(part, form, schema, csv, engine, layout))
-    if len(decoded) == 1:
-        return decoded[0]
-    good = np.concatenate([part.good for part in decoded])
-    return json_format.Decoded(pa.concat_tables([part.data for part in decoded]), good)
+        parts.append(all_malformed(part, schema, engine) if kills else run(part))
+    return _joined(parts)
+
+
+def _in_memory(
+    records: pa.Array,
+    form: str,
+    schema: Schema,
+    csv: CsvOptions,
+    engine: Engine,
+    layout: csv_format.Layout | None,
+) -> json_format.Decoded:
+    try:
+        return _decode(records, form, schema, csv, engine, layout)
+    except duckdb.OutOfMemoryException:
+        half = len(records) // 2
+        if not half:
+            return all_malformed(records, schema, engine)
+        parts = (records.slice(0, half), records.slice(half))
+        return _joined([_in_memory(part, form, schema, csv, engine, layout) for part in parts])
+
+
+def _joined(parts: list[json_format.Decoded]) -> json_format.Decoded:
+    if len(parts) == 1:
+        return parts[0]
+    data = pa.concat_tables([part.data for part in parts])
+    return json_format.Decoded(data, np.concatenate([part.good for part in parts]))
 
 
 def _decode(
@@ -122,9 +165,12 @@ def _decode(
     layout: csv_format.Layout | None,
 ) -> json_format.Decoded:
     valid = valid_utf8(records)
-    if pc.min(pc.binary_length(records)).as_py() == 0:
-        full = pc.greater(pc.binary_length(records), 0).to_numpy(zero_copy_only=False)
-        valid = full.astype(np.bool_) if valid is None else full & valid
+    lengths = pc.binary_length(records)
+    ends = pc.min_max(lengths)
+    if ends["min"].as_py() == 0 or (ends["max"].as_py() or 0) > too_long.RECORD_BYTES_MAX:
+        sizes = lengths.to_numpy(zero_copy_only=False)
+        fits = (sizes > 0) & (sizes <= too_long.RECORD_BYTES_MAX)
+        valid = fits if valid is None else fits & valid
     text = as_strings(records if valid is None else records.filter(pa.array(valid)))
     if form == "csv":
         decoded = csv_format.decode(text, schema, csv, engine, layout)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 
+import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.connectors.formats import lines
+from tidegate.connectors.formats import lines, too_long
 from tidegate.connectors.formats.lines import as_strings, blocks, split_lines, valid_utf8
+from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.engine.engine import Engine
+from tidegate.types import Column
 
 
 @pytest.mark.slow
@@ -63,3 +69,49 @@ def test_strings_share_the_bytes() -> None:
     records = pa.array([b"x", b"ab", b"c"], pa.binary()).slice(1)
     assert as_strings(records).to_pylist() == ["ab", "c"]
     assert as_strings(records).buffers()[2].address == records.buffers()[2].address
+
+
+class Counted:
+    """A file of ``data``, and the most that was asked of it at once."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.most = data, 0
+
+    def read_at(self, size: int, position: int) -> bytes:
+        self.most = max(self.most, size)
+        return self.data[position : position + size]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [b"\n", b"", b"\nlast", b"\nlast\n"])
+@pytest.mark.parametrize("before", [b"", b"first\n"])
+def test_a_line_that_is_too_long_is_passed_over(before: bytes, ends: bytes) -> None:
+    size = 3 * too_long.RECORD_BYTES_MAX + 1
+    file = Counted(before + b"x" * size + ends)
+    found = list(lines.blocks(file, 0, len(file.data)))
+    (long,) = (block for block in found if isinstance(block, lines.LongLine))
+    kept = [block for block in found if isinstance(block, bytes)]
+    assert too_long.cause(long.record) == too_long.cause(b"x" * (size + ends.startswith(b"\n")))
+    assert b"".join(kept) == before + ends[1:]
+    assert file.most <= 2 * too_long.RECORD_BYTES_MAX
+
+
+@pytest.mark.slow
+def test_the_longest_line_is_read() -> None:
+    line = b"x" * (too_long.RECORD_BYTES_MAX - 1) + b"\n"
+    assert b"".join(lines.blocks(Counted(line * 2), 0, 2 * len(line))) == line * 2
+
+
+def test_lines_for_which_the_engine_has_no_memory_are_malformed_alone() -> None:
+    class Small(Engine):
+        def query(self, sql: str, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+            texts = (tables or {}).get("lines")
+            if texts is not None and pc.max(pc.binary_length(texts["line"])).as_py() > 5:
+                raise duckdb.OutOfMemoryException("too much")
+            return super().query(sql, tables)
+
+    records = pa.array([b"a", b"bb", b"a long one", b"c"])
+    schema, options = (Column("s", "VARCHAR"),), parsed(CsvOptions, ())
+    decoded = lines.decode(records, "csv", schema, options, Small())
+    assert decoded.good.tolist() == [True, True, False, True]
+    assert decoded.data["s"].to_pylist() == ["a", "bb", "c"]
