@@ -12,11 +12,38 @@ from tidegate.version import __version__
 
 if TYPE_CHECKING:
     from tidegate.dataframes import with_watermark
+    from tidegate.errors import (
+        LeaseHeldError,
+        OptionsError,
+        RefusedError,
+        RunError,
+        SqlError,
+        TidegateError,
+        TrustError,
+    )
     from tidegate.session import Answers, Job, Session, builder_settings
 
-__all__ = ["Answers", "Job", "Session", "__version__", "builder_settings", "with_watermark"]
+__all__ = [
+    "Answers",
+    "Job",
+    "LeaseHeldError",
+    "OptionsError",
+    "RefusedError",
+    "RunError",
+    "Session",
+    "SqlError",
+    "TidegateError",
+    "TrustError",
+    "__version__",
+    "builder_settings",
+    "with_watermark",
+]
 
-_HOMES = {
+_ERRORS = (
+    *("TidegateError", "SqlError", "OptionsError", "RunError", "RefusedError"),
+    *("LeaseHeldError", "TrustError"),
+)
+_HOMES = dict.fromkeys(_ERRORS, "tidegate.errors") | {
     "Answers": "tidegate.session",
     "Job": "tidegate.session",
     "Session": "tidegate.session",

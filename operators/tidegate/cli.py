@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ from tidegate.reports.show import (
     print_verified,
     print_watermarks,
     printable,
+    quiet_end,
 )
 from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import Settings, check_master, resolve
@@ -288,6 +290,8 @@ def rescale(
 
 def main() -> None:
     """Entry point of the ``tidegate`` command."""
+    if "--debug" not in sys.argv:
+        quiet_end()
     app()
 
 

@@ -104,6 +104,10 @@ class Connector:
     """Options that say where a table is."""
     feeds: Callable[[Table, Table], bool] = lambda _, __: False
     """Whether rows of a sink would come into a source, both of this connector."""
+    reads_from: Callable[[Table, str], bool] = lambda _, __: False
+    """Whether files in a directory would come into a source."""
+    writes_in: Callable[[Table, str], bool] = lambda _, __: False
+    """Whether a sink lies in a directory."""
     elsewhere: str = ""
     """What to do then."""
     may_change: tuple[str, ...] = ()

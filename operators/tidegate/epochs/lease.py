@@ -182,7 +182,9 @@ class Lease:
         raise LeaseHeldError(
             f"another driver holds the checkpoint: {who}",
             detail=f"it renewed its lease {max(age, 0):.0f} s ago",
-            hint=f"stop it, wait {EXPIRY_S:.0f} s after its end, or force it with --takeover",
+            hint=f"stop it (kill {holder.pid}), or force it with --takeover"
+            if holder.is_here
+            else f"stop it, wait {EXPIRY_S:.0f} s after its end, or force it with --takeover",
         )
 
     def _renew(self) -> None:

@@ -90,6 +90,7 @@ class OpenJob:
     manifest: Manifest = field(init=False)
 
     def __enter__(self) -> Self:
+        self._check_place()
         self.checkpoint.create()
         self._lease = Lease(self.checkpoint.store.below("lease"), self.clock)
         note = self._lease.acquire(self.options.takeover, self.patience_s)
@@ -104,6 +105,20 @@ class OpenJob:
 
     def __exit__(self, *_: object) -> None:
         self._lease.release()
+
+    def _check_place(self) -> None:
+        """A checkpoint is nothing that a table reads, nor where one is written."""
+        uri = self.checkpoint.uri
+        read = [t.name for t in self.plan.tables if connector_of(t).reads_from(t, uri)]
+        sinks = sink_tables(self.plan.job).values()
+        written = [t.name for t in sinks if connector_of(t).writes_in(t, uri)]
+        if read or written:
+            raise OptionsError(
+                f"the checkpoint {uri} lies where table '{read[0]}' reads"
+                if read
+                else f"table '{written[0]}' would be written into the checkpoint {uri}",
+                hint="give the checkpoint a directory of its own with --checkpoint",
+            )
 
     def _open(self) -> None:
         tables = targets(self.plan.job, self.checkpoint)

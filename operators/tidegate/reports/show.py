@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
+from contextlib import suppress
 from typing import Any, Final
 
 from rich.console import Console
@@ -18,6 +21,17 @@ _WIDE: Final = 10_000
 def console() -> Console:
     """Of the standard output. In a pipe a line is a line: nothing is broken at 80 columns."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+
+
+def quiet_end() -> None:
+    """Keeps from the terminal what libraries say of their own memory while Python ends."""
+    atexit.register(_hush)  # before others are, so it comes behind them
+
+
+def _hush() -> None:
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def print_ledger(document: dict[str, Any], console: Console, listed: int | None = None) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
@@ -53,6 +55,7 @@ class Driver:
     listeners: tuple[Listener, ...] = ()
     stop: Stop = field(default_factory=Stop)
     given: Given | None = None
+    _is_up: bool = False
 
     def run(self) -> Entry:
         """Runs until it ends, or a stop is requested; gives the last epoch's entry."""
@@ -93,7 +96,8 @@ class Driver:
         with exporting(address, metrics, health) as port:
             if address is not None:
                 self.log(f"metrics: http://{address.host or '0.0.0.0'}:{port}/metrics")
-            with self._spark(job, scratch) as spark:
+            with self._stopped_early(), self._spark(job, scratch) as spark:
+                self._is_up = True
                 if self.stop.requested:
                     return job.last
                 self.stop.reinstall()  # PySpark has taken SIGINT
@@ -111,6 +115,18 @@ class Driver:
                 last = query.run(spark, self.options.interval_s)
                 job.committer.tidy()
                 return last
+        return job.last
+
+    @contextmanager
+    def _stopped_early(self) -> Iterator[None]:
+        """A signal to the whole process group ends the JVM too, which may be starting just now:
+        that is a stop, and no error."""
+        try:
+            yield
+        except (Py4JError, OSError, RunError):
+            if self._is_up or not self.stop.requested:
+                raise
+            self.log("stopped before Spark was up")
 
     def _spark(self, job: OpenJob, scratch: Path) -> AbstractContextManager[SparkSession]:
         tasks = job.parallelism

@@ -109,6 +109,21 @@ def test_an_output_that_cannot_be_written(tmp_path: Path) -> None:
     assert not (tmp_path / "checkpoint/job.json").exists()
 
 
+@pytest.mark.parametrize("place", ["in", "in/a", "in/ck", "out/..", "/"])
+def test_a_checkpoint_that_a_table_would_read_or_lies_in_is_refused(
+    tmp_path: Path, place: str
+) -> None:
+    add_rows(tmp_path, "a", "0.json", (1, 1))
+    checkpoint = Checkpoint(str(tmp_path / place))
+    plan, options = plan_in(tmp_path), EpochOptions()
+    with (
+        pytest.raises(OptionsError, match=r"lies where table 'orders' reads|be written into the c"),
+        OpenJob(plan, checkpoint, options, SystemClock(), print),
+    ):
+        pass
+    assert not (tmp_path / place / "job.json").exists()
+
+
 def test_another_job_is_refused(job: Path) -> None:
     rewrite(job, {"fingerprint": "other"})
     shutil.rmtree(job / "out")

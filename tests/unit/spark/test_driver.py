@@ -18,6 +18,7 @@ from tidegate.plan.fragments import Plan
 from tidegate.spark.driver import Driver
 from tidegate.spark.launch import own_spark
 from tidegate.spark.run_options import RunOptions
+from tidegate.spark.stop import Stop
 from tidegate.store.local import LocalStore
 from tidegate.types import Status
 
@@ -106,3 +107,25 @@ def test_without_a_checkpoint_it_is_temporary_and_said(job: Path) -> None:
     directory = Path(line.split()[1])
     assert (directory / "job.json").exists()
     shutil.rmtree(directory)
+
+
+def test_a_signal_that_also_ends_a_starting_jvm_is_a_stop(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, lines = Stop(), list[str]()
+
+    def start_spark(*_: Any) -> None:
+        if stopped:
+            stop.request()
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(own_spark, "start_spark", start_spark)
+    run = Driver(
+        plan_in(job), RunOptions(str(job / "checkpoint")), SystemClock(), lines.append, (), stop
+    ).run
+    stopped = False
+    with pytest.raises(ConnectionRefusedError):
+        run()
+    stopped = True
+    assert run().epoch == 0
+    assert lines == ["stopped before Spark was up"]

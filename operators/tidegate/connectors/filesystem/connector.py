@@ -11,7 +11,7 @@ from tidegate.connectors.filesystem.options import (
     FilesystemSourceOptions,
     Format,
 )
-from tidegate.connectors.filesystem.overlap import overlaps
+from tidegate.connectors.filesystem.overlap import lies_in, overlaps, would_read
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
@@ -37,6 +37,8 @@ CONNECTOR = Connector(
     formats=get_args(Format),
     resolved=resolved,
     places=("path",),
+    reads_from=lambda source, place: would_read(source.option("path"), source.format, place),
+    writes_in=lambda sink, place: lies_in(sink.option("path"), place),
     feeds=lambda sink, source: overlaps(sink.option("path"), sink.format, source.option("path")),
     elsewhere="give it a path that is neither the source's nor above or below it",
 )

@@ -36,6 +36,18 @@ def overlaps(written: str, format_: str, read: str) -> bool:
     return file[:depth] == into[:depth] and matches_below(file[depth:], pattern)
 
 
+def lies_in(path: str, directory: str) -> bool:
+    """Whether ``path`` is ``directory``, or lies below it."""
+    (place, inner), (other, outer) = _components(path), _components(directory)
+    return place == other and inner[: len(outer)] == outer
+
+
+def would_read(path: str, format_: str, directory: str) -> bool:
+    """Whether a source's ``path`` has ``directory`` in it; not if it lies below that."""
+    below = lies_in(path, directory) and not lies_in(directory, path)
+    return not below and overlaps(directory, format_, path)
+
+
 def _components(path: str) -> tuple[str, tuple[str, ...]]:
     """The store, "" for local files, and the path there in components."""
     path = one_spelling(path)

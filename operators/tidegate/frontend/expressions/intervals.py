@@ -12,6 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
+from tidegate.errors import did_you_mean
 from tidegate.frontend.expressions.typecheck import Interval, TypeChecker, TypeCheckError
 
 _UNITS: Final = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
@@ -91,7 +92,11 @@ def _read(text: str, unit: exp.Expr | None, checker: TypeChecker) -> Interval:
     except TypeCheckError:
         found = None
     if found is None:
-        raise IntervalError(f"'{text}' is not an interval" + (f" of {_word(unit)}" if unit else ""))
+        near = did_you_mean(_word(unit), _PLAIN, parts=False) if unit else ""
+        raise IntervalError(
+            f"'{text}' is not an interval" + (f" of {_word(unit)}" if unit else ""),
+            near if near.startswith("did") else _HINT,
+        )
     return found
 
 

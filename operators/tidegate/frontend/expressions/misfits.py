@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from sqlglot import exp
 
+from tidegate.errors import did_you_mean
 from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.scope import article
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError, is_numeric
@@ -71,3 +73,19 @@ def _milliseconds(node: exp.Expr, checker: TypeChecker) -> int | None:
 
 def _shown(node: exp.Expr) -> str:
     return node.name if isinstance(node, exp.Column) else "…"
+
+
+def of_part(message: str) -> tuple[str, str]:
+    """Why, and what to do, where DuckDB's ``message`` is about a part of a time; else empty."""
+    found = _UNKNOWN_PART.search(message)
+    if found is None:
+        return "", ""
+    near = did_you_mean(found[1].lower(), _PARTS, parts=False)
+    return f"'{found[1]}' is no part of a time", near
+
+
+_UNKNOWN_PART: Final = re.compile(r'specifier "([^"]*)" not recognized')
+_PARTS: Final = (
+    *("century", "day", "decade", "dow", "doy", "epoch", "hour", "isodow", "isoyear", "millennium"),
+    *("microsecond", "millisecond", "minute", "month", "quarter", "second", "week", "year"),
+)

@@ -342,6 +342,8 @@ class Binder:
                     return self._misfit(part, span, schema, str(error))
         text, place = span.shown, span.place
         reason, hint = misfits.explained(node, self.checker, schema)
+        if not reason:
+            reason, hint = misfits.of_part(message)
         if reason:
             return BindError(f"argument types do not match in '{text}': {reason}", place, hint=hint)
         return BindError(f"argument types do not match in '{text}'", place, detail=message)

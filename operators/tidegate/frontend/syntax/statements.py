@@ -41,7 +41,12 @@ _LATER: Final = {
     "DELETE": ("DELETE is not supported", "filter with WHERE"),
 }
 _CLAUSES: Final = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "EMIT ON WINDOW CLOSE")
-_STARTS: Final = ("CREATE", "INSERT", "SELECT", "SET", "WITH", "ALTER", "DESCRIBE", "SHOW")
+_STARTS: Final = (
+    *("CREATE", "INSERT INTO", "SELECT", "WITH", "SET", "ALTER TABLE", "DROP", "DESCRIBE", "SHOW"),
+    *("EXPLAIN", "COMPILE PLAN", "EXECUTE PLAN", "EXECUTE STATEMENT SET", "BEGIN STATEMENT SET"),
+    "USE",
+)
+"""What statements begin with; those of several words are read by their first, and in `files`."""
 _SHOWN: Final[tuple[Shown, ...]] = get_args(Shown)
 _DROPPED: Final[dict[str, DropKind]] = {kind: kind for kind in get_args(DropKind)} | {
     "SOURCE": "TABLE"
@@ -93,9 +98,9 @@ def _dispatch(cursor: Cursor) -> Statement:
         return Select(query, span=query.span)
     cursor.refuse(_LATER)
     word = cursor.word()
+    near = did_you_mean(word, {start.partition(" ")[0] for start in _STARTS}) if word else ""
     raise cursor.expected(
-        "CREATE, INSERT INTO, SELECT, WITH, SET, ALTER TABLE, DESCRIBE or SHOW",
-        hint=did_you_mean(word, _STARTS) if word else "",
+        f"{', '.join(_STARTS[:-1])} or {_STARTS[-1]}", hint=near if near.startswith("did") else ""
     )
 
 

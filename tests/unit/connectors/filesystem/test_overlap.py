@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.connectors.filesystem.overlap import overlaps
+from tidegate.connectors.filesystem.overlap import lies_in, overlaps, would_read
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,20 @@ def test_links_and_relative_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     assert overlaps("link/new", "json", str(tmp_path / "a"))
     assert not overlaps("b", "json", "a")
+
+
+@pytest.mark.parametrize(
+    ("path", "directory", "read", "inside"),
+    [
+        ("/d/in", "/d/in", True, True),
+        ("/d/in", "/d/in/ck", True, False),
+        ("/d/in", "/d", False, True),  # a checkpoint has no split of that name
+        ("/d/*", "/d/ck", True, False),
+        ("/d/in", "/d/in2", False, False),
+        ("s3://b/in", "s3://b/in/ck", True, False),
+        ("s3://b/in", "/in", False, False),
+    ],
+)
+def test_a_directory_in_a_sources_path(path: str, directory: str, read: bool, inside: bool) -> None:
+    assert would_read(path, "json", directory) is read
+    assert lies_in(path, directory) is inside

@@ -25,6 +25,10 @@ from tidegate.errors import BindError
          "convert it: TO_TIMESTAMP_LTZ(id, 3) takes milliseconds"),
         ("order_time <= id", "a BIGINT is not compared with a time",
          "convert it: TO_TIMESTAMP_LTZ(id, 3) takes milliseconds"),
+        ("extract(hor FROM order_time)", "'HOR' is no part of a time", "did you mean 'hour'?"),
+        ("date_trunc('mont', order_time)", "'mont' is no part of a time", "did you mean 'month'?"),
+        ("order_time - INTERVAL '5' SECNOD", "'5' is not an interval of SECNOD",
+         "did you mean 'SECOND'?"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_with_what_to_write(text: str, said: str, hint: str) -> None:
