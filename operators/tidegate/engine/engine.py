@@ -48,6 +48,7 @@ class Engine:
     ) -> None:
         """``limits``: what it may take of its host."""
         self.time_zone = time_zone
+        self._limits = limits
         self._functions = tuple(functions)
         self._declared: dict[str, UserFunction] = {}
         self._arrow_types: dict[str, pa.DataType] = {}
@@ -55,7 +56,7 @@ class Engine:
 
     def _open(self, epoch_us: int) -> None:
         self._connection = duckdb.connect(":memory:", config={"threads": 1})
-        for setting in (*limits.settings(), *_LOCKED_DOWN):
+        for setting in (*self._limits.settings(), *_LOCKED_DOWN):
             self._connection.execute(setting)
         self._connection.execute(f"SET TimeZone = '{self.time_zone.replace(chr(39), '')}'")
         self._epoch_us: int | None = None
