@@ -192,7 +192,7 @@ class OpenJob:
             self.options.bytes_max,
             self.options.duration_us,
             str(stop_mark or ""),
-            self.options.limits,
+            limits=self.options.limits,
         )
 
     def say_finished(self) -> None:

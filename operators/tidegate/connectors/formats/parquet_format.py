@@ -182,9 +182,9 @@ def sizes_of(column: Any) -> npt.NDArray[np.int64]:
         places = column.offsets.to_numpy().astype(np.int64)
         values = column.values.slice(places[0], places[-1] - places[0])
         if pa.types.is_primitive(values.type):
-            return np.diff(places) * _VALUE_BYTES
+            return np.asarray(np.diff(places) * _VALUE_BYTES, np.int64)
         ends = np.concatenate(([0], np.cumsum(sizes_of(values))))
-        return np.diff(ends[places - places[0]])
+        return np.asarray(np.diff(ends[places - places[0]]), np.int64)
     elif pa.types.is_struct(kind):
         return sum(map(sizes_of, column.flatten()), np.zeros(len(column), np.int64))
     elif pa.types.is_binary(kind) or is_text(kind):

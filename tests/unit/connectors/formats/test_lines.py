@@ -34,7 +34,9 @@ def test_lines_as_python_splits_them(parts: list[bytes], terminated: bool) -> No
 
 def test_a_file_that_is_only_a_byte_order_mark_has_no_line() -> None:
     file = pa.PythonFile(io.BytesIO(b"\xef\xbb\xbf"), mode="r")
-    assert [split_lines(block).to_pylist() for block in blocks(file, 0, 3)] == [[]]
+    (block,) = blocks(file, 0, 3)
+    assert isinstance(block, bytes)
+    assert split_lines(block).to_pylist() == []
 
 
 def test_blank_is_what_it_is_told() -> None:
@@ -48,7 +50,7 @@ def test_blocks_are_whole_lines(parts: list[bytes], size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "BLOCK_BYTES", size)
         file = pa.PythonFile(io.BytesIO(content), mode="r")
-        found = list(blocks(file, 0, len(content)))
+        found = [block for block in blocks(file, 0, len(content)) if isinstance(block, bytes)]
     assert b"".join(found) == content.removeprefix(b"\xef\xbb\xbf")
     assert all(block.endswith(b"\n") for block in found[:-1] if block)
 
@@ -99,7 +101,8 @@ def test_a_line_that_is_too_long_is_passed_over(before: bytes, ends: bytes) -> N
 @pytest.mark.slow
 def test_the_longest_line_is_read() -> None:
     line = b"x" * (too_long.RECORD_BYTES_MAX - 1) + b"\n"
-    assert b"".join(lines.blocks(Counted(line * 2), 0, 2 * len(line))) == line * 2
+    found = list(lines.blocks(Counted(line * 2), 0, 2 * len(line)))
+    assert b"".join(block for block in found if isinstance(block, bytes)) == line * 2
 
 
 def test_lines_for_which_the_engine_has_no_memory_are_malformed_alone() -> None:
