@@ -9,7 +9,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -36,6 +36,8 @@ _TEXT: Final = re.compile(
     rf"|AccessDeniedException|{_CODES.pattern}"
 )
 _PATH: Final = re.compile(r"(?:file:)?(/[^\s:'\"()\[\]]+|s3a?://[^\s:'\"()\[\]]+)")
+_LITTLE: Final = 16 << 20
+"""So few bytes are none, for files as large as Spark's."""
 AGAIN: Final = "run again then: the job goes on from its checkpoint"
 
 
@@ -56,11 +58,19 @@ def refusal(
     )
 
 
-def refusal_in(text: str) -> RefusedError | None:
-    """What a text of Java's means, if it tells of a place that refuses."""
+def refusal_in(text: str, places: Iterable[str] = ()) -> RefusedError | None:
+    """What a text of Java's means, if it tells of a place that refuses.
+
+    Java seldom says which disk is full: then it is the one of ``places`` that has the least room.
+    """
     line = next((line.strip() for line in text.splitlines() if _TEXT.search(line)), None)
     if line is None:
         return None
+    room = [(found, place) for place in places if (found := _room(place)) is not None]
+    if "No space" in line and room and min(room)[0] < _LITTLE:
+        refused = refusal(OSError(errno.ENOSPC, ""), min(room)[1])
+        assert refused is not None
+        return refused
     place = _PATH.search(line)
     where = f"'{place[1]}'" if place else "a directory that Spark writes into"
     return RefusedError(
@@ -96,6 +106,15 @@ def resumes(command: str) -> Iterator[None]:
         if command:
             error.hint = f"{error.hint.removesuffix(f'; {AGAIN}')}; then go on with: {command}"
         raise
+
+
+def _room(place: str) -> int | None:
+    """The bytes that are free where ``place`` is."""
+    try:
+        space = os.statvfs(place)
+    except OSError:
+        return None
+    return space.f_bavail * space.f_frsize
 
 
 def _found(where: str, number: int) -> str:

@@ -83,6 +83,26 @@ def test_java_tells_of_it_in_texts(text: str, where: str) -> None:
     assert refusal_in("java.io.IOException: it is broken") is None
 
 
+def test_of_disks_that_java_does_not_name_the_fullest_is_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    free = {"/tmp": 10 << 30, "/c": 4096}
+
+    def statvfs(place: str | Path) -> os.statvfs_result:
+        blocks = free.get(str(place), 0)
+        return os.statvfs_result((1, 1, 100, blocks, blocks, 10, 10, 10, 0, 255))
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    text = "x\nCaused by: java.io.IOException: No space left on device"
+    found = refusal_in(text, ["/tmp", "/c"])
+    assert found is not None
+    assert found.message == "'/c' is full"
+    free["/c"] = 1 << 30
+    found = refusal_in(text, ["/tmp", "/c"])
+    assert found is not None
+    assert "Spark writes into" in found.message
+
+
 def test_what_a_store_will_not_do_whoever_asks() -> None:
     assert is_refused_by_store("AccessDenied: Access Denied.")
     assert is_refused_by_store("XMinioStorageFull: Storage backend has reached its minimum")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tidegate import errors
@@ -52,10 +52,11 @@ def carried() -> Iterator[None]:
         raise CarriedError(f"{error.message} @tidegate[{mark}]") from error
 
 
-def explained(text: str, log: str = "") -> errors.TidegateError:
+def explained(text: str, log: str = "", places: Iterable[str] = ()) -> errors.TidegateError:
     """What Spark's error ``text`` says: our error if one was carried, else its innermost cause.
 
-    ``log`` is the file that has Spark's own words, if anybody knows it.
+    ``log`` is the file that has Spark's own words, if anybody knows it; ``places`` are those into
+    which Spark writes.
     """
     ours = recovered(text)
     if ours is not None:
@@ -69,7 +70,7 @@ def explained(text: str, log: str = "") -> errors.TidegateError:
             detail=damaged.string[damaged.start() :][:500],
             hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
         )
-    refused = refusal_in("\n".join(line for line in lines if not _FRAME.match(line)))
+    refused = refusal_in("\n".join(line for line in lines if not _FRAME.match(line)), places)
     if refused is not None:
         return refused
     if worker_was_late(text):

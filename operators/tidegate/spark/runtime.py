@@ -5,6 +5,7 @@ source (all tables) ─► group by route ─► stage 1 ─► … ─► stage
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -180,7 +181,8 @@ class Query:
             return self._error
         store = Checkpoint(self.job.checkpoint).store
         log = store.where(SPARK_LOG) if store.is_local and store.exists(SPARK_LOG) else ""
-        return explained(str(error), log)
+        places = [tempfile.gettempdir(), *([store.uri] if store.is_local else [])]
+        return explained(str(error), log, places)
 
 
 class ExecutorCount(Listener):
