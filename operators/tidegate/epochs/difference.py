@@ -19,7 +19,7 @@ from tidegate.types import Column
 Parts: TypeAlias = Mapping[str, Mapping[str, str]]
 """By statement, what each part of it says."""
 
-_TOLD: Final = 8
+_TOLD: Final = 3
 _CUT: Final = 300
 _IN: Final = ", its "
 _OF_TABLES: Final = ("table", "strategy")
@@ -96,8 +96,10 @@ def _text(value: Any) -> str:
 def differences(was: Parts, now: Parts) -> list[str]:
     """What is another in ``now`` than it ``was``, a line for each, the first of them."""
     lines = list(_lines(was, now))
-    more = f"and {len(lines) - _TOLD} more"
-    return lines if len(lines) <= _TOLD else [*lines[:_TOLD], more]
+    first, more = lines[:_TOLD], len(lines) - _TOLD
+    if more > 0:
+        first[-1] += f"; and {more} more"
+    return first
 
 
 def _lines(was: Parts, now: Parts) -> Iterator[str]:

@@ -66,5 +66,5 @@ def test_a_job_does_not_differ_from_itself() -> None:
 def test_of_many_differences_the_first_are_told() -> None:
     was = {f"table '{n}'": {"columns": "a"} for n in range(20)}
     lines = differences(was, {name: {"columns": "b"} for name in was})
-    assert len(lines) == 9
-    assert lines[-1] == "and 12 more"
+    assert len(lines) == 3
+    assert lines[-1].endswith("; and 17 more")
