@@ -192,7 +192,9 @@ class Stager(ABC):
         rows, order = sum(part.num_rows for part in self._parts), order_of(self._writer, 0)
         self._staging.make()
         with sink_errors("write to", self._staging.directory):
-            return [staged_file(self._staging.filesystem, self._path, content, order, rows)]
+            file = staged_file(self._staging.filesystem, self._path, content, order, rows)
+            sync(self._staging.filesystem, self._staging.directory)
+        return [file]
 
     def abort(self) -> None:
         self._parts.clear()

@@ -217,12 +217,12 @@ class Checkpoint:
         write(commit_name(epoch), _COMMIT)
 
     def sync_spark(self, epoch: int) -> None:
-        """From here on the plan of ``epoch`` outlives a crash of this machine, and all before it.
+        """From here on the plan of ``epoch`` outlives a crash of this machine.
 
-        Spark writes it, and leaves to the machine when it is on the disk.
+        Spark writes it, and leaves to the machine when it is on the disk. What else Spark writes
+        into its logs can be made anew (`mending`).
         """
-        names = [_NAME_OF_QUERY, plan_name(epoch), commit_name(epoch - 1)]
-        self.store.sync([part for name in names for part in (name, checksums_of(name))])
+        self.store.sync([plan_name(epoch)])
 
     def forget_spark_plan(self, epoch: int) -> None:
         """Removes what Spark has kept of an old epoch."""

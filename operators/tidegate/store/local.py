@@ -18,6 +18,7 @@ class LocalStore(Store):
 
     def __init__(self, directory: Path | str) -> None:
         self.path = Path(directory).absolute()
+        self._synced: set[Path] = set()
 
     @property
     def uri(self) -> str:
@@ -69,13 +70,15 @@ class LocalStore(Store):
         return now_us / 1e6 - (self.path / name).stat().st_mtime
 
     def sync(self, names: Iterable[str]) -> None:
-        folders: set[Path] = set()
         for name in names:
+            path = self.path / name
             with suppress(FileNotFoundError):
-                sync(path := self.path / name)
-                folders |= {path.parent, path.parent.parent}
-        for folder in folders:
-            sync(folder)
+                sync(path)
+                sync(path.parent)
+                above = [each for each in path.parent.parents if each.is_relative_to(self.path)]
+                for folder in set(above) - self._synced:  # nothing new comes into these
+                    sync(folder)
+                self._synced.update(above)
 
     def delete(self, names: Iterable[str]) -> None:
         for name in names:

@@ -44,3 +44,24 @@ def test_a_directory_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
         store.create("a", b"")
     with pytest.raises(FileNotFoundError):
         store.write("a", b"")
+
+
+def test_what_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+
+    def note(path: Path) -> None:
+        path.stat()
+        done.append(str(path.relative_to(tmp_path)))
+
+    monkeypatch.setattr("tidegate.store.local.sync", note)
+    store = LocalStore(tmp_path / "a/b")
+    store.prepare()
+    assert done == ["a", "."], "the places of the new directories"
+    store.below("x/y").prepare()
+    for number in range(2):
+        done.clear()
+        store.write("x/y/1", b"1")
+        assert not done
+        store.sync(["x/y/1", "x/y/missing"])
+        assert done[:2] == ["a/b/x/y/1", "a/b/x/y"]
+        assert sorted(done[2:]) == [["a/b", "a/b/x"], []][number]
