@@ -84,3 +84,8 @@ def entry_not_synced() -> AbstractContextManager[Any]:
         self.store.write(f"epochs/{entry.epoch:010d}.json", encode(entry))
 
     return patch.object(Checkpoint, "write_entry", write_entry)
+
+
+def plan_not_synced() -> AbstractContextManager[Any]:
+    """Rows are read of a plan that a crash of the machine may tear or take back."""
+    return patch.object(Checkpoint, "sync_spark", lambda *_: None)

@@ -31,6 +31,7 @@ from simulation.commit_mutants import (
     floor_forgotten,
     losing,
     newest_entry_taken,
+    plan_not_synced,
     publication_skipped,
 )
 from tidegate.executor import base, union
@@ -319,6 +320,7 @@ MUTANTS = (
     Mutant(newest_entry_taken, 60, caught_by=21),
     Mutant(publication_skipped, 60, caught_by=10),
     Mutant(entry_not_synced, 60, caught_by=10),
+    Mutant(plan_not_synced, 60, caught_by=10),
     Mutant(disorder_restored_empty, 150, caught_by=144, first=60),
     Mutant(keys_restored_empty, 60, caught_by=18),
     Mutant(operators_restored_empty, 30, caught_by=11),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kits.executor import ENGINE, Text, expr, leaf
-from tidegate.executor.filter import FilterExecutor
+from tidegate.executor.filter import FilterExecutor, refused_by
 from tidegate.plan.nodes import Expr, Filter
 from tidegate.types import Op
 
@@ -44,6 +44,23 @@ def test_all_rows_the_same_chunk() -> None:
 def test_all_else_passes() -> None:
     lines = ["watermark v 100", "status idle s0", "barrier 1"]
     assert TEXT.run(a_filter(BIG), *lines) == lines
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_rows_of_splits_that_are_refused_are_counted(named: bool) -> None:
+    below = leaf("v BIGINT, s VARCHAR, b BOOLEAN")
+    executor = FilterExecutor(Filter(below.schema, below, BIG), ENGINE, named=named)
+    refused = refused_by(executor)
+    assert refused is not None
+    TEXT.run(executor, "chunk s0: 1 . true 0; 2 b false 1; . . . 2", "chunk s1: 0 a true 7")
+    TEXT.run(executor, "chunk: 1 . true 3", "barrier 1")
+    counts = {
+        split: (refused.of(split)[0], refused.of(split)[1].tolist()) for split in ("s0", "s1")
+    }
+    assert counts == {"s0": (2, [0, 2] * named), "s1": (1, [7] * named)}
+    TEXT.run(executor, "barrier 2")
+    assert refused.splits == []
+    assert refused_by(None) is None
 
 
 def test_half_an_update_is_a_row_more_or_less() -> None:
