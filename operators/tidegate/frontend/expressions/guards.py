@@ -8,6 +8,7 @@ it has NULL, as where an expression fails. What constants decide is decided by `
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -48,6 +49,10 @@ _JOINED: Final = Guard(
     "strlen(a1) <= 16 OR CAST(len(a0) AS DOUBLE) * strlen(a1) <= 10000000",
     "a separator of 16 bytes, or a product of its length and the list's of 10,000,000 bytes",
 )
+_SELECTED: Final = Guard(
+    "CAST(strlen(CAST(a0 AS VARCHAR)) AS DOUBLE) * len(a1) <= 10000000",
+    "a product of the list's bytes and the number of places of 10,000,000",
+)
 _PATTERN: Final = Guard("strlen(a1) <= 1000", "a pattern of 1,000 bytes")
 _FORMAT: Final = Guard(
     r"NOT regexp_matches(a0, '[0-9]{4}|\*|\{[^}]*\{')",
@@ -67,8 +72,12 @@ GUARDS: Final[dict[str, Guard]] = {
     "lpad": _PADDED,
     "rpad": _PADDED,
     "repeat": Guard(
-        "CAST(length(a0) AS DOUBLE) * a1 <= 100000", "a result of 100,000 characters or elements"
+        "a1 <= 1 OR CAST(strlen(CAST(a0 AS VARCHAR)) AS DOUBLE) * a1 <= 100000",
+        "a result of 100,000 bytes",
     ),
+    "array_select": _SELECTED,
+    "list_select": _SELECTED,
+    "concat_ws": Guard("strlen(a0) <= 1000", "a separator of 1,000 bytes"),
     "levenshtein": _COMPARED,
     "editdist3": _COMPARED,
     "damerau_levenshtein": _COMPARED,
@@ -154,7 +163,7 @@ def _condition(text: str) -> exp.Expr:
     return parse_scalar(cursor_over(Source("", text).whole)).node
 
 
-def _filled(condition: exp.Expr, values: dict[int, exp.Expr]) -> exp.Expr:
+def _filled(condition: exp.Expr, values: Mapping[int, exp.Expr]) -> exp.Expr:
     def filled(part: exp.Expr) -> exp.Expr:
         return values[int(part.name[1:])].copy() if isinstance(part, exp.Column) else part
 

@@ -48,7 +48,7 @@ def test_a_row_past_the_bound_is_null(
     ("text", "said"),
     [
         ("lpad(customer_name, 2000000000, 'x')", "at most a length of 100,000 characters"),
-        ("repeat('ab', 50001)", "at most a result of 100,000 characters"),
+        ("repeat('ab', 50001)", "at most a result of 100,000 bytes"),
         ("printf('%2000000000d', id)", "at most widths of 999"),
         (f"regexp_matches(customer_name, '{_LONG}')", "at most a pattern of 1,000 bytes"),
     ],
