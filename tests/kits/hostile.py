@@ -115,14 +115,46 @@ _BY_HAND: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "regexp_split_to_array": ("c0, c1", ("STRING", "STRING")),
     "row_to_json": ("c0", (_ROW,)),
     "split_part": ("c0, c1, c2", ("STRING", "STRING", "BIGINT")),
+    "strptime": ("c0, ['%Y-%m-%d %H:%M:%S.%f %Z', '%A %B']", ("STRING",)),
     "struct_concat": ("c0, {'z': 1}", (_ROW,)),
     "struct_extract": ("c0, 'b'", (_ROW,)),
     "struct_extract_at": ("c0, 1", (_ROW,)),
     "struct_keys": ("c0", (_ROW,)),
     "struct_values": ("c0", (_ROW,)),
+    "try_strptime": ("c0, '%d.%m.%Y %H:%M:%S %z'", ("STRING",)),
     "to_json": ("c0", (f"{_ROW}[]",)),
 }
 """Arguments, and the columns' types, of what the catalogue's types say too little about."""
+
+_NUMBERS: Final = ("BIGINT", "DOUBLE", "DECIMAL(38, 10)")
+_TIMES: Final = ("TIMESTAMP", "TIMESTAMPTZ", "DATE", "TIME", "INTERVAL")
+FORMS: Final[dict[str, tuple[str, ...]]] = {
+    **{f"c0 {sign} c1": ("STRING", "STRING") for sign in ("LIKE", "ILIKE", "~", "~*", "||", "^@")},
+    **{f"c0 {sign} c1": ("STRING", "STRING") for sign in ("->", "->>", "=", "<")},
+    "c0 LIKE c1 ESCAPE '%'": ("STRING", "STRING"),
+    **{
+        f"{shape} /* {type_} */": (type_, type_)
+        for shape in ("c0 + c1", "c0 - c1", "c0 * c1", "c0 / c1", "c0 % c1", "c0 ** c1", "-c0")
+        for type_ in _NUMBERS
+    },
+    **{f"c0 {sign} c1": ("BIGINT", "BIGINT") for sign in ("<<", ">>", "&", "|", "//")},
+    **{f"c0 + c1 /* {type_} */": (type_, "INTERVAL") for type_ in _TIMES},
+    **{f"c0 - c1 /* {type_} */": (type_, "INTERVAL") for type_ in _TIMES},
+    "c0 - c1 /* times */": ("TIMESTAMP", "TIMESTAMP"),
+    "c0 * c1 /* interval */": ("INTERVAL", "BIGINT"),
+    "c0 AT TIME ZONE c1": ("TIMESTAMPTZ", "STRING"),
+    "c0 AT TIME ZONE c1 /* local */": ("TIMESTAMP", "STRING"),
+    **{f"EXTRACT({part} FROM c0)": ("TIMESTAMP",) for part in ("EPOCH", "DAY", "WEEK", "DECADE")},
+    "c0[c1]": ("STRING[]", "BIGINT"),
+    "c0[c1:c2]": ("BIGINT[]", "BIGINT", "BIGINT"),
+    "c0 && c1": ("BIGINT[]", "BIGINT[]"),
+    **{
+        f"CAST(c0 AS {to}) /* {type_} */": (type_,)
+        for to in (*_NUMBERS, *_TIMES, "STRING", "TINYINT", "BOOLEAN", "BYTES", "BIGINT[]")
+        for type_ in ("STRING", *_NUMBERS, *_TIMES)
+    },
+}
+"""Operators and casts over columns, and the columns' types."""
 
 
 @cache
@@ -141,8 +173,8 @@ def _written() -> dict[str, list[tuple[str, list[str], str | None, int]]]:
 def signatures(name: str) -> list[tuple[str, ...]]:
     """The types that a function takes, in the spelling of columns; some for what takes any."""
     found: dict[tuple[str, ...], None] = {}
-    if name in _BY_HAND:
-        return [_BY_HAND[name][1]]
+    if name in _BY_HAND or name in FORMS:
+        return [FORMS[name] if name in FORMS else _BY_HAND[name][1]]
     for kind, types, more, count in _written().get(name, [("macro", [], None, 2)]):
         given = [type_ or "ANY" for type_ in types] if kind == "scalar" else ["ANY"] * count
         given += [more] * 2 if more else []
@@ -260,10 +292,11 @@ def _run(engine: Engine, call: Call) -> str:
     ]
     if name in _BY_HAND:
         given = [_BY_HAND[name][0]]
+    text = name if name in FORMS else f"{name}({', '.join(given)})"
     try:
         (sink,) = compile(
             f"CREATE TABLE t (c INT{', ' * bool(columns)}{columns}) WITH (connector = 'filesystem',"
-            f" path = 'p', format = 'json'); SELECT {name}({', '.join(given)}) AS x, c FROM t",
+            f" path = 'p', format = 'json'); SELECT {text} AS x, c FROM t",
             "f.sql",
             {},
         ).sinks

@@ -102,7 +102,8 @@ class Engine:
             self._open(self._epoch_us or 0)
             raise
         except UnicodeDecodeError:  # a message that quotes the row, cut within a character
-            raise duckdb.Error("the statement failed; DuckDB's message is not UTF-8") from None
+            message = "the statement failed on a row; DuckDB's message is not UTF-8"
+            raise duckdb.InvalidInputException(message) from None
         finally:
             for name in names:
                 self._connection.unregister(name)

@@ -28,9 +28,12 @@ _FIRST_US: Final = -9_223_372_022_400_000_000
 ROW_ERRORS: Final = (
     duckdb.ConversionException,
     duckdb.InvalidInputException,
+    duckdb.InvalidTypeException,
     duckdb.NotImplementedException,
     duckdb.OutOfMemoryException,
     duckdb.OutOfRangeException,
+    duckdb.SyntaxException,
+    duckdb.TypeMismatchException,
     *INVALIDATING,
 )
 """What DuckDB raises where a value of a row is not what a function takes, or its own error."""

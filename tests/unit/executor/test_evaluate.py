@@ -60,6 +60,16 @@ def test_what_passes_through_try_is_null_too(rows: int) -> None:
     assert got == [[zone and known.get(zone) for zone in zones], [n * 2 for n in range(rows)]]
 
 
+@pytest.mark.parametrize("shift", [0, 1])
+def test_errors_of_any_kind_are_of_their_row(shift: int) -> None:
+    """A pattern that ends with its escape, and a message that is cut within a character."""
+    data = pa.table({"p": ["a%", "a!", None], "z": ["UTC", "x" * shift + "é" * 90, None]})
+    like = "'ab' LIKE \"p\" ESCAPE '!'"
+    local = "TIMESTAMPTZ '2024-05-01 00:00:00+00' AT TIME ZONE \"z\" IS NULL"
+    found = [column.to_pylist() for column in try_sql(ENGINE, [like, local], data).columns]
+    assert found == [[True, None, None], [False, None, True]]
+
+
 def test_all_rows_may_fail() -> None:
     sql = "TIMESTAMP '2024-05-01' AT TIME ZONE \"z\""
     (column,) = try_sql(ENGINE, [sql], pa.table({"z": ["x", "y"]})).columns

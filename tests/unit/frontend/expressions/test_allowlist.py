@@ -10,7 +10,7 @@ import pytest
 
 from kits.frontend import job
 from kits.functions_page import PAGE, page
-from kits.hostile import calls, outcomes
+from kits.hostile import FORMS, calls, outcomes
 from kits.many import seeds
 from tidegate.frontend.expressions.allowlist import FUNCTIONS, GROUPS, REFUSED, refusal
 from tidegate.frontend.expressions.functions import OPERATORS, PROC_TIME
@@ -75,7 +75,7 @@ def test_the_page_is_what_the_module_says() -> None:
 @pytest.mark.parametrize("seed", seeds(4))
 def test_no_allowed_function_ends_hangs_or_fills_a_process(seed: int) -> None:
     """Arguments that are deep, long, extreme or no values at all give a value or NULL."""
-    names = sorted(FUNCTIONS)
+    names = sorted(FUNCTIONS | FORMS.keys())
     random.Random(seed).shuffle(names)
     share = names if len(seeds(4)) > 1 else [*names[:_SAMPLE], *sorted(GUARDS)[seed::3]]
     wrong = [
