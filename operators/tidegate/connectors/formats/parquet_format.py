@@ -182,9 +182,9 @@ def sizes_of(column: Any) -> npt.NDArray[np.int64]:
         places = column.offsets.to_numpy().astype(np.int64)
         values = column.values.slice(places[0], places[-1] - places[0])
         if pa.types.is_primitive(values.type):
-            return np.asarray(np.diff(places) * _VALUE_BYTES, np.int64)
+            return _diff(places) * _VALUE_BYTES
         ends = np.concatenate(([0], np.cumsum(sizes_of(values))))
-        return np.asarray(np.diff(ends[places - places[0]]), np.int64)
+        return _diff(ends[places - places[0]])
     elif pa.types.is_struct(kind):
         return sum(map(sizes_of, column.flatten()), np.zeros(len(column), np.int64))
     elif pa.types.is_binary(kind) or is_text(kind):
@@ -194,6 +194,10 @@ def sizes_of(column: Any) -> npt.NDArray[np.int64]:
         return np.full(len(column), max(each, _VALUE_BYTES), np.int64)
     found: npt.NDArray[np.int64] = pc.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
     return found.astype(np.int64)
+
+
+def _diff(places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return places[1:] - places[:-1]
 
 
 def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:

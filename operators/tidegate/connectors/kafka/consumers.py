@@ -37,6 +37,8 @@ from tidegate.connectors.kafka.quirks import AssignStopsAll, LockedOut
 PIECE_BYTES_MAX: Final = 16 << 20
 _PIECE_ROWS_MAX: Final = 500
 """Messages that one call takes: small enough that their memory stays in the CPU's cache."""
+_UNSEEN_BYTES: Final = float(1 << 20)
+"""Of a message, before the first has come: what brokers take at most, unless told otherwise."""
 _CURSORS_MAX: Final = 32
 _QUEUE_KIB: Final = 8 << 10
 
@@ -84,6 +86,7 @@ class Cursor:
         self.trouble = trouble
         self.message_bytes = 256.0
         """About the size of a message."""
+        self._has_read = False
         self._consumer = consumer
         self._topic, self._partition = topic, partition
         self._ahead: list[Any] = []
@@ -127,13 +130,19 @@ class Cursor:
             return got
         return self._sorted_out(got, end)
 
+    def learn(self, message_bytes: float) -> None:
+        """Messages were of this size, on average: the next call takes no more than a piece."""
+        before = 0.9 * self.message_bytes if self._has_read else 0.0
+        self.message_bytes, self._has_read = max(message_bytes, before, 1.0), True
+
     def close(self) -> None:
         """Lets the client go, if it is not locked out. The cursor cannot be used any more."""
         self._lock.leave()
 
     def _consume(self, end: int) -> list[Any]:
         # No more than there can be: a call that asks for more waits for what does not come.
-        most = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / self.message_bytes))
+        each = self.message_bytes if self._has_read else _UNSEEN_BYTES
+        most = min(end - self._next, _PIECE_ROWS_MAX, int(PIECE_BYTES_MAX / each))
         rows = max(1, most)
 
         def ask() -> list[Any]:

@@ -162,8 +162,7 @@ class KafkaReader:
                     self._on_error(problem, cursor, task)
             if messages:
                 batch = batch_of(messages, self._decoder.wanted)
-                size = batch.bytes / batch.rows
-                cursor.message_bytes = max(size, 0.9 * cursor.message_bytes, 1.0)
+                cursor.learn(batch.bytes / batch.rows)
                 yield batch
             now_s = self._clock.monotonic_s()
             if cursor.offset > before:

@@ -16,7 +16,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from spark.processes import wait_until
 from tidegate.clock import ManualClock
 from tidegate.connectors.kafka.client import Trouble
-from tidegate.connectors.kafka.consumers import Consumers, Cursor, CursorKey
+from tidegate.connectors.kafka.consumers import (
+    PIECE_BYTES_MAX,
+    Consumers,
+    Cursor,
+    CursorKey,
+)
 from tidegate.connectors.kafka.patience import USUAL
 from unit.connectors.kafka.kafka_kit import event, message, source_options
 
@@ -127,7 +132,7 @@ def test_a_cursor_that_is_moved_forgets_what_it_had() -> None:
 
 def test_large_messages_are_taken_one_by_one() -> None:
     standing = cursor(*map(message, range(4)))
-    standing.message_bytes = 10e6
+    standing.learn(10e6)
     assert offsets(standing.take(4)) == [0]
 
 
@@ -308,7 +313,7 @@ def test_silence_is_never_all_that_was_asked_for() -> None:
     client = LockedOut()
     standing = Cursor(client, Trouble(), "t", 0)
     standing.move(0)
-    standing.message_bytes = 32 << 20
+    standing.learn(32 << 20)
     for _ in range(3):
         assert standing.take(9) == []
     assert threading.get_ident() not in client.threads
@@ -336,3 +341,10 @@ def test_a_cursor_that_nobody_holds_lets_its_client_go() -> None:
     del standing
     gc.collect()
     wait_until(lambda: client.closed, "its client has ended")
+
+
+def test_few_messages_are_asked_for_before_their_size_is_known() -> None:
+    standing = cursor(*map(message, range(1_000)))
+    assert len(standing.take(1_000)) == PIECE_BYTES_MAX >> 20
+    standing.learn(100)
+    assert len(standing.take(1_000)) == 500
