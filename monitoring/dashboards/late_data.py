@@ -36,7 +36,7 @@ def panels() -> list[Builder[Panel]]:
         ),
         lines(
             "Warnings", COUNT, "What `tidegate status` has to say in words.",
-            Query(f"sum by (kind) (tidegate_warnings{{{JOB}}}) > 0", "{{kind}}"),
+            Query(f"sum by (kind) (tidegate_warnings{{{JOB}}})", "{{kind}}"),
         ),
         lines(
             "Share of late rows", SHARE, "Of the rows read, by account.",

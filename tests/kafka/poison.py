@@ -153,6 +153,8 @@ def _deep(rng: random.Random) -> bytes:
         value = opened * 400 + "1" + closed * 400
         return f'{{"a": 1, "other": {value}}}'.encode()
     name = rng.choice(["v", "s"])
+    if name == "v":  # its text is as deep
+        value = opened * min(depth, 400) + "1" + closed * min(depth, 400)
     return rng.choice([f'{{"a": 1, "{name}": {value}}}', f"[{value}]", opened * depth]).encode()
 
 

@@ -12,7 +12,7 @@ from tidegate.clock import ManualClock, SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import EXPIRY_S, Lease
-from tidegate.errors import LeaseHeldError, OptionsError, StoreError
+from tidegate.errors import LeaseHeldError, OptionsError, StoreError, StoreRefusedError
 from tidegate.store.place import open_store
 from tidegate.store.s3 import PATIENCE, S3Store
 
@@ -55,7 +55,7 @@ def test_who_may_not_is_told_without_secrets(bucket: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "close-sesame")
     monkeypatch.setenv("AWS_REGION", "eu-west-1")  # the client of the bucket is another
     checkpoint = Checkpoint(f"{bucket}/job")
-    with pytest.raises(OptionsError, match=f"{bucket}/job cannot be written") as caught:
+    with pytest.raises(StoreRefusedError, match=f"cannot write {bucket}/job") as caught:
         checkpoint.create()
     assert "AWS_SECRET_ACCESS_KEY" in caught.value.hint
     assert "close-sesame" not in str(caught.value)

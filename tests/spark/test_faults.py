@@ -82,7 +82,6 @@ def _newest(directory: Path) -> Path:
 
 RUINS: dict[str, Callable[[Path], Path]] = {
     "offset": lambda checkpoint: _newest(checkpoint / "spark/offsets"),
-    "commit": lambda checkpoint: _newest(checkpoint / "spark/commits"),
     "entry": lambda checkpoint: _newest(checkpoint / "epochs"),
     "description": lambda checkpoint: checkpoint / "job.json",
 }
@@ -94,6 +93,15 @@ def test_a_corrupt_checkpoint(what: str, warm: Warm, whole: Path, copied: Path) 
     _cut(path)
     ran = warm.run("run", whole / "job.sql", "--checkpoint", copied, cwd=whole)
     told(ran, 4, str(path), "corrupt", "hint:")
+
+
+def test_a_torn_commit_is_made_anew(warm: Warm, whole: Path, copied: Path) -> None:
+    path = _newest(copied / "spark/commits")
+    _cut(path)
+    ran = warm.run("run", whole / "job.sql", "--checkpoint", copied, cwd=whole)
+    assert ran.code == 0, ran.err
+    assert f"{path} was torn or changed" in ran.err
+    assert "the job has finished" in ran.err
 
 
 def test_a_checkpoint_whose_epoch_log_lost_its_end(warm: Warm, whole: Path, copied: Path) -> None:

@@ -19,7 +19,7 @@ _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
 
 _DAMAGED = re.compile(
     r"Checksum error: |\[CANNOT_LOAD_STATE_STORE|\[STREAMING_STATEFUL_OPERATOR_MISSING_STATE"
-    r"|\[STDS_FAILED_TO_READ|File \S+/_stateSchema/\S+ does not exist"
+    r"|\[STDS_FAILED_TO_READ|File \S+/_stateSchema/\S+ does not exist|No usable value for \w"
     r"|java\.util\.zip\.ZipException|RocksDBException: Corruption|block checksum mismatch: "
 )
 """How Hadoop and Spark say that a file of the checkpoint is gone, or not what was written."""

@@ -30,7 +30,9 @@ def test_staged_files_go_with_their_epochs(tmp_path: Path) -> None:
 
 def test_errors_name_path_and_reason() -> None:
     with (
-        pytest.raises(SinkError, match="cannot write to '/x': Permission denied"),
+        pytest.raises(
+            SinkError, match="cannot write to '/x': it refuses this user\nPermission denied"
+        ),
         sink_errors("write to", "/x"),
     ):
         raise PermissionError(13, "Permission denied")
