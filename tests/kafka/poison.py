@@ -154,7 +154,7 @@ def _deep(rng: random.Random) -> bytes:
         return f'{{"a": 1, "other": {value}}}'.encode()
     name = rng.choice(["v", "s"])
     if name == "v":  # its text is as deep
-        value = opened * min(depth, 400) + "1" + closed * min(depth, 400)
+        value = opened * min(depth, 200) + "1" + closed * min(depth, 200)
     return rng.choice([f'{{"a": 1, "{name}": {value}}}', f"[{value}]", opened * depth]).encode()
 
 
