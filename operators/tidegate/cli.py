@@ -98,11 +98,16 @@ def run(
     master: Master = "local[2]",
     set_: Set = None,
     takeover: Takeover = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Begin anew: remove the checkpoint and its output.")
+    ] = False,
     json_: Json = False,
     debug: Debug = False,
 ) -> None:
     """Run a job until its tables end, or until it is stopped."""
     with _reported(debug):
+        if fresh and checkpoint is None:
+            raise OptionsError("--fresh needs --checkpoint: the one that is to begin anew")
         plan, settings, spark = _compiled(file, set_, json_, writes=True)
         if not plan.job.sinks:
             return
@@ -117,6 +122,7 @@ def run(
             master=check_master(master),
             available_now=available_now,
             takeover=takeover,
+            fresh=fresh,
             debug=debug,
         )
         clock = SystemClock()

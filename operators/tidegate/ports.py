@@ -242,6 +242,20 @@ class SinkCommitter(Protocol):
         """
 
 
+@runtime_checkable
+class ErasingCommitter(SinkCommitter, Protocol):
+    """Driver side of a sink that can take back all that a checkpoint's job has given it."""
+
+    def erases(self) -> bool:
+        """Whether this one can."""
+
+    def erase(self, remembered: Mapping[str, str]) -> int:
+        """Removes all that was published and staged; idempotent. Gives how many files that were.
+
+        ``remembered`` is what `prepare` returned when the checkpoint was new.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a checkpoint is, for one sink.

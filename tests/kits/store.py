@@ -74,6 +74,16 @@ class StoreContract:
         assert store.names("x/y") == []
         assert store.exists("x/b")
 
+    def test_a_folder_is_cleared(self, store: Store) -> None:
+        for folder in ("x", "x/y", "xx"):
+            store.below(folder).prepare()
+        for name in ("x/b", "x/.hidden", "x/y/c", "xx/d", "a"):
+            store.write(name, b"1")
+        store.clear("x")
+        store.clear("none")
+        found = [store.exists(name) for name in ("x/b", "x/.hidden", "x/y/c", "xx/d", "a")]
+        assert found == [False, False, False, True, True]
+
     def test_a_file_ages_until_it_is_touched(self, store: Store, now_us: int) -> None:
         store.prepare()
         store.write("a", b"1")

@@ -102,6 +102,9 @@ class FaultyStore:
             self._changes(name)
             self._inner.delete([name])
 
+    def clear(self, folder: str) -> None:
+        raise AssertionError(f"{folder}: a run that is simulated begins once")
+
     def _changes(self, name: str) -> None:
         known = self._inner.read(name) if self._inner.exists(name) else None
         self._unsynced.setdefault(self._inner.where(name), (self._inner, name, known))

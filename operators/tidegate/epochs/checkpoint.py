@@ -1,6 +1,7 @@
 """A job's checkpoint directory, without Spark's part of it.
 
-    job.json          what the job is: refuses another job's checkpoint
+    job.json          what the job is: refuses another job's checkpoint (removed.json: while
+                      ``run --fresh`` removes it, see `anew`)
     lease/            which driver holds it (see `lease`)
     epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
     ledger/           late and quarantined rows, Parquet
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import count
 from typing import Any, Final
 from uuid import UUID
@@ -39,12 +41,14 @@ from tidegate.store.base import Store
 from tidegate.store.place import open_store
 
 _JOB = "job.json"
+_ASIDE = "removed.json"
 _NAME_OF_QUERY = "spark/metadata"
 _OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
 _OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
 _OF_COMMIT = {"nextBatchWatermarkMs": int}
 _COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
+_OF_JOB = ("spark", "epochs", "ledger", "staging", "views", "replays", "rescales", "log")
 
 
 class Checkpoint:
@@ -102,15 +106,42 @@ class Checkpoint:
     def read_job(self) -> Manifest:
         """job.json. Raises OptionsError when there is none, TrustError when it is no such thing."""
         try:
-            document, _ = opened(self.store.read(_JOB), self.store.where(_JOB))
-            return decode(Manifest, document, more=True)
+            return self._manifest(_JOB)
         except FileNotFoundError as error:
             raise OptionsError(
                 f"{self.uri} is not a checkpoint of Tidegate: the checkpoint's job description is"
                 " missing"
             ) from error
+
+    def job_to_remove(self) -> Manifest | None:
+        """job.json, or what `put_job_aside` has left; None when there is neither."""
+        for name in (_JOB, _ASIDE):
+            with suppress(FileNotFoundError):
+                return self._manifest(name)
+        return None
+
+    def put_job_aside(self) -> None:
+        """From here on nobody can run the job; idempotent."""
+        with suppress(FileNotFoundError):
+            self.store.write(_ASIDE, self.store.read(_JOB))
+            self.store.sync([_ASIDE])
+            self.store.delete([_JOB])
+
+    def clear(self) -> None:
+        """Removes all but the lease; last, what was put aside."""
+        for folder in _OF_JOB:
+            self.store.clear(folder)
+        self.store.delete(["metrics.prom", _JOB])
+        self.store.delete([_ASIDE])
+        self._written = -1, ""
+        self.create()
+
+    def _manifest(self, name: str) -> Manifest:
+        try:
+            document, _ = opened(self.store.read(name), self.store.where(name))
+            return decode(Manifest, document, more=True)
         except (ValueError, RecursionError) as error:
-            raise self._corrupt(_JOB) from error
+            raise self._corrupt(name) from error
 
     def write_job(self, manifest: Manifest) -> None:
         """Writes job.json, once."""

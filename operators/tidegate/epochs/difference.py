@@ -22,6 +22,7 @@ Parts: TypeAlias = Mapping[str, Mapping[str, str]]
 _TOLD: Final = 3
 _CUT: Final = 300
 _IN: Final = ", its "
+_OPTION: Final = "option '"
 _OF_TABLES: Final = ("table", "strategy")
 """What of nodes is told of their tables."""
 
@@ -39,10 +40,16 @@ def parts_of(plan: Plan) -> dict[str, dict[str, str]]:
         while name in found:
             name, more = f"sink '{sink.table.name}' ({more})", more + 1
         found[name] = {**dict(_of_table(sink.table)), **_of_query(sink)}
+    if plan.job.ledger:
+        table = plan.job.ledger.table
+        found[f"ledger table '{table.name}'"] = dict(_of_table(table))
     for function in plan.job.functions:
         found[f"function '{function.name}'"] = {"definition": repr(function)}
     return {
-        name: {part: text[:_CUT] for part, text in parts.items()} for name, parts in found.items()
+        name: {
+            part: text if part.startswith(_OPTION) else text[:_CUT] for part, text in own.items()
+        }
+        for name, own in found.items()
     }
 
 
@@ -51,7 +58,7 @@ def _of_table(table: Table) -> Iterator[tuple[str, str]]:
     yield "columns", ", ".join(f"{column.name} {column.type}" for column in same.columns)
     yield "connector", same.connector
     yield "format", same.format
-    yield from ((f"option '{name}'", value) for name, value in same.options)
+    yield from ((f"{_OPTION}{name}'", value) for name, value in same.options)
 
 
 def _of_query(sink: Sink) -> dict[str, str]:

@@ -75,8 +75,9 @@ class Manifest:
                         *(differences(self.parts, now.parts) if self.parts else ()),
                     ]
                 ),
-                hint="give this job a checkpoint of its own, or run the SQL that made this one; if"
-                " it has relative paths, in the directory in which it was run",
+                hint="give this job a checkpoint of its own; or run the SQL that made this one, if"
+                " it has relative paths in the directory in which it was run; or begin anew with"
+                " --fresh, which removes what that one has written",
             )
         for name, setting in _SETTINGS.items():
             began, wanted = (json.dumps(getattr(each, name)) for each in (self, now))

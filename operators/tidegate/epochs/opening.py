@@ -17,6 +17,7 @@ from typing import Self, TypeAlias
 from tidegate.clock import Clock
 from tidegate.connectors.registry import connector_of
 from tidegate.engine.limits import UNSHARED, Limits
+from tidegate.epochs.anew import begin_anew
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer, is_finished
 from tidegate.epochs.entry import Entry
@@ -50,6 +51,7 @@ class EpochOptions:
 
     ``checkpoint`` None: a temporary one. ``rows_max`` and ``bytes_max`` bound an epoch of one
     table, ``duration_us`` is what it aims at (see `pace`); ``limits`` bound an engine.
+    ``fresh``: what the checkpoint knows, and its job has written, is removed first (see `anew`).
     """
 
     checkpoint: str | None = None
@@ -59,6 +61,7 @@ class EpochOptions:
     duration_us: int = 10_000_000
     available_now: bool = False
     takeover: bool = False
+    fresh: bool = False
     limits: Limits = UNSHARED
 
 
@@ -126,6 +129,9 @@ class OpenJob:
             target: self.committer_of(target, table, self.checkpoint.staging(target))
             for target, table in tables.items()
         }
+        if self.options.fresh:
+            self._look_at_sources(begun=False)  # before anything is removed
+            begin_anew(self.checkpoint, self.plan, committers, self.log)
         fresh = not self.checkpoint.exists
         if fresh:
             self._look_at_sources(begun=False)
@@ -145,8 +151,12 @@ class OpenJob:
             self._look_at_sources(begun=last.epoch > 0)
 
     def _written(self, committers: Mapping[int, SinkCommitter]) -> Manifest:
-        if self.checkpoint.last_epoch():
-            raise TrustError(f"{self.checkpoint.uri} has epochs but no job.json")
+        if self.checkpoint.last_epoch() or self.checkpoint.planned_epoch():
+            raise TrustError(
+                f"{self.checkpoint.uri} has epochs but no job.json",
+                hint="if a run with --fresh was killed, run it again so; else restore the"
+                " checkpoint from a backup, or give another one",
+            )
         sinks = {target: committer.prepare(True) for target, committer in committers.items()}
         names = {target: table.name for target, table in sink_tables(self.plan.job).items()}
         for target, kept in sinks.items():

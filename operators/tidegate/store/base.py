@@ -69,3 +69,6 @@ class Store(Protocol):
 
     def delete(self, names: Iterable[str]) -> None:
         """Removes files; those that are missing are no error."""
+
+    def clear(self, folder: str) -> None:
+        """Removes ``folder`` with all that is below it, hidden or not; it may be missing."""

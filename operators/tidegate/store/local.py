@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterable
 from contextlib import suppress
@@ -83,6 +84,10 @@ class LocalStore(Store):
     def delete(self, names: Iterable[str]) -> None:
         for name in names:
             (self.path / name).unlink(missing_ok=True)
+
+    def clear(self, folder: str) -> None:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(self.path / folder)
 
     @staticmethod
     def _draft(target: Path, data: bytes, *, durably: bool = False) -> Path:

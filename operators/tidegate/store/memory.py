@@ -63,6 +63,11 @@ class MemoryStore(Store):
         for name in names:
             self._files.pop(self._prefix + name, None)
 
+    def clear(self, folder: str) -> None:
+        for key in tuple(self._files):
+            if key.startswith(f"{self._prefix}{folder}/"):
+                self._files.pop(key, None)
+
     def _new(self, data: bytes) -> _File:
         return _File(bytes(data), self._clock.now_us())
 

@@ -132,6 +132,11 @@ class S3Store(Store):
             with self._errors("remove files of", ""):
                 obstore.delete(self._client, keys)
 
+    def clear(self, folder: str) -> None:
+        with self._errors("remove files of", folder):
+            for found in obstore.list(self._client, self._key(folder)):
+                obstore.delete(self._client, [each["path"] for each in found])
+
     def rename(self, source: str, target: str) -> None:
         """Moves a file, over what is there: a copy and a removal. Raises FileNotFoundError."""
         with self._errors("move to", target):

@@ -37,7 +37,7 @@ class BlackholeWriter:
 
 
 class BlackholeCommitter:
-    """Implements `tidegate.ports.SinkCommitter`."""
+    """Implements `tidegate.ports.ErasingCommitter`."""
 
     def prepare(self, fresh: bool) -> dict[str, str]:
         del fresh
@@ -52,6 +52,14 @@ class BlackholeCommitter:
     def discard_unknown(self, epoch: int) -> None:
         """Nothing is ever staged."""
         del epoch
+
+    def erases(self) -> bool:
+        return True
+
+    def erase(self, remembered: Mapping[str, str]) -> int:
+        """Nothing is ever kept."""
+        del remembered
+        return 0
 
 
 CONNECTOR = Connector(

@@ -62,12 +62,13 @@ class DeltaOptions(Options):
 
 
 class DeltaCommitter:
-    """Implements `tidegate.ports.SinkCommitter`. ``staging`` lies in the checkpoint."""
+    """Implements `tidegate.ports.ErasingCommitter`. ``staging`` lies in the checkpoint."""
 
     def __init__(self, table: Table, staging: str, token: Callable[[], str] = unique_token) -> None:
         options = parsed(DeltaOptions, table.options)
         self._table = table
         self._key = options.key_fields
+        self._is_view = not options.path
         self._place = one_spelling(options.path or view_path(staging, table.name))
         self._staging = Staging(staging)
         self._token = token
@@ -104,6 +105,14 @@ class DeltaCommitter:
         self._identity = remembered.get("identity", "")
         if not self._identity:
             raise TrustError("the checkpoint's job.json does not say whose versions are its own")
+
+    def erases(self) -> bool:
+        """A view goes with its checkpoint; who else has written into another table is not known."""
+        return self._is_view
+
+    def erase(self, remembered: Mapping[str, str]) -> int:
+        del remembered
+        return 0
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         if not staged:

@@ -13,7 +13,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 from pyarrow import fs
@@ -121,7 +121,7 @@ class FilesystemWriter:
 
 
 class FilesystemCommitter:
-    """Implements `tidegate.ports.SinkCommitter`."""
+    """Implements `tidegate.ports.ErasingCommitter`."""
 
     def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
         options = parsed(FilesystemOptions, table.options)
@@ -167,6 +167,22 @@ class FilesystemCommitter:
         with sink_errors("clean", self._path):
             delete_staged(self._filesystem, self._staging, epoch)
 
+    def erases(self) -> bool:
+        return True
+
+    def erase(self, remembered: Mapping[str, str]) -> int:
+        self.bind(remembered)
+        with sink_errors("remove files of", self._path):
+            parts = [
+                info.path
+                for info, number in self._found(self._root, _PART)
+                if number == self._generation
+            ]
+            for path in parts:
+                self._filesystem.delete_file(path)
+            self._filesystem.delete_dir_contents(self._staging, missing_dir_ok=True)
+        return len(parts)
+
     def _check(self, files: Sequence[StagedFile]) -> None:
         """Reads what a driver before this one staged: it may have lain there for long."""
         for file in files:
@@ -190,11 +206,15 @@ class FilesystemCommitter:
         return generation
 
     def _numbers(self, directory: str, pattern: re.Pattern[str]) -> list[int]:
+        return [number for _, number in self._found(directory, pattern)]
+
+    def _found(self, directory: str, pattern: re.Pattern[str]) -> list[tuple[fs.FileInfo, int]]:
+        """The files of such names, each with its number."""
         selector = fs.FileSelector(directory, recursive=False, allow_not_found=True)
-        names: list[Any] = [
-            pattern.fullmatch(info.base_name) for info in self._filesystem.get_file_info(selector)
+        infos = [
+            (i, pattern.fullmatch(i.base_name)) for i in self._filesystem.get_file_info(selector)
         ]
-        return [int(match[1]) for match in names if match]
+        return [(info, int(match[1])) for info, match in infos if match]
 
 
 def _scoped(scope: str) -> str:

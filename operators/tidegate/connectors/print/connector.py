@@ -51,7 +51,7 @@ class PrintWriter(Stager):
 
 
 class PrintCommitter:
-    """Implements `tidegate.ports.SinkCommitter`."""
+    """Implements `tidegate.ports.ErasingCommitter`: nobody keeps what was printed."""
 
     def __init__(
         self,
@@ -70,6 +70,13 @@ class PrintCommitter:
 
     def bind(self, remembered: Mapping[str, str]) -> None:
         del remembered
+
+    def erases(self) -> bool:
+        return True
+
+    def erase(self, remembered: Mapping[str, str]) -> int:
+        del remembered
+        return 0
 
     def publish(self, epoch: int, staged: Sequence[StagedFile]) -> None:
         del epoch
