@@ -31,6 +31,7 @@ from tidegate.reports.show import (
     print_verified,
     print_watermarks,
     printable,
+    printable_lines,
     quiet_end,
 )
 from tidegate.reports.why import reason_of, reasons
@@ -386,7 +387,7 @@ def _reported(debug: bool) -> Iterator[None]:
     try:
         yield
     except TidegateError as error:
-        typer.echo(traceback.format_exc() if debug else error.render(), err=True)
+        typer.echo(printable_lines(traceback.format_exc() if debug else error.render()), err=True)
         raise typer.Exit(error.exit_code) from None
     except (typer.Exit, BrokenPipeError):
         raise
@@ -397,7 +398,7 @@ def _reported(debug: bool) -> Iterator[None]:
         if debug:
             typer.echo(traceback.format_exc(), err=True)
             raise typer.Exit(1) from None
-        typer.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+        typer.echo(printable_lines(f"internal error: {type(error).__name__}: {error}"), err=True)
         typer.echo("hint: run again with --debug for the trace, and tell us", err=True)
         raise typer.Exit(1) from None
 

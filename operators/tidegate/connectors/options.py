@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from tidegate.connectors.connector import Connector, Role
 from tidegate.connectors.option_types import OptionProblem, Options
 from tidegate.connectors.registry import connectors, found, named
-from tidegate.connectors.secrets import SecretError
+from tidegate.connectors.secrets import IN_URI, SecretError, has_credentials
 from tidegate.errors import did_you_mean
 
 _IDLE_TIMEOUT: Final = "scan.watermark.idle-timeout"
@@ -59,6 +59,10 @@ def validate_options(
         values[name], written[name] = value, option
     try:
         model.model_validate(values)
+        for name, value in values.items():
+            if has_credentials(value):
+                message = f"option '{written[name]}' is wrong: {IN_URI}"
+                raise OptionProblem(written[name], message, secret=True)
         return tuple(sorted(values.items()))
     except ValidationError as error:
         problem = _problem(error, model, of.name, role, written, values)
@@ -72,7 +76,11 @@ def written_secrets(raw: Mapping[str, str]) -> list[str]:
     return [
         value
         for name, value in raw.items()
-        if value and any(each.is_secret(name.strip().lower(), value) for each in connectors())
+        if value
+        and (
+            has_credentials(value)
+            or any(each.is_secret(name.strip().lower(), value) for each in connectors())
+        )
     ]
 
 

@@ -19,6 +19,17 @@ AS_REFERENCE: Final = (
     " in plans and kept in checkpoints"
 )
 """What is wrong with a secret that is written down."""
+IN_URI: Final = (
+    "there are credentials in it: leave them out; a store's come from the environment"
+    " (AWS_ACCESS_KEY_ID …), others have options of their own"
+)
+"""What is wrong with a URI that has a secret, in whatever option."""
+_OF_URI: Final = re.compile(
+    r"://[^/?\#@,\s]*:(?!\d+(?:[/?\#,]|$))[^@\s]+@"  # KEY:SECRET@, a secret may have slashes
+    r"|://\S*[?&][^=&\s]*(?:pass|pwd|secret|token|credential|access.?key|signature|\bsig)"
+    r"[^=&\s]*=[^&\s]",
+    re.IGNORECASE,
+)
 _REFERENCE: Final = re.compile(r"\$\{(env|file):([^}]+)\}")
 
 
@@ -29,6 +40,11 @@ class SecretError(ValueError):
 def has_reference(text: str) -> bool:
     """Whether ``text`` names a secret."""
     return _REFERENCE.search(text) is not None
+
+
+def has_credentials(text: str) -> bool:
+    """Whether ``text`` has a URI with a password or key written in it, as far as its form tells."""
+    return _OF_URI.search(_REFERENCE.sub("", text)) is not None
 
 
 def resolve(text: str) -> str:

@@ -67,16 +67,18 @@ class Holder:
 
 
 def _boot() -> str:
-    """The kernel's name for this run of this machine; empty where it gives none.
+    """The kernel's name for this run of this machine, and for those processes of it that are seen
+    from here; empty where it gives none.
 
-    In a pod with its uid: pods of one name, and pods of one machine, do not see each other's
-    processes, though a container that was started again in a pod sees that the one before is gone.
+    Containers of one machine, and of one name, do not see each other's processes. In a pod its uid
+    says that: a container that was started again in a pod sees that the one before is gone.
     """
-    pod = os.environ.get("POD_UID", "")
+    seen = os.environ.get("POD_UID", "")
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + pod
+        seen = seen or str(Path("/proc/self/ns/pid").readlink())
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + seen
     except OSError:
-        return pod
+        return seen
 
 
 def _process_start(pid: int) -> str:

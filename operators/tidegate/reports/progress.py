@@ -17,7 +17,7 @@ from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.ledger import counts_document, show_time
-from tidegate.reports.show import number
+from tidegate.reports.show import number, plain, printable_lines
 from tidegate.types import column_named
 
 
@@ -40,7 +40,7 @@ class Progress(Listener):
 
     def log(self, line: str) -> None:
         """A line worth keeping."""
-        sys.stderr.write(line + "\n")
+        sys.stderr.write(printable_lines(line) + "\n")
 
     def on_epoch(self, entry: Entry) -> None:
         self.measure(entry)
@@ -142,7 +142,7 @@ class LiveProgress(Progress):
         self._live.stop()
 
     def log(self, line: str) -> None:
-        self._console.print(line, highlight=False, markup=False)
+        self._console.print(printable_lines(line), highlight=False, markup=False)
 
     def on_epoch(self, entry: Entry) -> None:
         self.measure(entry)
@@ -157,7 +157,7 @@ class LiveProgress(Progress):
         for account, splits in sorted(entry.accounts.counts.items()):
             for split, counts in sorted(splits.items()):
                 table.add_row(
-                    f"{account}/{split}",
+                    plain(f"{account}/{split}"),
                     self._split_watermark(entry, account, split),
                     number(behind.get(account.partition("#")[0], {}).get(split)),
                     *(f"{getattr(counts, name):,}" for name in names),

@@ -43,28 +43,28 @@ def print_ledger(document: dict[str, Any], console: Console, listed: int | None 
         for count, first in grouped(rows):
             place, kind = f"{first['split']}@{first['offset']}", kind_of(first.get("cause", ""))
             console.print(
-                f"{count:>9,} [bold]{first['reason']:<13}[/] {_plain(first['table'])}"
-                f"{_plain(f': {kind}' * bool(kind))}\n{'':>10}such as {_plain(place)}"
-                f"  {_lateness(first)}{_plain(first['record'] or '', 100)}".rstrip(),
+                f"{count:>9,} [bold]{first['reason']:<13}[/] {plain(first['table'])}"
+                f"{plain(f': {kind}' * bool(kind))}\n{'':>10}such as {plain(place)}"
+                f"  {_lateness(first)}{plain(first['record'] or '', 100)}".rstrip(),
                 soft_wrap=True,
             )
     for row in rows[: listed or 0]:
         place = f"{row['table']} {row['split']}@{row['offset']}"
         console.print(
-            f"[bold]{row['reason']:<11}[/] {_plain(place)}  {_lateness(row)}"
-            f"{_because(row)}{_plain(row['record'] or '', 100)}",
+            f"[bold]{row['reason']:<11}[/] {plain(place)}  {_lateness(row)}"
+            f"{_because(row)}{plain(row['record'] or '', 100)}",
             soft_wrap=True,
         )
     print_counts(document, console)
 
 
-def _plain(text: str, most: int | None = None) -> str:
+def plain(text: str, most: int | None = None) -> str:
     """Text of users, of so many characters at ``most``, as a console may be given it."""
     return escape(printable(text)[:most])
 
 
 def _because(row: dict[str, Any]) -> str:
-    return f"{_plain(row['cause'])}  " if "cause" in row else ""
+    return f"{plain(row['cause'])}  " if "cause" in row else ""
 
 
 def _lateness(row: dict[str, Any]) -> str:
@@ -78,15 +78,20 @@ def _lateness(row: dict[str, Any]) -> str:
 
 
 def printable(text: str) -> str:
-    """Text of users' rows without what a terminal would obey."""
+    """Text of users without what a terminal would obey, on one line."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, and lines stay lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def print_watermarks(document: dict[str, Any], console: Console) -> None:
     """The document of ``tidegate watermarks``."""
     console.print(f"epoch {document['epoch']}, recorded {document['time'] or '-'}")
     for name, reason in document.get("silent", {}).items():
-        console.print(f"{escape(printable(name))}: ends are those of that epoch: {escape(reason)}")
+        console.print(f"{plain(name)}: ends are those of that epoch: {plain(reason)}")
     for filter_ in document["filters"]:
         console.print()
         console.print(_heading(filter_), soft_wrap=True)
@@ -98,14 +103,14 @@ def print_watermarks(document: dict[str, Any], console: Console) -> None:
             holds = "◄ holds the minimum" if split["split"] in filter_["held_by"] else ""
             numbers = [number(split[name]) for name in ("offset", "end", "lag")]
             times = [str(_or_dash(split[name])) for name in ("event_time", "watermark")]
-            name = escape(printable(split["split"]))
+            name = plain(split["split"])
             table.add_row(name, *numbers, *times, split["status"], holds)
         console.print(table)
     for table_name, splits in document["lost"].items():
         for split, ranges in splits.items():
             for first, end in ranges:
                 console.print(
-                    f"lost: {escape(table_name)} {escape(split)} offsets {first} to {end - 1}"
+                    f"lost: {plain(table_name)} {plain(split)} offsets {first} to {end - 1}"
                 )
 
 
@@ -113,14 +118,14 @@ def print_status(document: dict[str, Any], console: Console) -> None:
     """The document of ``tidegate status``: what is not in that of ``watermarks`` comes first."""
     driver = document["driver"]
     console.print(
-        f"[bold]{escape(printable(document['job'] or '-'))}[/]  "
-        + (f"run by {escape(printable(driver))}" if driver else "not running"),
+        f"[bold]{plain(document['job'] or '-')}[/]  "
+        + (f"run by {plain(driver)}" if driver else "not running"),
         soft_wrap=True,
     )
     print_counts(document, console)
     for told in document["ledger"]:
         console.print(
-            f"ledger: {told['rows']:,} {told['reason']} of {escape(printable(told['table']))},"
+            f"ledger: {told['rows']:,} {told['reason']} of {plain(told['table'])},"
             f" by {told['operator']}"
         )
     for kept in document["state"]:
@@ -131,11 +136,9 @@ def print_status(document: dict[str, Any], console: Console) -> None:
             f" {number(kept['bytes'])} bytes{windows}{oldest}"
         )
     for name, sunk in document["sinks"].items():
-        console.print(
-            f"sink: {escape(printable(name))}: {sunk['rows']:,} rows in {sunk['commits']:,} commits"
-        )
+        console.print(f"sink: {plain(name)}: {sunk['rows']:,} rows in {sunk['commits']:,} commits")
     for warning in document["warnings"]:
-        console.print(f"warning: {escape(printable(warning))}", soft_wrap=True)
+        console.print(f"warning: {plain(warning)}", soft_wrap=True)
     print_watermarks(document, console)
 
 
@@ -143,7 +146,7 @@ def print_verified(document: dict[str, Any], console: Console) -> None:
     """The document of ``tidegate verify``."""
     for wrong in document["wrong"]:
         told = f"{wrong['file']}: {wrong['why']}"
-        console.print(f"[bold]wrong[/]  {escape(printable(told))}", soft_wrap=True)
+        console.print(f"[bold]wrong[/]  {plain(told)}", soft_wrap=True)
     checked = ", ".join(f"{count} {kind}" for kind, count in document["checked"].items())
     first, last = document["epochs"]["first"], document["epochs"]["last"]
     console.print(f"epochs {first} to {last}: the entries that are kept")
@@ -161,10 +164,10 @@ def print_counts(document: dict[str, Any], console: Console) -> None:
 
 def _heading(filter_: dict[str, Any]) -> str:
     """``orders.order_time  watermark …  held by …``."""
-    where = escape(f"{filter_['table']}.{filter_['column']}")
+    where = plain(f"{filter_['table']}.{filter_['column']}")
     held = ", ".join(filter_["held_by"])
     reason = f"held by {held}: {filter_['why']}" if held else filter_["why"]
-    return f"[bold]{where}[/]  watermark {_or_dash(filter_['watermark'])}  {escape(reason)}"
+    return f"[bold]{where}[/]  watermark {_or_dash(filter_['watermark'])}  {plain(reason)}"
 
 
 def number(value: int | None) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.connectors.secrets import has_reference, resolve, resolved
+from tidegate.connectors.secrets import has_credentials, has_reference, resolve, resolved
 from tidegate.errors import OptionsError
 
 
@@ -81,3 +81,30 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
             resolve(f"${{file:{path}}}")
         assert str(path) in caught.value.message
         assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("s3://bucket/orders/*.json", False),
+        ("s3://AKIA:sesame@bucket/orders", True),
+        ("s3a://AKIA:ses/ame@bucket/orders", True),
+        ("s3://AKIA@bucket/orders", False),
+        ("abfs://container@account.dfs.core.windows.net/in", False),
+        ("http://registry:8081", False),
+        ("http://registry:8081/a@b", False),
+        ("http://me:sesame@registry:8081", True),
+        ("http://${env:ME}:${env:SESAME}@registry", False),
+        ("http://me:123@registry", True),
+        ("https://a:80,https://b:81/x@y", False),
+        ("s3://bucket/x?region=eu&endpoint_override=localhost:9000", False),
+        ("s3://bucket/x?access_key=a&secret_key=b", True),
+        ("https://host/x?sig=abc", True),
+        ("https://host/x?design=abc", False),
+        ("https://host/x?Access_Token=abc", True),
+        ("in/at 10:30/a@b", False),
+        ("mail:me@x", False),
+    ],
+)
+def test_credentials_in_uris(text: str, found: bool) -> None:
+    assert has_credentials(text) is found

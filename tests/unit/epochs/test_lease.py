@@ -99,6 +99,19 @@ def test_a_driver_on_another_host_is_waited_for(
     follower.release()
 
 
+def test_who_does_not_see_the_processes_is_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers of one machine and one name: by their view of processes, or the pod's uid."""
+    here = Holder.me()
+    monkeypatch.setattr(Path, "readlink", lambda _: Path("pid:[1]"))
+    assert not here.is_here
+    beside = Holder.me()
+    monkeypatch.setenv("POD_UID", "one")
+    assert not here.is_here
+    assert not beside.is_here
+    monkeypatch.setattr(Path, "readlink", lambda _: Path("pid:[2]"))
+    assert Holder.me().is_here
+
+
 def test_takeover_forces_it(held: Lease, tmp_path: Path) -> None:
     other = Lease(LocalStore(tmp_path), SystemClock())
     assert "as --takeover says" in other.acquire(takeover=True)

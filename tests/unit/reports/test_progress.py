@@ -169,3 +169,18 @@ def test_a_split_has_the_watermark_of_its_own_table(
     err = capsys.readouterr().err
     shown = {w[0]: w[1] for line in err.splitlines() if "/." in line and (w := line.split())}
     assert shown == {"clicks/.": "7", "steps/.": "-"}
+
+
+@pytest.mark.parametrize("tty", [True, False])
+def test_names_are_no_commands_to_the_terminal(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tty: bool
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: tty)
+    told = {"orders": {"[/]x": counts(1, 0), "\x1b[2J\n": counts(2, 0)}}
+    with progress_for(plan, ManualClock(), as_json=False) as progress:
+        progress.log("a [/]file \x1b[2J\nof two lines")
+        progress.on_epoch(an_entry(1, counts=told))
+    err = capsys.readouterr().err
+    assert "\x1b[2J\n" not in err.replace("\r", "")
+    assert "a [/]file \\x1b[2J\nof two lines\n" in err
+    assert not tty or ("orders/[/]x" in err and "orders/\\x1b[2J\\n" in err)

@@ -80,7 +80,7 @@ def split_files(path: str, split: str, each_file: bool) -> tuple[DataFile, ...]:
     below = "/".join((root, *steps))
     found = [
         DataFile(entry.parts[-1], f"{below}/{entry.parts[-1]}", entry.size, entry.mtime_ns)
-        for entry in _entries(filesystem, below, recursive=False)
+        for entry in _entries(filesystem, below, root)
         if entry.is_file and (not pattern or matches_below((*steps, *entry.parts), pattern))
     ]
     refuse_names(below, ((file.name,) for file in found))
@@ -106,7 +106,7 @@ def _walk(
     """Visible files and directories below ``base`` by relative path, those that match."""
     files: dict[tuple[str, ...], DataFile] = {}
     directories: set[tuple[str, ...]] = set() if pattern else {()}
-    for entry in _entries(filesystem, base, recursive=True):
+    for entry in _entries(filesystem, base):
         parts = entry.parts
         if pattern and not matches_below(parts, pattern):
             continue
@@ -119,11 +119,15 @@ def _walk(
     return files, directories
 
 
-def _entries(filesystem: Any, base: str, *, recursive: bool) -> Iterator[Found]:
-    """What is below ``base`` and not hidden; nothing when ``base`` is gone."""
+def _entries(filesystem: Any, base: str, within: str | None = None) -> Iterator[Found]:
+    """What is below ``base`` and not hidden; nothing when ``base`` is gone.
+
+    ``within``: only what is in ``base`` itself, a directory of that place.
+    """
+    recursive = within is None
     if isinstance(filesystem, fs.LocalFileSystem):
         if Path(base).is_dir():
-            yield from walk(base, recursive)
+            yield from walk(base, recursive, within)
         return
     prefix = base.rstrip("/") + "/"
     selector = fs.FileSelector(base, recursive=recursive, allow_not_found=True)

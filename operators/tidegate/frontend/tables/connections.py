@@ -116,7 +116,8 @@ def connect(
             spans |= names
         span = spans.get(problem.option.lower(), options.span)
         at = span.place
-        at = _masked(at) if problem.secret else _hidden(at, written_secrets(raw))
+        at = _hidden(at, written_secrets(raw))
+        at = _masked(at) if problem.secret else at
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
     form = dict(pairs).get("format", "")
     places = {connector.canonical(key): span.place for key, span in spans.items()}

@@ -45,6 +45,29 @@ def test_circles_dead_links_and_pipes_are_passed_over(tree: Path) -> None:
     assert names(tree) == [*before, "z", "z/1", "z/c", "z/c/2"]
 
 
+@pytest.mark.parametrize("target", ["secret", "other"])
+@pytest.mark.parametrize("where", ["tree/link", "tree/b/c/link"])
+def test_a_link_that_leads_out_is_refused(tmp_path: Path, target: str, where: str) -> None:
+    (tmp_path / "tree/b/c").mkdir(parents=True)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "secret").write_text("s")
+    (tmp_path / where).symlink_to(tmp_path / target)
+    with pytest.raises(TrustError, match=f"{where}' leads out .* to '{tmp_path}/{target}'"):
+        names(tmp_path / "tree")
+    (tmp_path / "way").symlink_to("tree")
+    with pytest.raises(TrustError, match="leads out"):
+        names(tmp_path / "way")
+    assert names(tmp_path)[:2] == ["other", "secret"]
+
+
+def test_the_place_itself_may_be_behind_a_link(tree: Path, tmp_path: Path) -> None:
+    (tree / "b" / "first").symlink_to("../a")
+    within = [found.parts for found in walk(str(tree / "b"), False, str(tree))]
+    assert within == [("1",), ("c",), ("first",)]
+    with pytest.raises(TrustError, match="leads out"):
+        names(tree / "b")
+
+
 def test_what_goes_while_it_is_listed_is_left_out(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

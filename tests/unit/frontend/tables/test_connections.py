@@ -63,3 +63,17 @@ def test_a_secret_is_not_shown_where_it_is_refused() -> None:
         compile(_kafka("topic = 't', 'properties.sasl.password' = 'hunter2'"), "f.sql", {})
     assert "hunter2" not in caught.value.render()
     assert "'***'" in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    "path", ["s3://AKIA:hunter2@bucket/in", "s3a://b/in?secret_key=hunter2", "gs://a:hunter2/x@b"]
+)
+def test_a_uri_with_credentials_is_refused_and_not_shown(path: str) -> None:
+    given = f"connector = 'filesystem', format = 'json', path = '{path}'"
+    text = f"CREATE TABLE t (a BIGINT) WITH ({given}"
+    with pytest.raises(BindError, match="credentials in it") as caught:
+        compile(f"{text}); SELECT a FROM t", "f.sql", {})
+    assert "hunter2" not in caught.value.render()
+    with pytest.raises(BindError, match="pathh") as caught:
+        compile(f"{text}, pathh = 'x'); SELECT a FROM t", "f.sql", {})
+    assert "hunter2" not in caught.value.render()
