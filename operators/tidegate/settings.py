@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tidegate.connectors.durations import parse_bytes, parse_duration
+from tidegate.connectors.secrets import AS_REFERENCE, has_credentials, has_reference
 from tidegate.errors import OptionsError, did_you_mean
 
 PREFIX = "tidegate."
@@ -107,6 +108,19 @@ OF_THE_FILE = ("tidegate.ledger.table",)
 KNOWN = tuple(field.alias or name for name, field in Settings.model_fields.items())
 
 
+_SECRET = re.compile(r"secret|passw|token|access\.?key", re.IGNORECASE)
+_NO_SECRET = re.compile(r"(file|path|location|provider|enabled)$", re.IGNORECASE)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether a setting of Spark's has a secret written down, by its name or as a URI.
+
+    Settings are seen in processes' command lines, and Spark shows them."""
+    named = _SECRET.search(name) and not _NO_SECRET.search(name)
+    written = value.strip().lower() not in ("", "true", "false") and not has_reference(value)
+    return bool(named and written) or has_credentials(value)
+
+
 def resolve(
     job: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[Settings, dict[str, str]]:
@@ -124,6 +138,8 @@ def resolve(
     spark: dict[str, str] = {}
     for name, value in job.items():
         if name.startswith("spark."):
+            if _is_secret(name, value):
+                raise OptionsError(f"setting '{name}': {AS_REFERENCE}")
             spark[name] = value
         elif name.startswith(PREFIX) and name not in OF_THE_FILE:
             if name not in KNOWN:

@@ -29,8 +29,18 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
 
     checkpoint = tmp_path / "checkpoint"
     settings = ["--set", "tidegate.epoch.rows.max=150"]
-    ran = tidegate.run("run", file, "--checkpoint", checkpoint, "--json", *settings)
+    settings += ["--set", "spark.log.level=${env:SESAME}"]
+    command = tidegate.start(
+        "run", file, "--checkpoint", checkpoint, "--json", *settings, SESAME="INFO"
+    )
+    command.wait_for_line('"epoch": 1')
+    shown = [text for text in command.family().values() if "SparkSubmit" in text]
+    ran = command.wait()
     assert ran.code == 0, ran.err
+    spoken = (checkpoint / "log" / "spark.log").read_text()
+    assert " INFO " in spoken, "a reference is resolved"
+    assert shown
+    assert not [text for text in shown if "spark.log.level=INFO" in text], "everybody sees these"
     assert problems_of(spec, wanted, tmp_path, checkpoint) == []
 
     lines = [json.loads(line) for line in ran.out.splitlines()]

@@ -119,3 +119,27 @@ def test_masters_of_spark(master: str) -> None:
 def test_what_spark_has_no_scheduler_for(master: str) -> None:
     with pytest.raises(OptionsError, match="knows no such master"):
         check_master(master)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "refused"),
+    [
+        ("spark.hadoop.fs.s3a.secret.key", "sesame", True),
+        ("spark.hadoop.fs.s3a.access.key", "AKIA", True),
+        ("spark.ssl.keyStorePassword", "12", True),
+        ("spark.authenticate.secret", "${env:SESAME}", False),
+        ("spark.authenticate.secret", "${file:/run/secrets/spark}", False),
+        ("spark.kubernetes.authenticate.driver.oauthTokenFile", "/run/token", False),
+        ("spark.hadoop.fs.s3a.aws.credentials.provider", "a.Provider", False),
+        ("spark.security.credentials.tokens.enabled", "false", False),
+        ("spark.sql.catalog.c.url", "jdbc:postgresql://me:sesame@host/db", True),
+        ("spark.sql.shuffle.partitions", "5", False),
+    ],
+)
+def test_secrets_of_sparks_are_references(name: str, value: str, refused: bool) -> None:
+    if not refused:
+        assert resolve({name: value}, {})[1] == {name: value}
+        return
+    with pytest.raises(OptionsError, match="must be a reference") as caught:
+        resolve({name: value}, {})
+    assert value not in caught.value.render()

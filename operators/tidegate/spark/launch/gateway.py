@@ -22,6 +22,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from tidegate.connectors.secrets import has_reference, resolve
 from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.errors import RunError
 from tidegate.spark.launch import jvm
@@ -155,10 +156,13 @@ def start_spark(
 
     Raises RunError when Spark does not start.
     """
-    conf = prepared(name, master, settings)
+    secrets = {key: resolve(value) for key, value in settings.items() if has_reference(value)}
+    conf = prepared(name, master, {k: v for k, v in settings.items() if k not in secrets})
     conf.set(PARTITIONS, str(parallelism))
     try:
-        context = SparkContext(gateway=_launch(conf, log), conf=conf)
+        gateway = _launch(conf, log)  # whose command line everybody on the machine sees
+        conf.setAll(list(secrets.items()))
+        context = SparkContext(gateway=gateway, conf=conf)
     except (Py4JJavaError, PySparkRuntimeError) as error:
         raise RunError(
             f"Spark did not start, with master '{master}'",
