@@ -7,7 +7,8 @@ from typing import Final
 
 from hypothesis import settings
 
-_PART: Final = 1 if os.environ.get("MANY") else 4
+MANY: Final = bool(os.environ.get("MANY"))
+_PART: Final = 1 if MANY else 4
 
 
 def examples(many: int) -> settings:

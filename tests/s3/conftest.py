@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from s3.minio import Minio
+from s3.proxy import Proxy
 from spark.processes import QUICK_JVM, Commands
 from spark.shared_jvm import SharedJvm
 from tidegate.spark.launch.jvm import class_path
@@ -59,17 +60,32 @@ def audited_minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minio]:
 
 
 @pytest.fixture(scope="module")
-def s3_jvm(tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio) -> Iterator[SharedJvm]:
+def proxy(audited_minio: Minio) -> Iterator[Proxy]:
+    """Through which drivers reach it."""
+    with Proxy(audited_minio.endpoint) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def proxied(audited_minio: Minio, proxy: Proxy) -> dict[str, str]:
+    """What a driver needs to find it, and to be let in."""
+    return {**audited_minio.environment, "AWS_ENDPOINT_URL": proxy.endpoint}
+
+
+@pytest.fixture(scope="module")
+def s3_jvm(
+    tmp_path_factory: pytest.TempPathFactory, proxied: dict[str, str]
+) -> Iterator[SharedJvm]:
     """One JVM for drivers with Spark's client of S3, as ``tidegate-s3-jars`` fetches it."""
     fetch(home())
     path = {"spark.driver.extraClassPath": f"{class_path()}:{home()}/*"}
-    environment = {**audited_minio.environment, **QUICK_JVM}
+    environment = {**proxied, **QUICK_JVM}
     with SharedJvm(tmp_path_factory.mktemp("jvm"), path, environment) as shared:
         yield shared
 
 
 @pytest.fixture
-def drivers(tmp_path: Path, audited_minio: Minio, s3_jvm: SharedJvm) -> Iterator[Commands]:
+def drivers(tmp_path: Path, proxied: dict[str, str], s3_jvm: SharedJvm) -> Iterator[Commands]:
     """As those of `tests/conftest.py`; their checkpoints are in `audited_minio`."""
-    with Commands(tmp_path, audited_minio.environment, s3_jvm) as commands:
+    with Commands(tmp_path, proxied, s3_jvm) as commands:
         yield commands

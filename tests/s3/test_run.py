@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, get_args
 
 import pytest
 
+from kits.many import MANY
 from oracle.jobs import JobSpec, expected, write
 from s3.minio import Minio, Request
+from s3.proxy import Proxy, Trouble
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
-from spark.processes import Commands, Finished
+from spark.processes import TIMEOUT_S, Commands, Finished
 from spark.shared_jvm import SharedJvm
 from tidegate.clock import SystemClock
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import EXPIRY_S
 
-SPLITS = {"a": [order_lines(21, 400)], "b": [order_lines(22, 700)]}
-"""1,100 rows: 11 epochs of at most 100."""
-STEADY = range(8, 10)
-"""Epochs behind all that is done to the job."""
+SPLITS = {"a": [order_lines(21, 400)], "b": [order_lines(22, 900)]}
+"""1,300 rows: 13 epochs of at most 100."""
 ROWS = "tidegate.epoch.rows.max=100"
 PARTITIONS = 2
 AWAY_S = EXPIRY_S + 2.0
 """Longer than the lease is valid, and than a request waits for its answer."""
+TROUBLED_S: Final = 60.0 if MANY else 2.0
+"""How long each trouble with the store lasts; a request is tried for 90 s."""
 NOT_FOUND = 404
 OPTIONS_ARE_WRONG = 2
 SECOND_RUN_US = BEGIN_US + 280 * SECOND_US
@@ -37,9 +41,10 @@ STAGES = 2
 
 @dataclass(frozen=True)
 class Ran:
-    """A job that was killed twice and cut off once, and has ended; then run again, in vain.
+    """A job that was killed twice, cut off once and troubled in each way, and has ended; then run
+    again, in vain.
 
-    ``requests`` are all until it had ended.
+    ``requests`` are all until it had ended, ``steady`` two epochs behind all that was done to it.
     """
 
     spec: JobSpec
@@ -47,17 +52,22 @@ class Ran:
     place: str
     ended: Finished
     requests: Sequence[Request]
+    steady: range
     again: Finished
 
 
 @pytest.fixture(scope="module")
 def ran(
-    tmp_path_factory: pytest.TempPathFactory, audited_minio: Minio, s3_jvm: SharedJvm
+    tmp_path_factory: pytest.TempPathFactory,
+    audited_minio: Minio,
+    proxy: Proxy,
+    proxied: dict[str, str],
+    s3_jvm: SharedJvm,
 ) -> Iterator[Ran]:
     spec, directory = orders_job(SPLITS), tmp_path_factory.mktemp("killed")
     place = f"{audited_minio.bucket('killed')}/orders"
     args = ["run", write(spec, directory), "--checkpoint", place, "--json", "--set", ROWS]
-    with Commands(directory, audited_minio.environment, s3_jvm) as drivers:
+    with Commands(directory, proxied, s3_jvm) as drivers:
         for point in ("after-entry:2", "after-staging:4"):
             command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
             ended = command.wait()
@@ -67,11 +77,18 @@ def ran(
         audited_minio.stop(signal.SIGKILL)
         SystemClock().sleep(AWAY_S)
         audited_minio.start()
-        ended = command.wait()
+        for mode in get_args(Trouble):
+            with proxy.trouble(mode):
+                SystemClock().sleep(TROUBLED_S)
+        behind = max(json.loads(line)["epoch"] for line in command.out.splitlines()) + 2
+        ended = command.wait(2 * TIMEOUT_S)
         assert ended.code == 0, ended.err
+        assert proxy.met.keys() == set(get_args(Trouble))
         assert "taking over the checkpoint" in ended.err
         requests = audited_minio.requests()
-        yield Ran(spec, directory, place, ended, requests, drivers.run(*args))
+        steady = range(behind, behind + 2)
+        assert json.loads(ended.out.splitlines()[-1])["epoch"] > max(steady)
+        yield Ran(spec, directory, place, ended, requests, steady, drivers.run(*args))
 
 
 def test_killed_and_cut_off(ran: Ran, audited_minio: Minio) -> None:
@@ -86,7 +103,7 @@ def test_killed_and_cut_off(ran: Ran, audited_minio: Minio) -> None:
 def test_requests_of_an_epoch(ran: Ran) -> None:
     """The formula of docs/performance.md; what goes by the clock is not in it."""
     epochs = by_epoch(ran.requests)
-    for number in STEADY:
+    for number in ran.steady:
         found = epochs[number]
         files = found["CopyObject ledger"]
         assert found == Counter(
