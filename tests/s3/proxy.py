@@ -19,9 +19,10 @@ from types import TracebackType
 from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
-Trouble = Literal["500", "503", "slow", "reset", "cut"]
+Trouble = Literal["500", "503", "slow", "reset", "cut", "torn"]
 """An answer with that code; seconds before one; a reset before the store was asked; one in the
-middle of its answer, behind which nobody knows whether it was done."""
+middle of its answer, behind which nobody knows whether it was done; one in the middle of an upload,
+of which the store has got the half."""
 
 SLOW_S: Final = 2.0
 _ERROR: Final = "<Error><Code>{}</Code><Message>of the proxy</Message></Error>"
@@ -88,11 +89,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             if mode == "slow":
                 time.sleep(SLOW_S)
-            self._forward(body, cut=mode == "cut")
+            self._forward(body[: len(body) // 2] if mode == "torn" else body, mode)
 
     do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = _pass  # noqa: N815 -- names of the library
 
-    def _forward(self, body: bytes, *, cut: bool) -> None:
+    def _forward(self, body: bytes, mode: Trouble | None) -> None:
         store = http.client.HTTPConnection(self.server.target, timeout=60)
         try:
             store.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
@@ -100,6 +101,9 @@ class _Handler(BaseHTTPRequestHandler):
                 if name.lower() not in _OF_ONE_WAY:
                     store.putheader(name, value)
             store.endheaders(body)
+            if mode == "torn" and body:
+                self._reset()
+                return
             answer = store.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException):
@@ -107,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         finally:
             store.close()
-        if cut:
+        if mode == "cut":
             self._reset()
             return
         headers = {k: v for k, v in answer.headers.items() if k.lower() not in _OF_ONE_WAY}
