@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -23,6 +23,7 @@ from tidegate.frontend import compile_file, declared_sink
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
 from tidegate.refusals import resumes
+from tidegate.reports.ledger import Chosen, read_ledger
 from tidegate.reports.progress import Progress, progress_for
 from tidegate.reports.show import (
     console,
@@ -38,9 +39,6 @@ from tidegate.reports.why import reason_of, reasons
 from tidegate.settings import Settings, check_master, resolve
 from tidegate.types import Reason
 from tidegate.version import __version__
-
-if TYPE_CHECKING:
-    from tidegate.reports.ledger import Chosen
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -171,10 +169,12 @@ def ledger(
 ) -> None:
     """Show a job's late and quarantined rows, by what they have in common, and its account."""
     with _reported(debug):
-        from tidegate.reports.ledger import Chosen
+        from tidegate.epochs.checkpoint import Checkpoint
 
         chosen = Chosen(tuple(table or ()), tuple(split or ()), _words(reason), limit)
-        _show(_ledger_of(directory, chosen), json_, partial(print_ledger, listed=limit))
+        _show(
+            read_ledger(Checkpoint(directory), chosen), json_, partial(print_ledger, listed=limit)
+        )
 
 
 @app.command()
@@ -283,12 +283,13 @@ def rescale(
         for name in pairs:
             if not name.startswith("spark."):
                 raise OptionsError(f"--set {name}: a rescale takes settings of Spark's only")
+        _, spark = resolve(pairs, {})
         options = RunOptions(
             master=check_master(master),
             parallelism=parallelism,
             takeover=takeover,
             debug=debug,
-            spark=tuple(pairs.items()),
+            spark=tuple(spark.items()),
         )
         rescale_job(
             Checkpoint(directory), options, SystemClock(), lambda line: typer.echo(line, err=True)
@@ -315,23 +316,14 @@ def _words(reasons: list[Reason] | None) -> tuple[str, ...]:
     return tuple(str(each.value) for each in reasons or ())
 
 
-def _ledger_of(directory: str, chosen: Chosen) -> dict[str, Any]:
-    from tidegate.epochs.checkpoint import Checkpoint
-    from tidegate.reports.ledger import read_ledger
-
-    checkpoint = Checkpoint(directory)
-    checkpoint.read_job()
-    return read_ledger(checkpoint, chosen)
-
-
 def _row_of(place: str, row: str) -> list[str]:
     """Why a row is in the ledger, for each time that it is."""
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():
         raise OptionsError(f"'{row}' is not a row: write SPLIT@OFFSET, as tidegate ledger names it")
-    from tidegate.reports.ledger import Chosen
+    from tidegate.epochs.checkpoint import Checkpoint
 
-    rows = _ledger_of(place, Chosen(splits=(split,)))["rows"]
+    rows = read_ledger(Checkpoint(place), Chosen(splits=(split,)))["rows"]
     found = [reason_of(each) for each in rows if each["offset"] == int(offset)]
     return found or [f"{row} is not in the ledger: it was not read yet, or was not refused"]
 

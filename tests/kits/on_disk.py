@@ -25,7 +25,6 @@ from tidegate.ports import SinkCommitter, SinkWriter
 from tidegate.simulator.local import ONCE, Local
 from tidegate.simulator.outputs import Outputs
 from tidegate.simulator.states import States
-from tidegate.store.local import LocalStore
 
 METADATA: Final = b'{"id":"94298251-ed85-4870-8d06-195b057f9437"}'
 
@@ -53,14 +52,16 @@ class Files(Outputs):
 
 class OnDisk:
     """A job that counts rows by window, in epochs of three rows, with rows that are late,
-    malformed and filtered. What it was told, ``lines``, is of its last run."""
+    malformed and filtered. What it was told, ``lines``, is of its last run.
 
-    def __init__(self, directory: Path) -> None:
+    ``place``: where its checkpoint is, if not in ``directory``."""
+
+    def __init__(self, directory: Path, place: str = "") -> None:
         self.directory = directory
         add_rows(directory, "a", "0.json", (1, 1), (2, 12), (0, 13), (3, 3), (4, 25), "bad")
         add_rows(directory, "b", "0.json", (5, 2), (6, 14), (7, 15), (8, 1), (9, 31))
         self.plan = plan_in(directory)
-        self.checkpoint = Checkpoint(str(directory / "checkpoint"))
+        self.checkpoint = Checkpoint(place or str(directory / "checkpoint"))
         self.states = States()
         self.lines: list[str] = []
         for folder in ("offsets", "commits"):
@@ -77,7 +78,7 @@ class OnDisk:
             engine=ENGINE,
             log=self.lines.append,
         )
-        local.store, local.states = LocalStore(self.checkpoint.uri), self.states
+        local.store, local.states = self.checkpoint.store, self.states
         local.outputs = Files(self.plan, self.checkpoint)
         local.run()
 

@@ -166,12 +166,15 @@ class Minio:
 
     def bucket(self, name: str) -> str:
         """Makes a bucket; gives its URI."""
-        store = fs.S3FileSystem(
+        self.client().create_dir(name)
+        return f"s3://{name}"
+
+    def client(self) -> fs.S3FileSystem:
+        """One of Arrow's."""
+        return fs.S3FileSystem(
             access_key="tidegate", secret_key=self._secret, endpoint_override=self.endpoint,
             region="us-east-1", allow_bucket_creation=True,
         )  # fmt: skip
-        store.create_dir(name)
-        return f"s3://{name}"
 
     def requests(self) -> list[Request]:
         """All that it has told of, in the order of their ends; the last few may be on their way."""

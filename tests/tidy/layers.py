@@ -49,7 +49,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "executor": (*_GROUND, "plan", "engine", "ports", "executor"),
     "connectors": (*_GROUND, "plan.nodes", "engine", "ports", "store", "connectors"),
     "epochs": (*_GROUND, "plan", "engine", "ports", "store", "executor", "connectors", "epochs"),
-    "settings": (*_VALUES, "connectors.durations"),
+    "settings": (*_VALUES, "connectors.durations", "connectors.secrets"),
     "frontend": (
         *_VALUES,
         "plan",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import JOB, Checkpoint
 from tidegate.epochs.difference import parts_of
 from tidegate.epochs.listener import Log
 from tidegate.epochs.manifest import Manifest, fingerprint
@@ -19,6 +19,8 @@ from tidegate.errors import OptionsError
 from tidegate.plan.fragments import Plan
 from tidegate.ports import ErasingCommitter, SinkCommitter
 
+_ASIDE: Final = "removed.json"
+_OF_JOB: Final = ["spark", "epochs", "ledger", "staging", "views", "replays", "rescales", "log"]
 _OUTPUTS: Final = ("sink '", "ledger table '")
 _PLACE: Final = ("connector", "option '")
 _BY_HAND: Final = "remove by hand what it has written, and give another --checkpoint"
@@ -33,16 +35,29 @@ def begin_anew(
     OptionsError before anything is removed where an output would stay: this job has no such one,
     or it is of a connector that cannot take back what it was given.
     """
-    manifest = checkpoint.job_to_remove()
-    if manifest is None:
+    name = next((each for each in (JOB, _ASIDE) if checkpoint.store.exists(each)), None)
+    if name is None:
         return
+    manifest = checkpoint.read_job(name)
     outputs = _outputs(manifest, plan, committers, checkpoint.uri)
-    checkpoint.put_job_aside()
-    for target, (name, committer) in outputs.items():
+    if name == JOB:
+        checkpoint.store.write(_ASIDE, checkpoint.store.read(JOB))
+        checkpoint.store.sync([_ASIDE])
+        checkpoint.store.delete([JOB])
+    for target, (output, committer) in outputs.items():
         if files := committer.erase(manifest.sinks[target]):
-            log(f"--fresh: removed {files:,} file{'s' * (files > 1)} of {name}")
-    checkpoint.clear()
+            log(f"--fresh: removed {files:,} file{'s' * (files > 1)} of {output}")
+    _clear(checkpoint)
     log(f"--fresh: the checkpoint {checkpoint.uri} begins anew")
+
+
+def _clear(checkpoint: Checkpoint) -> None:
+    """Removes all but the lease; last, what was put aside."""
+    for folder in _OF_JOB:
+        checkpoint.store.clear(folder)
+    checkpoint.store.delete(["metrics.prom"])
+    checkpoint.store.delete([_ASIDE])
+    checkpoint.create()
 
 
 def _outputs(

@@ -1,7 +1,6 @@
 """A job's checkpoint directory, without Spark's part of it.
 
-    job.json          what the job is: refuses another job's checkpoint (removed.json: while
-                      ``run --fresh`` removes it, see `anew`)
+    job.json          what the job is: refuses another job's checkpoint (and see `anew`)
     lease/            which driver holds it (see `lease`)
     epochs/N.json     the epoch log: what filters and planner knew at the end of epoch N
     ledger/           late and quarantined rows, Parquet
@@ -24,7 +23,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from itertools import count
 from typing import Any, Final
 from uuid import UUID
@@ -40,15 +38,13 @@ from tidegate.refusals import refusal
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
 
-_JOB = "job.json"
-_ASIDE = "removed.json"
+JOB = "job.json"
 _NAME_OF_QUERY = "spark/metadata"
 _OF_OFFSET = {"epoch": int, "tables": dict, "time_us": int}
 _OF_PLAN = {"batchWatermarkMs": int, "batchTimestampMs": int, "conf": dict}
 _OF_COMMIT = {"nextBatchWatermarkMs": int}
 _COMMIT = b'v1\n{"nextBatchWatermarkMs":0}'
 _FOLDERS = ("epochs", "lease", "ledger", "staging")
-_OF_JOB = ("spark", "epochs", "ledger", "staging", "views", "replays", "rescales", "log")
 
 
 class Checkpoint:
@@ -88,7 +84,7 @@ class Checkpoint:
 
     @property
     def exists(self) -> bool:
-        return self.store.exists(_JOB)
+        return self.store.exists(JOB)
 
     @property
     def spark(self) -> str:
@@ -103,55 +99,28 @@ class Checkpoint:
         """Where the sink (or ledger) ``target`` stages rows if it has no place of its own."""
         return self.store.where(f"staging/{-target}")
 
-    def read_job(self) -> Manifest:
+    def read_job(self, name: str = JOB) -> Manifest:
         """job.json. Raises OptionsError when there is none, TrustError when it is no such thing."""
         try:
-            return self._manifest(_JOB)
+            document, _ = opened(self.store.read(name), self.store.where(name))
+            return decode(Manifest, document, more=True)
         except FileNotFoundError as error:
             raise OptionsError(
                 f"{self.uri} is not a checkpoint of Tidegate: the checkpoint's job description is"
                 " missing"
             ) from error
-
-    def job_to_remove(self) -> Manifest | None:
-        """job.json, or what `put_job_aside` has left; None when there is neither."""
-        for name in (_JOB, _ASIDE):
-            with suppress(FileNotFoundError):
-                return self._manifest(name)
-        return None
-
-    def put_job_aside(self) -> None:
-        """From here on nobody can run the job; idempotent."""
-        with suppress(FileNotFoundError):
-            self.store.write(_ASIDE, self.store.read(_JOB))
-            self.store.sync([_ASIDE])
-            self.store.delete([_JOB])
-
-    def clear(self) -> None:
-        """Removes all but the lease; last, what was put aside."""
-        for folder in _OF_JOB:
-            self.store.clear(folder)
-        self.store.delete(["metrics.prom", _JOB])
-        self.store.delete([_ASIDE])
-        self._written = -1, ""
-        self.create()
-
-    def _manifest(self, name: str) -> Manifest:
-        try:
-            document, _ = opened(self.store.read(name), self.store.where(name))
-            return decode(Manifest, document, more=True)
         except (ValueError, RecursionError) as error:
             raise self._corrupt(name) from error
 
     def write_job(self, manifest: Manifest) -> None:
         """Writes job.json, once."""
-        self.store.create(_JOB, sealed(manifest))
+        self.store.create(JOB, sealed(manifest))
 
     def entry(self, epoch: int) -> Entry | None:
         """The entry of ``epoch``; None when there is none. Epoch 0 is the empty beginning."""
         if epoch == 0:
             return Entry(0, 0)
-        name = _entry_name(epoch)
+        name = entry_name(epoch)
         try:
             document, more = opened(self.store.read(name), self.store.where(name))
             for bond in _BONDS:
@@ -169,14 +138,14 @@ class Checkpoint:
     def write_entry(self, entry: Entry) -> None:
         """Writes an entry; FileExistsError when the epoch has one."""
         data = sealed(entry, **self._bonds(entry.epoch))
-        self.store.create(_entry_name(entry.epoch), data)
+        self.store.create(entry_name(entry.epoch), data)
         self._written = entry.epoch, digest(data)
 
     def _bonds(self, epoch: int) -> dict[str, str]:
         """Digests of what the entry of ``epoch`` follows: the entry before, Spark's plan."""
         known, before = self._written
         if known != epoch - 1:
-            before = self._digest(_entry_name(epoch - 1))
+            before = self._digest(entry_name(epoch - 1))
         return {"before": before, "plan": self._digest(plan_name(epoch))}
 
     def _digest(self, name: str) -> str:
@@ -188,7 +157,7 @@ class Checkpoint:
 
     def check_bonds(self, epoch: int) -> None:
         """Raises TrustError when what the entry of ``epoch`` followed is not what it was."""
-        name = _entry_name(epoch)
+        name = entry_name(epoch)
         document, _ = opened(self.store.read(name), self.store.where(name))
         found = self._bonds(epoch) if document.keys() & _BONDS.keys() else {}
         for bond, now in found.items():
@@ -199,7 +168,7 @@ class Checkpoint:
         """Removes the entries of epochs below ``bound``."""
         if bound > 0:
             old = [epoch for epoch in self._epochs() if epoch < bound]
-            self.store.delete(_entry_name(epoch) for epoch in old)
+            self.store.delete(entry_name(epoch) for epoch in old)
 
     def last_epoch(self) -> int:
         """The newest epoch with an entry, 0 when there is none."""
@@ -287,7 +256,7 @@ class Checkpoint:
 
     def forget_entry(self, epoch: int) -> None:
         """Removes the entry of an epoch that Spark has not committed."""
-        self.store.delete([_entry_name(epoch)])
+        self.store.delete([entry_name(epoch)])
 
     def _delete_with_checksums(self, *names: str) -> None:
         self.store.delete([*names, *map(checksums_of, names)])
@@ -419,12 +388,12 @@ def commit_name(epoch: int) -> str:
     return f"spark/commits/{epoch - 1}"
 
 
-def _entry_name(epoch: int) -> str:
+def entry_name(epoch: int) -> str:
     return f"epochs/{epoch:010d}.json"
 
 
 _BONDS: Final[Mapping[str, Callable[[int], str]]] = {
-    "before": lambda epoch: _entry_name(epoch - 1),
+    "before": lambda epoch: entry_name(epoch - 1),
     "plan": plan_name,
 }
 """Whose digests an entry has, so that none of them can be another."""

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from tidegate.clock import AwakeClock, Clock, ManualClock
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.alignment import Alignment
-from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs.checkpoint import Checkpoint, entry_name
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.idleness import Idleness
 from tidegate.epochs.job import WireJob
@@ -220,7 +220,8 @@ class Planner:
         log = self._entry(start.epoch)
         if log is None:
             raise TrustError(
-                f"the epoch log has no entry for epoch {start.epoch}, which Spark has committed",
+                f"the epoch log has no entry for epoch {start.epoch}, which Spark has committed:"
+                f" {self._checkpoint.store.where(entry_name(start.epoch))} is gone",
                 hint="restore the checkpoint, or start anew with another --checkpoint",
             )
         if missing := sorted(self._sources.keys() - end.tables.keys()):

@@ -12,7 +12,7 @@ from kits.on_disk import OnDisk
 from kits.spark import SQL
 from tidegate.clock import SystemClock
 from tidegate.connectors.filesystem.sink import FilesystemCommitter
-from tidegate.epochs.checkpoint import Checkpoint
+from tidegate.epochs import anew
 from tidegate.epochs.opening import EpochOptions, OpenJob
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.frontend import compile as compile_sql
@@ -121,7 +121,7 @@ def test_killed_in_between(job: OnDisk, where: str, monkeypatch: pytest.MonkeyPa
     if where == "erase":
         monkeypatch.setattr(FilesystemCommitter, "erase", dies)
     else:
-        monkeypatch.setattr(Checkpoint, "clear", dies)
+        monkeypatch.setattr(anew, "_clear", dies)
     with pytest.raises(KeyboardInterrupt):
         begin(job)
     monkeypatch.undo()
