@@ -216,6 +216,10 @@ kit-programs: ## Build ../shared's cluster and helm, 7 minutes the first time
 chaos: $(STAMP) ## Break a job KILLS=30 times under SEED=1 (SCENARIO=executors, LOCAL=1), and judge it
 	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m chaos $(if $(LOCAL),--local) --scenario $(or $(SCENARIO),executors) --seed $(or $(SEED),1) --kills $(or $(KILLS),30) $(if $(NAMESPACE),--namespace $(NAMESPACE))
 
+.PHONY: soak
+soak: $(STAMP) ## Break a local job for MINUTES=30 in every way under SEED=1; judge it, and that nothing grows
+	@$(FIND_JAVA); PYTHONPATH=tests $(PYTHON) -m chaos --local --scenario mix --seed $(or $(SEED),1) --minutes $(or $(MINUTES),30)
+
 .PHONY: chart
 chart: $(STAMP) ## Make the chart's schema, README and dashboard anew from their sources
 	@$(PYTHON) charts/generate.py

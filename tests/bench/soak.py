@@ -23,7 +23,7 @@ from typing import Any, Final
 from bench.engines import engine_named
 from bench.processes import memory, name_of, tree
 from bench.report import machine
-from bench.running import Live, running
+from bench.running import running
 from kafka.broker import Cluster
 from kafka.kit import Kit
 
@@ -58,7 +58,8 @@ def main() -> None:
             while orders.poll() is None:
                 time.sleep(EVERY_S)
                 job.check()
-                samples.append({"s": round(time.monotonic() - began), **_look(job)})
+                sizes = look(job.home / "checkpoint", job.process.pid)
+                samples.append({"s": round(time.monotonic() - began), **sizes})
                 print(json.dumps(samples[-1]), flush=True)
     finally:
         shutil.rmtree(base, ignore_errors=True)
@@ -79,15 +80,15 @@ def growth(samples: list[dict[str, float]]) -> dict[str, float]:
     return found
 
 
-def _look(job: Live) -> dict[str, float]:
-    home = job.home / "checkpoint"
+def look(home: Path, driver: int) -> dict[str, float]:
+    """What a job takes now: its checkpoint in ``home``, and the processes of ``driver``."""
     files, size = _size(home)
     # What one version of the state has; Spark keeps those of some epochs.
     state_files, state_size = _size(home / "spark" / "state")
     epochs = [int(path.stem) for path in (home / "epochs").glob("[0-9]*.json")]
     return {
         "epoch": max(epochs, default=0),
-        **_memory(job.process.pid),
+        **_memory(driver),
         "state_kb": round(state_size / 1e3),
         "state_files": state_files,
         "checkpoint_kb": round(size / 1e3),

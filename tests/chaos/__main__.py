@@ -1,11 +1,14 @@
 """``make chaos``: a job that is broken again and again under a seed, and judged.
 
     python -m chaos [--local | --namespace NAMESPACE] [--scenario executors] [--seed 1] [--kills 30]
+    python -m chaos --local --scenario mix --minutes 30                   a soak: `make soak`
 
 On a cluster ($KUBECONFIG's, or the kit's) the namespace has a release of the chart with the job of
 `e2e.job`; without ``--namespace`` one is made, and removed in the end. ``--local`` takes processes
 of this machine instead. The *workload* writes without pause, the *nemesis* breaks one thing after
 the other and waits each time until the job has come back, the *checker* compares with the oracle.
+With ``--minutes`` it goes on for so long, and what the job takes (memory, state, files) must stay
+flat: the last third of the time is compared with the second.
 """
 
 from __future__ import annotations
@@ -16,16 +19,20 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Final
 
 import yaml
 
+from bench.soak import growth
 from chaos import local, nemesis, report
 from chaos.checker import judge
 from chaos.job import EXECUTORS, IN, Job, wait_until_read
+from chaos.local import LocalJob
 from chaos.nemesis import Fault
 from chaos.report import Kill
 from chaos.watch import Watch
@@ -37,6 +44,9 @@ from spark.processes import wait_until
 
 _BACK_S_MAX: Final = 300.0
 _PAUSE_S: Final = (1.0, 4.0)
+_SIZES_MIN: Final = 15
+_FLAT_MAX: Final = 1.3
+"""Drivers and executors that are new each time differ more than those of a quiet soak."""
 _NAMESPACE: Final = "tidegate-chaos"
 
 
@@ -49,14 +59,18 @@ def main() -> int:
     parser.add_argument("--scenario", default="executors")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--out", type=Path, default=Path("out/chaos"))
     given = parser.parse_args()
     known = local.SCENARIOS if given.local else nemesis.SCENARIOS
     if given.scenario not in known:
         parser.error(f"there is no scenario '{given.scenario}' here, but {', '.join(known)}")
+    if given.minutes and not given.local:
+        parser.error("--minutes is of --local")
     with ExitStack() as stack:
         job, faults = _opened(stack, given)
-        return run(job, faults, given.scenario, given.seed, given.kills, given.out)
+        until_s = time.monotonic() + 60 * given.minutes if given.minutes else None
+        return run(job, faults, given.scenario, given.seed, given.kills, given.out, until_s)
 
 
 Faults = list[Callable[[], Fault]]
@@ -80,15 +94,26 @@ def _deployed(stack: ExitStack) -> str:
     return _NAMESPACE
 
 
-def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Path) -> int:
-    """One run; 0 if its output is identical."""
+def run(
+    job: Job,
+    faults: Faults,
+    scenario: str,
+    seed: int,
+    kills: int,
+    out: Path,
+    until_s: float | None = None,
+) -> int:
+    """One run; 0 if its output is identical. ``until_s``: of the clock, instead of ``kills``."""
     rng = Random(seed)
     happened: list[Kill] = []
+    sizes: list[dict[str, float]] = []
     if any(job.kit.read(IN).values()):
         raise SystemExit(f"topic {IN} has rows already: give a release that was made for this run")
     with Watch(job) as watch, Workload(job.kit, IN, seed) as workload:
         _back(job, watch, lambda: True)
-        for number in range(kills):
+        for number in count() if until_s else range(kills):
+            if until_s and time.monotonic() > until_s:
+                break
             fault = rng.choice(faults)()
             try:
                 fault.prepare(rng)
@@ -107,16 +132,28 @@ def run(job: Job, faults: Faults, scenario: str, seed: int, kills: int, out: Pat
             finally:
                 fault.heal()
             took = f"back after {happened[-1].recovered_s:.1f} s"
-            print(f"{number + 1} of {kills}: {what}; {took}", flush=True)
+            of = "" if until_s else f" of {kills}"
+            print(f"{number + 1}{of}: {what}; {took}", flush=True)
+            if isinstance(job, LocalJob):
+                sizes.append(job.sizes())
             time.sleep(rng.uniform(*_PAUSE_S))
         workload.wake()
         workload.finish()
         workload.put_last()
         wait_until_read(job, _BACK_S_MAX)
     verdict = judge(job)
+    if until_s:
+        problems = [*verdict.problems, *grown(sizes)]
+        verdict = replace(verdict, problems=problems)
     path = report.write(out, scenario, seed, happened, watch.samples, verdict)
     print(path.read_text())
     return 1 if verdict.problems else 0
+
+
+def grown(sizes: list[dict[str, float]]) -> list[str]:
+    """What was not flat, in words."""
+    ratios = growth(sizes) if len(sizes) >= _SIZES_MIN else {}
+    return [f"{name} has grown by {r:.2f}" for name, r in ratios.items() if r > _FLAT_MAX]
 
 
 def _back(job: Job, watch: Watch, is_over: Callable[[], bool]) -> float:

@@ -15,6 +15,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from bench.soak import look
 from chaos.job import EXECUTORS, IN, OUT
 from kafka.broker import Cluster, free_ports
 from kafka.kit import Kit
@@ -68,6 +69,11 @@ class LocalJob:
         newest = max((self.checkpoint / "epochs").glob("*.json"))
         offsets: dict[str, int] = json.loads(newest.read_text())["next_offsets"].get("orders", {})
         return offsets
+
+    def sizes(self) -> dict[str, float]:
+        """What it takes now: memory, state, files of its checkpoint."""
+        assert self.command is not None
+        return look(self.checkpoint, self.command.pid)
 
     def ledger(self) -> dict[str, Any]:
         return ledger_of(self.checkpoint)
