@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,8 +20,10 @@ from rich.console import Console
 from tidegate.clock import SystemClock
 from tidegate.errors import OptionsError, TidegateError, TrustError
 from tidegate.frontend import compile_file, declared_sink
+from tidegate.frontend.source import text_of
 from tidegate.plan.explain import explain as explain_plan
 from tidegate.plan.fragments import Plan, cut
+from tidegate.policy import policy
 from tidegate.refusals import resumes
 from tidegate.reports.ledger import Chosen, read_ledger
 from tidegate.reports.progress import Progress, progress_for
@@ -36,9 +38,12 @@ from tidegate.reports.show import (
     quiet_end,
 )
 from tidegate.reports.why import reason_of, reasons
-from tidegate.settings import Settings, check_master, resolve
+from tidegate.settings import Settings, check_master, pairs_of, resolve, spark_alone
 from tidegate.types import Reason
 from tidegate.version import __version__
+
+if TYPE_CHECKING:
+    from tidegate.epochs.checkpoint import Checkpoint
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -107,6 +112,8 @@ def run(
     with _reported(debug):
         if fresh and checkpoint is None:
             raise OptionsError("--fresh needs --checkpoint: the one that is to begin anew")
+        if checkpoint is not None:
+            policy().check_path(f"--checkpoint {checkpoint}", checkpoint)
         plan, settings, spark = _compiled(file, set_, json_, writes=True)
         if not plan.job.sinks:
             return
@@ -169,11 +176,9 @@ def ledger(
 ) -> None:
     """Show a job's late and quarantined rows, by what they have in common, and its account."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
-
         chosen = Chosen(tuple(table or ()), tuple(split or ()), _words(reason), limit)
         _show(
-            read_ledger(Checkpoint(directory), chosen), json_, partial(print_ledger, listed=limit)
+            read_ledger(_checkpoint(directory), chosen), json_, partial(print_ledger, listed=limit)
         )
 
 
@@ -181,10 +186,9 @@ def ledger(
 def verify(directory: Directory, json_: Json = False, debug: Debug = False) -> None:
     """Read all of a checkpoint, and say what is not what it was; exit code 4 if anything is."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
         from tidegate.reports.verify import verify as verified
 
-        document = verified(Checkpoint(directory))
+        document = verified(_checkpoint(directory))
         _show(document, json_, print_verified)
         if document["wrong"]:
             raise typer.Exit(TrustError.exit_code)
@@ -201,12 +205,11 @@ def status(place: Place, json_: Json = False, debug: Debug = False) -> None:
 def watermarks(place: Place, json_: Json = False, debug: Debug = False) -> None:
     """Show every split's offset, end, watermark and status, and what holds the minimum."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
         from tidegate.reports.scraped import address_of, scrape
         from tidegate.reports.watermarks import read_watermarks
 
         url = address_of(place)
-        document = read_watermarks(Checkpoint(place)) if url is None else scrape(url)
+        document = read_watermarks(_checkpoint(place)) if url is None else scrape(url)
         _show(document, json_, print_watermarks)
 
 
@@ -243,15 +246,17 @@ def replay(
 ) -> None:
     """Write a job's late and quarantined rows, corrected or not, into a table; each once."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
+        from tidegate.epochs.exposed import exposures
         from tidegate.reports.replay import Choice
         from tidegate.reports.replay import replay as replay_rows
 
         if query and as_is:
             raise OptionsError("--query and --as-is exclude each other")
         choice = Choice(tuple(table or ()), _words(reason), query, as_is)
-        target = declared_sink(_text_of(file), str(file), into)
-        done = replay_rows(Checkpoint(directory), target, choice, SystemClock())
+        target = declared_sink(text_of(file), str(file), into)
+        for line in exposures([target], directory):
+            typer.echo(printable(f"warning: {line}"), err=True)
+        done = replay_rows(_checkpoint(directory), target, choice, SystemClock())
         if json_:
             typer.echo(json.dumps(asdict(done)))
             return
@@ -275,25 +280,27 @@ def rescale(
 ) -> None:
     """Let a stopped job go on with more or fewer parallel tasks."""
     with _reported(debug):
-        from tidegate.epochs.checkpoint import Checkpoint
         from tidegate.spark.rescale import rescale as rescale_job
         from tidegate.spark.run_options import RunOptions
 
-        pairs = _pairs(set_)
-        for name in pairs:
-            if not name.startswith("spark."):
-                raise OptionsError(f"--set {name}: a rescale takes settings of Spark's only")
-        _, spark = resolve(pairs, {})
         options = RunOptions(
             master=check_master(master),
             parallelism=parallelism,
             takeover=takeover,
             debug=debug,
-            spark=tuple(spark.items()),
+            spark=spark_alone(pairs_of(set_)),
         )
         rescale_job(
-            Checkpoint(directory), options, SystemClock(), lambda line: typer.echo(line, err=True)
+            _checkpoint(directory), options, SystemClock(), lambda line: typer.echo(line, err=True)
         )
+
+
+def _checkpoint(directory: str) -> Checkpoint:
+    """The one at ``directory``. Raises OptionsError where the operator allows none."""
+    from tidegate.epochs.checkpoint import Checkpoint
+
+    policy().check_path(f"the checkpoint {directory}", directory)
+    return Checkpoint(directory)
 
 
 def main() -> None:
@@ -304,12 +311,11 @@ def main() -> None:
 
 
 def _status_of(place: str) -> dict[str, Any]:
-    from tidegate.epochs.checkpoint import Checkpoint
     from tidegate.reports.scraped import address_of, scrape
     from tidegate.reports.status import read_status
 
     url = address_of(place)
-    return read_status(Checkpoint(place), SystemClock()) if url is None else scrape(url)
+    return read_status(_checkpoint(place), SystemClock()) if url is None else scrape(url)
 
 
 def _words(reasons: list[Reason] | None) -> tuple[str, ...]:
@@ -321,9 +327,7 @@ def _row_of(place: str, row: str) -> list[str]:
     split, at, offset = row.rpartition("@")
     if not at or not offset.isdigit():
         raise OptionsError(f"'{row}' is not a row: write SPLIT@OFFSET, as tidegate ledger names it")
-    from tidegate.epochs.checkpoint import Checkpoint
-
-    rows = read_ledger(Checkpoint(place), Chosen(splits=(split,)))["rows"]
+    rows = read_ledger(_checkpoint(place), Chosen(splits=(split,)))["rows"]
     found = [reason_of(each) for each in rows if each["offset"] == int(offset)]
     return found or [f"{row} is not in the ledger: it was not read yet, or was not refused"]
 
@@ -337,15 +341,6 @@ def _show(
         shown(document, console())
 
 
-def _text_of(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise OptionsError(f"cannot read {file}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise OptionsError(f"cannot read {file}: it is not UTF-8") from error
-
-
 def _compiled(
     file: Path, overrides: list[str] | None, json_: bool = False, *, writes: bool = False
 ) -> tuple[Plan, Settings, dict[str, str]]:
@@ -353,7 +348,7 @@ def _compiled(
 
     ``writes``: what COMPILE PLAN asks for.
     """
-    compiled = compile_file(_text_of(file), str(file), _pairs(overrides))
+    compiled = compile_file(text_of(file), str(file), pairs_of(overrides))
     for description in compiled.descriptions:
         typer.echo(json.dumps(description.document()) if json_ else description.text())
     for kept in compiled.plans if writes else ():
@@ -361,16 +356,6 @@ def _compiled(
     job = compiled.job
     settings, spark = resolve(dict(job.settings), os.environ)
     return cut(job, settings.vnodes, settings.pushdown), settings, spark
-
-
-def _pairs(overrides: list[str] | None) -> dict[str, str]:
-    pairs: dict[str, str] = {}
-    for item in overrides or []:
-        key, separator, value = item.partition("=")
-        if not separator or not key:
-            raise OptionsError(f"--set {item}: expected key=value")
-        pairs[key.strip()] = value.strip()
-    return pairs
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from tidegate.frontend import Catalog, compile_call
 from tidegate.frontend.statements.answers import Answer
 from tidegate.plan.fragments import Plan, cut
 from tidegate.plan.nodes import Job as JobPlan
+from tidegate.policy import policy
 from tidegate.reports.ledger import read_ledger
 from tidegate.reports.progress import Progress
 from tidegate.reports.status import read_status
@@ -238,6 +239,8 @@ class Session:
                 "the session's checkpoint is an empty text",
                 hint="name a directory or a URI; leave it out for temporary ones",
             )
+        if self._checkpoint is not None:
+            policy().check_path(f"the session's checkpoint {self._checkpoint}", self._checkpoint)
         self._settings = {name: _text(value) for name, value in (settings or {}).items()}
         self._log = log or logging.getLogger("tidegate").info
         self._catalog = Catalog()

@@ -7,15 +7,21 @@ is ``TIDEGATE_EPOCH_ROWS_MAX``. ``spark.*`` settings go to Spark as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tidegate.connectors.durations import parse_bytes, parse_duration
-from tidegate.connectors.secrets import AS_REFERENCE, has_credentials, has_reference
+from tidegate.connectors.secrets import (
+    AS_REFERENCE,
+    check_references,
+    has_credentials,
+    has_reference,
+)
 from tidegate.errors import OptionsError, did_you_mean
+from tidegate.policy import policy
 
 PREFIX = "tidegate."
 _MASTERS = re.compile(r"local(-cluster)?(\[[^\]]+\])?|yarn|(spark|k8s)://.+")
@@ -121,6 +127,34 @@ def _is_secret(name: str, value: str) -> bool:
     return bool(named and written) or has_credentials(value)
 
 
+def pairs_of(items: Iterable[str] | None) -> dict[str, str]:
+    """What ``--set key=value`` says. Raises OptionsError for another form."""
+    pairs: dict[str, str] = {}
+    for item in items or ():
+        key, separator, value = item.partition("=")
+        if not separator or not key:
+            raise OptionsError(f"--set {item}: expected key=value")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def check_spark(name: str, value: str) -> None:
+    """Raises OptionsError for a setting of Spark's that is a secret, or not allowed (`policy`)."""
+    if _is_secret(name, value):
+        raise OptionsError(f"setting '{name}': {AS_REFERENCE}")
+    policy().check_spark(name)
+    check_references(value)
+
+
+def spark_alone(pairs: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """``--set`` of a command that takes settings of Spark's only. Raises OptionsError."""
+    for name, value in pairs.items():
+        if not name.startswith("spark."):
+            raise OptionsError(f"--set {name}: this command takes settings of Spark's only")
+        check_spark(name, value)
+    return tuple(pairs.items())
+
+
 def resolve(
     job: Mapping[str, str], environment: Mapping[str, str]
 ) -> tuple[Settings, dict[str, str]]:
@@ -138,8 +172,7 @@ def resolve(
     spark: dict[str, str] = {}
     for name, value in job.items():
         if name.startswith("spark."):
-            if _is_secret(name, value):
-                raise OptionsError(f"setting '{name}': {AS_REFERENCE}")
+            check_spark(name, value)
             spark[name] = value
         elif name.startswith(PREFIX) and name not in OF_THE_FILE:
             if name not in KNOWN:

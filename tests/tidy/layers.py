@@ -11,7 +11,7 @@ from tidy.tree import Module, imports_of, modules_of
 _VALUES: Final = ("types", "errors")
 _SMALL: Final = (
     *("version", "codec", "clock", "patience", "metrics", "refusals"),
-    *("phases", "events", "state", "failpoints", "careful"),
+    *("phases", "events", "state", "failpoints", "careful", "policy"),
 )
 _GROUND: Final = (*_VALUES, *_SMALL)
 
@@ -40,6 +40,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "phases": ("clock",),
     "events": (),
     "careful": (),
+    "policy": _VALUES,
     "state": _VALUES,
     "plan": (*_VALUES, "plan"),
     "store": (*_VALUES, "clock", "patience", "refusals", "store"),
@@ -49,9 +50,10 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "executor": (*_GROUND, "plan", "engine", "ports", "executor"),
     "connectors": (*_GROUND, "plan.nodes", "engine", "ports", "store", "connectors"),
     "epochs": (*_GROUND, "plan", "engine", "ports", "store", "executor", "connectors", "epochs"),
-    "settings": (*_VALUES, "connectors.durations", "connectors.secrets"),
+    "settings": (*_VALUES, "policy", "connectors.durations", "connectors.secrets"),
     "frontend": (
         *_VALUES,
+        "policy",
         "plan",
         "engine",
         "connectors.connector",

@@ -98,6 +98,13 @@ class Connector:
     """Raises ValueError where the client has no such option, or not with this value."""
     is_secret: Callable[[str, str], bool] = lambda _, __: False
     """Whether nobody shall see the value of an option: no reference alone."""
+    is_path: Callable[[str, str], bool] = lambda _, __: False
+    """Whether an option, with this value, names files: the operator's `policy` says where."""
+    runs_code: Callable[[str], bool] = lambda _: False
+    """Whether an option names what is run: a library, a command."""
+    exposes: Callable[[Table], Iterable[str]] = lambda _: ()
+    """What others on the way may read, or answer, when the table is used: in sentences. It is so
+    where a password or token is sent, and TLS is off or does not look at who answers."""
     resolved: Callable[[Table], Table] = lambda table: table
     """A table as every process understands it: executors have other directories."""
     places: tuple[str, ...] = ()

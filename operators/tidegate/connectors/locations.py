@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 from pyarrow import fs
 
 from tidegate.connectors.connector import with_option
+from tidegate.connectors.hosts import host_of, remote
 from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
 
+CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
+"""Variables by which S3 knows who asks."""
 _QUOTES: Final = {"[": "%5B", "]": "%5D", "?": "%3F"}
 
 
@@ -30,6 +36,23 @@ def resolved(table: Table) -> Table:
 def one_spelling(path: str) -> str:
     """``path``, in which ``s3a://`` and ``s3n://`` are ``s3://``."""
     return re.sub("^s3[an]://", "s3://", path)
+
+
+def exposed_store(path: str) -> Iterator[str]:
+    """See `tidegate.connectors.connector.Connector.exposes`: of a place, if it is on S3."""
+    uri = one_spelling(path)
+    if not uri.startswith("s3://") or not any(name in os.environ for name in CREDENTIALS):
+        return
+    said = dict(parse_qsl(uri.partition("?")[2]))
+    at = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL", "")
+    if override := said.get("endpoint_override"):
+        at = f"{said.get('scheme', 'https')}://{override.rpartition('://')[2]}"
+    if at.lower().startswith("http://") and remote([host_of(at)]):
+        yield (
+            f"requests to the store at {host_of(at)} are signed with credentials and go without TLS"
+            " (http://): whoever is on the way may read the rows, and the token of a session; use"
+            " https://"
+        )
 
 
 def open_location(path: str) -> tuple[Any, str]:

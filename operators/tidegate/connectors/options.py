@@ -16,8 +16,15 @@ from pydantic import ValidationError
 from tidegate.connectors.connector import Connector, Role
 from tidegate.connectors.option_types import OptionProblem, Options
 from tidegate.connectors.registry import connectors, found, named
-from tidegate.connectors.secrets import IN_URI, SecretError, has_credentials
-from tidegate.errors import did_you_mean
+from tidegate.connectors.secrets import (
+    IN_URI,
+    SecretError,
+    check_references,
+    has_credentials,
+    resolve,
+)
+from tidegate.errors import OptionsError, did_you_mean
+from tidegate.policy import policy
 
 _IDLE_TIMEOUT: Final = "scan.watermark.idle-timeout"
 
@@ -63,6 +70,7 @@ def validate_options(
             if has_credentials(value):
                 message = f"option '{written[name]}' is wrong: {IN_URI}"
                 raise OptionProblem(written[name], message, secret=True)
+            _check_allowed(of, written[name], name, value, passed_on=name not in known)
         return tuple(sorted(values.items()))
     except ValidationError as error:
         problem = _problem(error, model, of.name, role, written, values)
@@ -96,6 +104,23 @@ def _check_passed_on(connector: Connector, option: str, name: str, value: str) -
     except ValueError as error:
         message = f"option '{option}' is wrong: {error}"
         raise OptionProblem(option, message, secret=isinstance(error, SecretError)) from None
+
+
+def _check_allowed(
+    connector: Connector, option: str, name: str, value: str, *, passed_on: bool
+) -> None:
+    """Whether the operator allows an option with this value. Raises OptionProblem."""
+    allowed = policy()
+    try:
+        check_references(value)
+        if passed_on:
+            allowed.check_property(name)
+        if connector.runs_code(name):
+            allowed.check_code(f"option '{option}'")
+        if allowed.paths is not None and value and connector.is_path(name, value):
+            allowed.check_path(f"'{option}' = '{value}'", resolve(value))
+    except OptionsError as error:
+        raise OptionProblem(option, error.message, hint=error.hint) from None
 
 
 def _names(model: type[Options]) -> set[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tidegate.errors import OptionsError
+from tidegate.policy import policy
 
 AS_REFERENCE: Final = (
     "a secret must be a reference: '${env:NAME}' or '${file:/path}', since options are shown"
@@ -47,10 +48,16 @@ def has_credentials(text: str) -> bool:
     return _OF_URI.search(_REFERENCE.sub("", text)) is not None
 
 
+def check_references(text: str) -> None:
+    """Raises OptionsError for a reference that the operator does not allow (`policy`)."""
+    for match in _REFERENCE.finditer(text):
+        _check_reference(match[1], match[2].strip())
+
+
 def resolve(text: str) -> str:
     """``text`` with every reference replaced by what it names; of a file without its last newline.
 
-    Raises OptionsError when there is no such variable or file.
+    Raises OptionsError when there is no such variable or file, or it is not allowed.
     """
     return resolved(text)[0]
 
@@ -74,7 +81,15 @@ def masked(text: str, secrets: Iterable[str]) -> str:
     return text
 
 
+def _check_reference(kind: str, name: str) -> None:
+    if kind == "env":
+        policy().check_variable(name)
+    else:
+        policy().check_path(f"${{file:{name}}}", name)
+
+
 def _value(reference: str, kind: str, name: str) -> str:
+    _check_reference(kind, name)
     if kind == "env":
         if name not in os.environ:
             raise OptionsError(

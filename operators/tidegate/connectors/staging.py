@@ -17,7 +17,7 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import fs
 
-from tidegate.connectors.locations import open_location
+from tidegate.connectors.locations import CREDENTIALS, open_location
 from tidegate.errors import SinkError, SinkRefusedError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, order_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tidegate.store.s3 import S3Store
 
 _STAGED: Final = re.compile(r"(?:print-)?(\d+)-|probe-")
-_CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 
 
 def unique_token() -> str:
@@ -213,7 +212,7 @@ def _on_s3(filesystem: Any, path: str) -> tuple[S3Store, str] | None:
     A URI may name another endpoint or other credentials; and pyarrow knows places of credentials
     (``~/.aws``) that the store does not look at.
     """
-    if filesystem.type_name != "s3" or not any(name in os.environ for name in _CREDENTIALS):
+    if filesystem.type_name != "s3" or not any(name in os.environ for name in CREDENTIALS):
         return None
     # Only who writes there loads the client.
     from tidegate.store.s3 import S3Store, endpoint

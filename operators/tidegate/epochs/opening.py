@@ -21,6 +21,7 @@ from tidegate.epochs.anew import begin_anew
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer, is_finished
 from tidegate.epochs.entry import Entry
+from tidegate.epochs.exposed import exposures
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.ledger import targets
@@ -94,6 +95,8 @@ class OpenJob:
 
     def __enter__(self) -> Self:
         self._check_place()
+        for line in exposures(self._tables(), self.checkpoint.uri):
+            self.log(f"warning: {line}")
         self.checkpoint.create()
         self._lease = Lease(self.checkpoint.store.below("lease"), self.clock)
         note = self._lease.acquire(self.options.takeover, self.patience_s)
@@ -108,6 +111,9 @@ class OpenJob:
 
     def __exit__(self, *_: object) -> None:
         self._lease.release()
+
+    def _tables(self) -> list[Table]:
+        return [*self.plan.tables, *sink_tables(self.plan.job).values()]
 
     def _check_place(self) -> None:
         """A checkpoint is nothing that a table reads, nor where one is written."""

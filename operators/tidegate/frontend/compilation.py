@@ -32,7 +32,7 @@ from tidegate.frontend.expressions.clocks import without_idle_clocks
 from tidegate.frontend.expressions.current_watermark import share_watermarks_before
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.failures import Failures
+from tidegate.frontend.failures import Failures, blamed
 from tidegate.frontend.queries.planner import check_view
 from tidegate.frontend.queries.sinks import (
     check_paths,
@@ -66,6 +66,7 @@ from tidegate.plan.explain import explain
 from tidegate.plan.fragments import cut
 from tidegate.plan.nodes import Job, Sink
 from tidegate.plan.user_functions import UserFunction
+from tidegate.policy import policy
 from tidegate.settings import resolve
 
 _PASSES: Final[tuple[Callable[[list[Sink]], list[Sink]], ...]] = (
@@ -319,12 +320,15 @@ class Compilation:
 
     def _plan(self, statement: CompilePlan) -> CompiledPlan:
         """The plan of COMPILE PLAN."""
+        path = statement.path
+        with blamed(path.span.place):
+            policy().check_path(f"COMPILE PLAN '{path.value}'", path.value)
         declared = [each for each in self.catalog.entries if each.means and not each.sinks]
         catalog = replace(self.catalog, entries=tuple(declared))
         job = self._alone(catalog, statement.inserts)
         texts = [*texts_of(catalog), *(part.span.shown for part in statement.inserts)]
         document = compiled_plan(texts, job)
-        return CompiledPlan(statement.path.value, document, statement.if_not_exists)
+        return CompiledPlan(path.value, document, statement.if_not_exists)
 
     def _answered(self, statement: Describe | Show | Explain) -> Answer:
         if isinstance(statement, Show):

@@ -10,7 +10,7 @@ from tidegate.frontend import settings
 from tidegate.frontend.ast.statements import CreateTable, Drop, ExecutePlan, SetOption
 from tidegate.frontend.compilation import Compilation, File
 from tidegate.frontend.expressions.typecheck import TypeChecker
-from tidegate.frontend.failures import Failures
+from tidegate.frontend.failures import Failures, blamed
 from tidegate.frontend.source import Source
 from tidegate.frontend.statements.compiled_plans import Params, executed
 from tidegate.frontend.statements.compiled_plans import read as read_plan
@@ -18,6 +18,7 @@ from tidegate.frontend.statements.ledger import declared, sink_of
 from tidegate.frontend.syntax.files import parse_file, read_file
 from tidegate.frontend.tables.catalog import Catalog, Entry
 from tidegate.plan.nodes import Job, Table
+from tidegate.policy import policy
 
 
 def compile(text: str, file: str, overrides: Mapping[str, str] | None = None) -> Job:
@@ -109,6 +110,8 @@ def _compile(
     if plan is not None or any(isinstance(part, ExecutePlan) for part in statements):
         failures.check(source.file)
     if plan is not None:
+        with blamed(plan.span.place):
+            policy().check_path(f"EXECUTE PLAN '{plan.value}'", plan.value)
         text, params = read_plan(plan.span.place, plan.value)
         return _compile(Source(plan.value, text), Catalog(), chosen, params)[0], catalog
     checker: TypeChecker | None = None

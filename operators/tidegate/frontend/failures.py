@@ -6,9 +6,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tidegate.errors import SqlError
+from tidegate.errors import BindError, OptionsError, Position, SqlError
 from tidegate.frontend.ast.statements import Statement
 from tidegate.frontend.ast.uses import Uses, subject
+
+
+@contextmanager
+def blamed(place: Position | None) -> Iterator[None]:
+    """Turns an OptionsError of what stands inside into a BindError at ``place``."""
+    try:
+        yield
+    except OptionsError as error:
+        raise BindError(error.message, place, detail=error.detail, hint=error.hint) from None
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from tidegate.errors import BindError, OptionsError, did_you_mean
 from tidegate.frontend.ast.queries import Option
 from tidegate.frontend.ast.statements import SetOption
 from tidegate.frontend.failures import Failures
-from tidegate.settings import KNOWN, resolve
+from tidegate.settings import KNOWN, check_spark, resolve
 
 TIME_ZONE: Final = "table.local-time-zone"
 _ZONE_NAMES: Final = ("timezone", "time zone", TIME_ZONE)
@@ -42,14 +42,15 @@ def checked(key: str, value: str) -> tuple[str, str]:
     name = key.strip()
     if name.lower() in _ZONE_NAMES:
         name = TIME_ZONE
-    if name.lower().startswith("spark."):
-        return name, value
-    if name.lower() in KNOWN:
-        try:
+    try:
+        if name.lower().startswith("spark."):
+            check_spark(name, value)
+            return name, value
+        if name.lower() in KNOWN:
             resolve({name.lower(): value}, {})
-        except OptionsError as error:
-            raise ValueError(error.message, error.hint) from None
-        return name.lower(), value
+            return name.lower(), value
+    except OptionsError as error:
+        raise ValueError(error.message, error.hint) from None
     check = _OTHERS.get(name.lower())
     if check is None:
         known = (*KNOWN, *_OTHERS)
@@ -84,5 +85,6 @@ def _said(option: Option) -> tuple[str, str]:
         return checked(option.key.value, option.value.value)
     except ValueError as error:
         message, hint = error.args
-        span = option.key.span if message.startswith("unknown") else option.value.span
+        about_name = message.startswith("unknown") or message.endswith("operator allows")
+        span = option.key.span if about_name else option.value.span
         raise BindError(message, span.place, hint=hint) from None

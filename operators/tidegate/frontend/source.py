@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from tidegate.errors import Position
+from tidegate.errors import OptionsError, Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,13 @@ class Source:
     def head(self) -> Span:
         """Its first character: where what is wrong with all of it shows."""
         return Span(self, 0, 1)
+
+
+def text_of(file: Path) -> str:
+    """What a SQL file has in it. Raises OptionsError."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionsError(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise OptionsError(f"cannot read {file}: it is not UTF-8") from error

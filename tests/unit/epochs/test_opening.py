@@ -11,6 +11,7 @@ import pytest
 from kits.entries import an_entry
 from kits.spark import add_rows, new_checkpoint, plan_in, write_log
 from tidegate.clock import SystemClock
+from tidegate.epochs import opening
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
@@ -209,3 +210,16 @@ def test_planner_and_workers_are_given_what_the_checkpoint_says(job: Path) -> No
     assert dict(wire.remembered).keys() == {TO_LEDGER, TO_SINK}
     assert ("generation", "1") in dict(wire.remembered)[TO_SINK]
     assert lines == []
+
+
+def test_what_others_may_read_is_told_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "exposures", lambda tables, place: [f"{len(tables)} in {place}"])
+    lines: list[str] = []
+    checkpoint = Checkpoint(str(tmp_path / "checkpoint"))
+    plan = plan_in(tmp_path, copied=True)  # whose source is not there
+    job = OpenJob(plan, checkpoint, EpochOptions(), SystemClock(), lines.append)
+    with pytest.raises(BindError), job:
+        pass
+    assert lines == [f"warning: 3 in {tmp_path}/checkpoint"]

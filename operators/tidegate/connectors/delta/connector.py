@@ -5,7 +5,7 @@ from __future__ import annotations
 from tidegate.connectors.connector import Connector
 from tidegate.connectors.delta.sink import DeltaCommitter, DeltaOptions, check_delta
 from tidegate.connectors.filesystem.overlap import lies_in
-from tidegate.connectors.locations import resolved
+from tidegate.connectors.locations import exposed_store, resolved
 from tidegate.connectors.staged_parquet import ParquetStager
 
 CONNECTOR = Connector(
@@ -19,5 +19,7 @@ CONNECTOR = Connector(
     check=lambda table, _: check_delta(table),
     resolved=resolved,
     places=("path",),
+    is_path=lambda name, _: name == "path",
+    exposes=lambda table: exposed_store(table.option("path")),
     writes_in=lambda sink, place: bool(path := sink.option("path")) and lies_in(path, place),
 )

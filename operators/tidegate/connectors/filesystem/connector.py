@@ -15,7 +15,7 @@ from tidegate.connectors.filesystem.overlap import lies_in, overlaps, would_read
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
-from tidegate.connectors.locations import resolved
+from tidegate.connectors.locations import exposed_store, resolved
 
 CONNECTOR = Connector(
     name="filesystem",
@@ -37,6 +37,8 @@ CONNECTOR = Connector(
     formats=get_args(Format),
     resolved=resolved,
     places=("path",),
+    is_path=lambda name, _: name == "path",
+    exposes=lambda table: exposed_store(table.option("path")),
     reads_from=lambda source, place: would_read(source.option("path"), source.format, place),
     writes_in=lambda sink, place: lies_in(sink.option("path"), place),
     feeds=lambda sink, source: overlaps(sink.option("path"), sink.format, source.option("path")),

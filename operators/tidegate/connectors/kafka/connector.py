@@ -8,8 +8,9 @@ from dataclasses import replace
 
 from tidegate.connectors.connector import Connector, Role, with_option
 from tidegate.connectors.kafka import options
+from tidegate.connectors.kafka.exposed import exposed
 from tidegate.connectors.kafka.fits import check_sink, check_source, columns_of_key_alone
-from tidegate.connectors.kafka.options import KafkaSinkOptions, KafkaSourceOptions
+from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.position import kafka_position, topic_partition
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -94,6 +95,9 @@ CONNECTOR = Connector(
     passes_on=options.PREFIX,
     check_passed_on=options.check_property,
     is_secret=lambda name, value: options.is_secret(name) and not has_reference(value),
+    is_path=options.is_path,
+    runs_code=options.RUNS_CODE.__contains__,
+    exposes=lambda table: exposed(parsed(KafkaOptions, table.options)),
     places=("topic", "topic-pattern"),
     feeds=_feeds,
     elsewhere="give it a topic that the table does not read",

@@ -43,6 +43,12 @@ READ_ONLY: Final = frozenset({"topic", "partition", "offset", "timestamp-type", 
 """What brokers say of it."""
 
 _SECRET: Final = re.compile(r"passw|passphrase|secret|sasl\.jaas|\.pem$|oauthbearer\.config|token$")
+_PATH: Final = re.compile(r".*(\.location|\.file|\.path|keytab)")
+RUNS_CODE: Final = frozenset(
+    f"{PREFIX}{name}"
+    for name in ("plugin.library.paths", "ssl.engine.location", "sasl.kerberos.kinit.cmd")
+)
+"""Libraries that the client loads, and a command that it runs."""
 _OURS: Final[Mapping[str, str]] = {
     "enable.auto.commit": "where a job stands is kept in its checkpoint",
     "enable.auto.offset.store": "where a job stands is kept in its checkpoint",
@@ -306,6 +312,11 @@ class KafkaSinkOptions(KafkaOptions):
 def is_secret(name: str) -> bool:
     """Whether the value of a ``properties.*`` option is one that nobody shall see."""
     return _SECRET.search(name.removeprefix(PREFIX)) is not None
+
+
+def is_path(name: str, value: str) -> bool:
+    """Whether an option names a file; ``probe``: the client looks where certificates mostly are."""
+    return _PATH.fullmatch(name) is not None and value != "probe"
 
 
 def check_property(name: str, value: str) -> None:

@@ -30,6 +30,8 @@ CONNECTOR = Connector(
     check=lambda table, _: check_postgres(table, parsed(options.PostgresOptions, table.options)),
     is_secret=lambda _, value: options.SECRET_IN_URL.search(value) is not None,
     places=("table",),
+    is_path=options.is_path,
+    exposes=lambda table: options.exposed(parsed(options.PostgresOptions, table.options)),
     may_change=options.HOW_IT_IS_REACHED,
     as_whom=options.AS_WHOM,
 )

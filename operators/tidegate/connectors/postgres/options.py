@@ -6,14 +6,16 @@ kept in checkpoints.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import unquote
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from tidegate.connectors.hosts import remote
 from tidegate.connectors.option_types import Duration, Options, listed, lowered
 from tidegate.connectors.secrets import AS_REFERENCE, SecretError, has_reference
 
@@ -158,6 +160,23 @@ def check_name(name: str) -> None:
         raise ValueError(f"names in PostgreSQL have at most {NAME_BYTES_MAX} bytes")
     if "\0" in name:
         raise ValueError("names in PostgreSQL have no NUL character")
+
+
+def is_path(name: str, value: str) -> bool:
+    """Whether an option names a file; ``system``: the certificates that the machine trusts."""
+    return name in ("sslrootcert", "sslcert", "sslkey") and value != "system"
+
+
+def exposed(options: PostgresOptions) -> Iterator[str]:
+    """See `tidegate.connectors.connector.Connector.exposes`."""
+    away = remote(options.place.hosts.split(","))
+    has_password = bool(options.password or os.environ.get("PGPASSWORD"))
+    if away and has_password and options.sslmode in ("disable", "allow", "prefer"):
+        yield (
+            f"the password goes to {', '.join(away)} with 'sslmode' = '{options.sslmode}', so also"
+            " without TLS: whoever is on the way may read it, and the rows; write 'require', or"
+            " 'verify-full' with 'sslrootcert'"
+        )
 
 
 ALIASES: Final[Mapping[str, str]] = {

@@ -26,11 +26,13 @@ from tidegate.frontend.ast.statements import CreateFunction
 from tidegate.frontend.expressions import allowlist, functions
 from tidegate.frontend.expressions.rewrites import REWRITES
 from tidegate.frontend.expressions.typecheck import TypeChecker, words_of_sql
+from tidegate.frontend.failures import blamed
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax.create_function import DOLLARS
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
 from tidegate.plan.user_functions import UserFunction
+from tidegate.policy import policy
 
 _TYPES: Final[Mapping[str, str]] = {
     "bool": "BOOLEAN",
@@ -54,6 +56,8 @@ def declare_function(checker: TypeChecker, statement: CreateFunction) -> UserFun
     """
     name = statement.name.text.lower()
     place = statement.name.span.place
+    with blamed(place):
+        policy().check_code("CREATE FUNCTION")
     if any(known.name == name for known in checker.declared):
         if statement.if_not_exists:
             return None

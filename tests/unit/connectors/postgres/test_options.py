@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.connectors.option_types import OptionProblem, parsed
 from tidegate.connectors.options import validate_options
-from tidegate.connectors.postgres.options import PostgresOptions
+from tidegate.connectors.postgres.options import PostgresOptions, exposed
 
 PLAIN = {"host": "db", "database": "shop", "table": "t"}
 
@@ -105,3 +105,17 @@ def test_urls_that_are_refused(url: str, words: str, secret: bool) -> None:
     assert words in caught.value.message
     assert caught.value.secret == secret
     assert "geheim" not in str(caught.value)
+
+
+def test_a_password_that_may_go_without_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(host: str = "db,/run/postgresql", **raw: str) -> list[str]:
+        return list(exposed(read(**{**PLAIN, "host": host, **raw})))
+
+    monkeypatch.delenv("PGPASSWORD", raising=False)
+    (line,) = said(password="${env:P}")
+    assert line.startswith("the password goes to db with 'sslmode' = 'prefer'")
+    assert said(password="${env:P}", sslmode="require") == []
+    assert said("localhost,127.0.0.1", password="${env:P}", sslmode="disable") == []
+    assert said() == []
+    monkeypatch.setenv("PGPASSWORD", "sesame")
+    assert len(said(sslmode="allow")) == 1

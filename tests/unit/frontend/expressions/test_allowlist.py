@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 import duckdb
@@ -12,6 +14,7 @@ from kits.frontend import job
 from kits.functions_page import PAGE, page
 from kits.hostile import FORMS, calls, outcomes
 from kits.many import seeds
+from tidegate.engine.engine import Engine
 from tidegate.frontend.expressions.allowlist import FUNCTIONS, GROUPS, REFUSED, refusal
 from tidegate.frontend.expressions.functions import OPERATORS, PROC_TIME
 from tidegate.frontend.expressions.guards import GUARDS
@@ -50,6 +53,27 @@ def test_no_function_stands_in_two_places() -> None:
 
 def test_what_changes_from_call_to_call_is_refused() -> None:
     assert _of_duckdb("stability <> 'CONSISTENT'") & FUNCTIONS == frozenset()
+
+
+@pytest.mark.slow
+def test_none_reads_files(tmp_path: Path) -> None:
+    """Nor does DuckDB when asked, whatever the list says: a second lock."""
+    secret = tmp_path / "secret.json"
+    secret.write_text('"sesame"')
+    engine = Engine()
+    for name in sorted(FUNCTIONS | {"read_text", "read_json", "glob"}):
+        for text in (
+            f"'{secret}'",
+            f"'{secret}', '{secret}'",
+            f"['{secret}']",
+            f"'file://{secret}'",
+        ):
+            for sql in (f'SELECT "{name}"({text})', f'SELECT * FROM "{name}"({text})'):
+                with suppress(duckdb.Error):
+                    assert "sesame" not in str(engine.query(sql).to_pylist()), sql
+    for sql in (f"SELECT * FROM '{secret}'", f"COPY (SELECT 1) TO '{secret}'", "INSTALL httpfs"):
+        with pytest.raises(duckdb.Error):
+            engine.query(sql)
 
 
 @pytest.mark.parametrize(
