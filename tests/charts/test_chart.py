@@ -81,6 +81,17 @@ def test_pods_are_restricted(objects: list[dict[str, Any]]) -> None:
             assert container["resources"]["requests"], where
 
 
+def test_what_a_pod_writes_to_its_node_has_a_bound(objects: list[dict[str, Any]]) -> None:
+    """Else one job fills the disk of a node, and all its pods are evicted."""
+    for where, pod in pods(objects):
+        for container in pod["spec"]["containers"]:
+            for what in ("requests", "limits"):
+                assert container["resources"][what]["ephemeral-storage"], where
+        for volume in pod["spec"].get("volumes", ()):
+            if "emptyDir" in volume:
+                assert volume["emptyDir"]["sizeLimit"], (where, volume["name"])
+
+
 def test_only_drivers_may_ask_the_api_server(objects: list[dict[str, Any]]) -> None:
     for where, pod in pods(objects):
         token = pod["spec"].get("automountServiceAccountToken", True)

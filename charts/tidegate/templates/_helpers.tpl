@@ -36,6 +36,55 @@ tidegate.dev/job: {{ . }}
 {{ toYaml (mergeOverwrite (deepCopy .root.Values.defaults) .job) }}
 {{- end }}
 
+{{/* All that has a driver, by name: the jobs and, where there is one, the test's. */}}
+{{- define "tidegate.runs" -}}
+{{- $runs := dict -}}
+{{- range $name, $given := .Values.jobs -}}
+{{- $_ := set $runs $name (omit (include "tidegate.job" (dict "root" $ "job" $given) | fromYaml) "sql") -}}
+{{- end -}}
+{{- if include "tidegate.tested" . -}}
+{{- $_ := set $runs "helm-test" .Values.defaults -}}
+{{- end -}}
+{{ toYaml $runs }}
+{{- end }}
+
+{{/* Whether a job's processes know each other by a secret, and encrypt: unless that is switched off. */}}
+{{- define "tidegate.encrypted" -}}
+{{- if ne (toString .encryption) "false" -}}
+yes
+{{- end -}}
+{{- end }}
+
+{{/* The secret that a job's driver and executors share. */}}
+{{- define "tidegate.encryption.secret" -}}
+{{- default (printf "%s-%s-spark" (include "tidegate.fullname" .root) .name) .job.encryptionSecret -}}
+{{- end }}
+
+{{- define "tidegate.encryption.volume" -}}
+{{- if include "tidegate.encrypted" .job }}
+- name: spark-secret
+  secret:
+    secretName: {{ include "tidegate.encryption.secret" . }}
+    items: [{key: secret, path: secret}]
+    defaultMode: 288  # 0440, as every reader of YAML understands it
+{{- end }}
+{{- end }}
+
+{{- define "tidegate.encryption.mount" -}}
+{{- if include "tidegate.encrypted" .job }}
+- {name: spark-secret, mountPath: /etc/tidegate/spark, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{/* A directory that is gone with its pod, as large as its container may have on the disk. */}}
+{{- define "tidegate.emptyDir" -}}
+{{- with get (default dict .limits) "ephemeral-storage" -}}
+{sizeLimit: {{ . }}}
+{{- else -}}
+{}
+{{- end -}}
+{{- end }}
+
 {{- define "tidegate.kafka.servers" -}}
 {{- if .Values.kafka.servers -}}
 {{ .Values.kafka.servers }}

@@ -39,7 +39,7 @@ def test_an_existing_map_has_the_sql() -> None:
 
 def test_executors_are_spread_and_may_do_nothing() -> None:
     spec = executor(dict(JOB))["spec"]
-    assert spec["serviceAccountName"] == "shop-executor"
+    assert spec["serviceAccountName"] == "shop-orders-executor"
     assert spec["automountServiceAccountToken"] is False
     (spread,) = spec["topologySpreadConstraints"]
     assert spread["labelSelector"]["matchLabels"]["tidegate.dev/job"] == "orders"
@@ -71,3 +71,21 @@ def test_a_jobs_own_values_win() -> None:
     assert {"name": "certs", "secret": {"secretName": "certs"}} in spec["volumes"]
     assert pod["metadata"]["labels"]["team"] == "shop"
     assert pod["metadata"]["annotations"] == {"note": "x"}
+
+
+def test_what_is_the_drivers_alone_is_not_given_to_executors() -> None:
+    reference = {"secretKeyRef": {"name": "pg", "key": "password"}}
+    job = {
+        **JOB["jobs"]["orders"],
+        "driverEnv": [{"name": "PG_PASSWORD", "valueFrom": reference}],
+        "driverVolumes": [{"name": "keys", "secret": {"secretName": "keys"}}],
+        "driverVolumeMounts": [{"name": "keys", "mountPath": "/keys"}],
+    }
+    objects = render({"jobs": {"orders": job}})
+    spec = one(objects, "StatefulSet", "shop-orders")["spec"]["template"]["spec"]
+    assert variables(spec["containers"][0])["PG_PASSWORD"] == reference
+    assert {"name": "keys", "mountPath": "/keys"} in spec["containers"][0]["volumeMounts"]
+    assert {"name": "keys", "secret": {"secretName": "keys"}} in spec["volumes"]
+    text = one(objects, "ConfigMap", "shop-orders")["data"]["executor.yaml"]
+    assert "PG_PASSWORD" not in text
+    assert "keys" not in text

@@ -14,7 +14,7 @@ metadata:
   annotations: {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ include "tidegate.fullname" $root }}-executor
+  serviceAccountName: {{ include "tidegate.fullname" $root }}-{{ $name }}-executor
   automountServiceAccountToken: false
   enableServiceLinks: false
   securityContext: {{- include "tidegate.podSecurity" 185 | nindent 4 }}
@@ -47,11 +47,16 @@ spec:
       {{- end }}
       volumeMounts:
         - {name: tmp, mountPath: /tmp}
+        # By this name Spark knows where its shuffles and RocksDB may be; its own would have no limit.
+        - {name: spark-local-dir-1, mountPath: /var/data/spark}
+        {{- include "tidegate.encryption.mount" . | nindent 8 }}
         {{- with $job.volumeMounts }}
         {{- toYaml . | nindent 8 }}
         {{- end }}
   volumes:
-    - {name: tmp, emptyDir: {}}
+    - {name: tmp, emptyDir: {{ include "tidegate.emptyDir" $job.executorResources }}}
+    - {name: spark-local-dir-1, emptyDir: {{ include "tidegate.emptyDir" $job.executorResources }}}
+    {{- include "tidegate.encryption.volume" . | nindent 4 }}
     {{- with $job.volumes }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -79,6 +84,15 @@ spec:
 {{- with ($job.executorResources.limits).cpu }}
 - --set=spark.kubernetes.executor.limit.cores={{ . }}
 {{- end }}
+{{- if include "tidegate.encrypted" $job }}
+- --set=spark.authenticate=true
+- --set=spark.authenticate.secret.file=/etc/tidegate/spark/secret
+- --set=spark.network.crypto.enabled=true
+- --set=spark.network.crypto.authEngineVersion=2
+- --set=spark.network.crypto.cipher=AES/GCM/NoPadding
+- --set=spark.network.crypto.saslFallback=false
+- --set=spark.io.encryption.enabled=true
+{{- end }}
 - --set=spark.kubernetes.container.image.pullPolicy={{ $root.Values.image.pullPolicy }}
 {{- range $key, $value := $job.settings }}
 {{- /* YAML's numbers come as floats, and large ones would be written with an exponent. */}}
@@ -99,6 +113,27 @@ spec:
   value: {{ include "tidegate.image" (dict "image" $root.Values.image "default" $root.Chart.AppVersion) }}
 - {name: TIDEGATE_EXECUTOR_TEMPLATE, value: /etc/tidegate/pod/executor.yaml}
 {{- include "tidegate.env" (dict "root" $root "job" $job) | nindent 0 }}
+{{- with $job.driverEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* What a driver mounts, besides its job: of its own, and with its executors. */}}
+{{- define "tidegate.driver.mounts" -}}
+- {name: pod, mountPath: /etc/tidegate/pod, readOnly: true}
+- {name: tmp, mountPath: /tmp}
+{{- include "tidegate.encryption.mount" . }}
+{{- range concat (default list .job.volumeMounts) (default list .job.driverVolumeMounts) }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+
+{{- define "tidegate.driver.volumes" -}}
+- {name: tmp, emptyDir: {{ include "tidegate.emptyDir" .job.driverResources }}}
+{{- include "tidegate.encryption.volume" . }}
+{{- range concat (default list .job.volumes) (default list .job.driverVolumes) }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
 {{- end }}
 
 {{/* What the command line is given. */}}
@@ -127,7 +162,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ include "tidegate.fullname" $root }}-driver
+  serviceAccountName: {{ include "tidegate.fullname" $root }}-{{ $name }}-driver
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ $job.terminationGracePeriodSeconds }}
   securityContext: {{- include "tidegate.podSecurity" 185 | nindent 4 }}
@@ -196,22 +231,15 @@ spec:
       securityContext: {{- include "tidegate.containerSecurity" . | nindent 8 }}
       volumeMounts:
         - {name: job, mountPath: /etc/tidegate/job, readOnly: true}
-        - {name: pod, mountPath: /etc/tidegate/pod, readOnly: true}
-        - {name: tmp, mountPath: /tmp}
-        {{- with $job.volumeMounts }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- include "tidegate.driver.mounts" . | nindent 8 }}
   volumes:
     - name: job
       configMap: {name: {{ default $full $job.existingConfigMap }}, items: [{key: job.sql, path: job.sql}]}
     - name: pod
       configMap: {name: {{ $full }}, items: [{key: executor.yaml, path: executor.yaml}]}
-    - {name: tmp, emptyDir: {}}
+    {{- include "tidegate.driver.volumes" . | nindent 4 }}
     {{- if and $root.Values.kafka.topics (or $root.Values.kafka.enabled $root.Values.kafka.servers) }}
     - name: topics
       configMap: {name: {{ include "tidegate.fullname" $root }}-topics}
-    {{- end }}
-    {{- with $job.volumes }}
-    {{- toYaml . | nindent 4 }}
     {{- end }}
 {{- end }}

@@ -24,6 +24,9 @@ _OPTIONS: Final = {
     "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
     "--podName": "SPARK_EXECUTOR_POD_NAME",
 }
+_MASTER: Final = "-Dspark.master=k8s://executor"
+"""The file of the secret (``spark.authenticate.secret.file``) is read on Kubernetes only, and an
+executor asks for its other settings by the secret: of its master Spark does not tell it before."""
 _JAVA_OPTION: Final = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
@@ -41,7 +44,7 @@ def executor_command(environment: Mapping[str, str]) -> list[str]:
     numbered = ((_JAVA_OPTION.fullmatch(name), text) for name, text in environment.items())
     options = [text for _, text in sorted((int(n[1]), text) for n, text in numbered if n)]
     paths = [environment.get("SPARK_CLASSPATH", ""), class_path()]
-    command = [str(Path(environment.get("JAVA_HOME", "/usr"), "bin", "java")), *options]
+    command = [str(Path(environment.get("JAVA_HOME", "/usr"), "bin", "java")), *options, _MASTER]
     command += [f"-Xms{memory}", f"-Xmx{memory}", "-cp", ":".join(path for path in paths if path)]
     command.append(_BACKEND)
     for option, value in values.items():
