@@ -108,6 +108,11 @@ def test_it_is_the_jobs_and_its_disks_are_bounded(pod: Object) -> None:
     assert container["resources"]["limits"]["ephemeral-storage"] == "20Gi"
 
 
+def test_a_driver_makes_no_more_than_it(pod: Object) -> None:
+    """Its role lets it make pods, so they must not wait for a map of Spark's."""
+    assert not [each for each in pod["spec"]["volumes"] if "configMap" in each]
+
+
 def test_its_port_is_the_one_that_the_policy_names(pod: Object) -> None:
     (port,) = pod["spec"]["containers"][0]["ports"]
     policy = one(render(JOB), "NetworkPolicy", "shop-orders")["spec"]
