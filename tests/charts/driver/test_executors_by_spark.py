@@ -127,11 +127,8 @@ def test_its_process_knows_the_secret_and_the_pod_does_not_show_it(
     given = {name: value for name, value in known.items() if isinstance(value, str)}
     pod_ip = {"SPARK_EXECUTOR_POD_IP": "10.244.1.8", "SPARK_EXECUTOR_POD_NAME": "e"}
     command = executor_command({**given, **pod_ip})
-    options = dict(
-        found.groups()
-        for each in command
-        if (found := re.fullmatch(r"-D(spark\.[^=]+)=(.*)", each))
-    )
+    matches = [re.fullmatch(r"-D(spark\.[^=]+)=(.*)", each) for each in command]
+    options = {found[1]: found[2] for found in matches if found}
     of_driver = security(jvm, conf(jvm, settings))
     of_driver.initializeAuth()
     of_executor = security(jvm, conf(jvm, options))

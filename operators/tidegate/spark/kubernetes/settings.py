@@ -56,8 +56,9 @@ def kubernetes_settings(master: str, environment: Mapping[str, str], token: str)
         "spark.driver.bindAddress": environment["POD_IP"],
         "spark.driver.port": str(DRIVER_PORT),
         "spark.blockManager.port": str(BLOCKS_PORT),
-        # A driver makes pods, and nothing else: by itself Spark makes a map of its configuration for
-        # executors, which need none, and looks for services and volumes that it might have made.
+        # A driver makes pods, and nothing else: by itself Spark makes a map of its configuration
+        # for executors, which need none, and looks for services and volumes that it might have
+        # made.
         "spark.kubernetes.executor.disableConfigMap": "true",
         "spark.kubernetes.driver.service.deleteOnTermination": "false",
         "spark.kubernetes.driver.ownPersistentVolumeClaim": "false",
