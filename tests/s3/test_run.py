@@ -25,12 +25,12 @@ from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.lease import EXPIRY_S
 
 SPLITS = {"a": [order_lines(21, 400)], "b": [order_lines(22, 900)]}
-"""1,300 rows: 13 epochs of at most 100."""
-ROWS = "tidegate.epoch.rows.max=100"
+"""1,300 rows: 10 epochs of at most 130."""
+ROWS = "tidegate.epoch.rows.max=130"
 PARTITIONS = 2
 AWAY_S = EXPIRY_S + 2.0
 """Longer than the lease is valid, and than a request waits for its answer."""
-TROUBLED_S: Final = 60.0 if MANY else 2.0
+TROUBLED_S: Final = 60.0 if MANY else 1.0
 """How long each trouble with the store lasts; a request is tried for 90 s."""
 NOT_FOUND = 404
 OPTIONS_ARE_WRONG = 2

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 
+from kits.many import MANY
 from kits.on_disk import OnDisk, restorer
 from tidegate.epochs.lease import Holder
 from tidegate.epochs.parallelism import Rescale, Rescales
@@ -20,8 +21,7 @@ from tidegate.errors import TrustError
 
 pytestmark = pytest.mark.slow
 
-EVERY_BYTE: Final = "MANY" in os.environ
-TRIED: Final = 4
+TRIED: Final = 2
 """So many bytes of each document are tried in `make test`."""
 
 
@@ -39,7 +39,7 @@ def changes(data: bytes, at: int) -> Iterator[tuple[str, bytes]]:
 def tried(data: bytes, rng: Random) -> Iterator[tuple[str, bytes]]:
     """Some bytes, or all of them, each changed in one way."""
     places = range(len(data))
-    for at in places if EVERY_BYTE else rng.sample(places, min(TRIED, len(data))):
+    for at in places if MANY else rng.sample(places, min(TRIED, len(data))):
         yield rng.choice(list(changes(data, at)))
     yield "empty", b""
 
