@@ -67,6 +67,10 @@ class Proxy(ThreadingHTTPServer):
         finally:
             self.mode = None
 
+    def has_met(self, mode: Trouble) -> bool:
+        """Whether a request was troubled so."""
+        return self.met[mode] > 0
+
     def handle_error(self, request: object, client_address: object) -> None:
         """A client that has hung up is none."""
 
