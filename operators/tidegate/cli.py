@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from tidegate.clock import SystemClock
+from tidegate.connectors.secrets import hidden
 from tidegate.errors import OptionsError, TidegateError, TrustError
 from tidegate.frontend import compile_file, declared_sink
 from tidegate.frontend.source import text_of
@@ -255,7 +256,7 @@ def replay(
         choice = Choice(tuple(table or ()), _words(reason), query, as_is)
         target = declared_sink(text_of(file), str(file), into)
         for line in exposures([target], directory):
-            typer.echo(printable(f"warning: {line}"), err=True)
+            _tell(f"warning: {line}")
         done = replay_rows(_checkpoint(directory), target, choice, SystemClock())
         if json_:
             typer.echo(json.dumps(asdict(done)))
@@ -364,7 +365,7 @@ def _reported(debug: bool) -> Iterator[None]:
     try:
         yield
     except TidegateError as error:
-        typer.echo(printable_lines(traceback.format_exc() if debug else error.render()), err=True)
+        _tell(traceback.format_exc() if debug else error.render())
         raise typer.Exit(error.exit_code) from None
     except (typer.Exit, BrokenPipeError):
         raise
@@ -373,11 +374,15 @@ def _reported(debug: bool) -> Iterator[None]:
         raise typer.Exit(130) from None
     except Exception as error:
         if debug:
-            typer.echo(traceback.format_exc(), err=True)
+            _tell(traceback.format_exc())
             raise typer.Exit(1) from None
-        typer.echo(printable_lines(f"internal error: {type(error).__name__}: {error}"), err=True)
-        typer.echo("hint: run again with --debug for the trace, and tell us", err=True)
+        _tell(f"internal error: {type(error).__name__}: {error}")
+        _tell("hint: run again with --debug for the trace, and tell us")
         raise typer.Exit(1) from None
+
+
+def _tell(text: str) -> None:
+    typer.echo(printable_lines(hidden(text)), err=True)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from tidegate.connectors.secrets import (
     check_references,
     has_credentials,
     has_reference,
+    is_secret_name,
 )
 from tidegate.errors import OptionsError, did_you_mean
 from tidegate.policy import policy
@@ -114,17 +115,12 @@ OF_THE_FILE = ("tidegate.ledger.table",)
 KNOWN = tuple(field.alias or name for name, field in Settings.model_fields.items())
 
 
-_SECRET = re.compile(r"secret|passw|token|access\.?key", re.IGNORECASE)
-_NO_SECRET = re.compile(r"(file|path|location|provider|enabled)$", re.IGNORECASE)
-
-
 def _is_secret(name: str, value: str) -> bool:
     """Whether a setting of Spark's has a secret written down, by its name or as a URI.
 
     Settings are seen in processes' command lines, and Spark shows them."""
-    named = _SECRET.search(name) and not _NO_SECRET.search(name)
     written = value.strip().lower() not in ("", "true", "false") and not has_reference(value)
-    return bool(named and written) or has_credentials(value)
+    return (is_secret_name(name) and written) or has_credentials(value)
 
 
 def pairs_of(items: Iterable[str] | None) -> dict[str, str]:

@@ -60,12 +60,13 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
         "connectors.option_types",
         "connectors.options",
         "connectors.durations",
+        "connectors.secrets",
         "connectors.registry",  # which connectors there are, what their options may be
         "settings",
         "frontend",
     ),
     # Text to data, before any name is looked up.
-    "frontend.source": _VALUES,
+    "frontend.source": (*_VALUES, "connectors.secrets"),
     "frontend.ast": (*_VALUES, "plan", "frontend.source", "frontend.ast"),
     "frontend.syntax": (
         *_VALUES,

@@ -6,6 +6,7 @@ import bisect
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidegate.connectors.secrets import starred
 from tidegate.errors import OptionsError, Position
 
 
@@ -40,6 +41,11 @@ class Span:
         """The text on one line."""
         return " ".join(self.text.split())
 
+    @property
+    def told(self) -> str:
+        """As `shown`, without secrets: for messages."""
+        return " ".join(self.source.starred[self.start : self.end].split())
+
     def line(self, near: Span) -> str:
         """The line where it starts, for a message at ``near``; and its file if that is another."""
         place = self.place
@@ -51,25 +57,28 @@ class Span:
 class Source:
     """The text of one file, or of one call.
 
-    A source is equal to itself only, so that spans are compared by their offsets.
+    A source is equal to itself only, so that spans are compared by their offsets. ``starred`` is
+    the text without secrets, as long as it is.
     """
 
     file: str
     text: str
     _starts: list[int] = field(init=False, repr=False)
+    starred: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         starts = [0]
         starts += [index + 1 for index, char in enumerate(self.text) if char == "\n"]
         object.__setattr__(self, "_starts", starts)
+        object.__setattr__(self, "starred", starred(self.text))
 
     def position(self, span: Span) -> Position:
-        """Where ``span`` starts; its width ends with the line."""
+        """Where ``span`` starts, without secrets; its width ends with the line."""
         start = min(span.start, len(self.text))
         line = bisect.bisect_right(self._starts, start) - 1
         first = self._starts[line]
         after = self._starts[line + 1] - 1 if line + 1 < len(self._starts) else len(self.text)
-        text = self.text[first:after].rstrip("\r")
+        text = self.starred[first:after].rstrip("\r")
         width = max(1, min(span.end, first + len(text)) - start)
         return Position(self.file, line + 1, start - first + 1, text, width)
 

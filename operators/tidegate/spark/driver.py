@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from tidegate.clock import Clock
+from tidegate.connectors.secrets import hidden, without_secrets
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import is_finished
 from tidegate.epochs.entry import Entry
@@ -57,10 +58,14 @@ class Driver:
     given: Given | None = None
     _is_up: bool = False
 
+    def __post_init__(self) -> None:
+        log = self.log
+        self.log = lambda line: log(hidden(line))
+
     def run(self) -> Entry:
         """Runs until it ends, or a stop is requested; gives the last epoch's entry."""
         at = checkpoint_at(self.options.checkpoint, self.plan, self.log)
-        with at as place, refusals_told():
+        with without_secrets(), at as place, refusals_told():
             return self._run_in(place)
 
     def _run_in(self, place: Checkpoint) -> Entry:

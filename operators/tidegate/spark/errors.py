@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tidegate import errors
+from tidegate.connectors.secrets import without_secrets
 from tidegate.refusals import refusal_in, refusals_told
 
 _MARK = re.compile(r"@tidegate\[([A-Za-z0-9+/=]+)\]")
@@ -42,9 +43,10 @@ class CarriedError(Exception):
 
 @contextmanager
 def carried() -> Iterator[None]:
-    """Makes a TidegateError that leaves the block recoverable on the driver."""
+    """Makes a TidegateError that leaves the block recoverable on the driver. Spark writes whatever
+    leaves it into its log: it tells no secret."""
     try:
-        with refusals_told():
+        with without_secrets(), refusals_told():
             yield
     except errors.TidegateError as error:
         document = [type(error).__name__, error.message, error.detail, error.hint]

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
 
-from tidegate.connectors.secrets import has_credentials, has_reference, resolve, resolved
-from tidegate.errors import OptionsError
+from tidegate.connectors import secrets
+from tidegate.connectors.secrets import (
+    check_references,
+    has_credentials,
+    has_reference,
+    hidden,
+    resolve,
+    resolved,
+    starred,
+    without_secrets,
+)
+from tidegate.errors import OptionsError, RunError
 
 
 @pytest.fixture(autouse=True)
@@ -108,3 +119,107 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 )
 def test_credentials_in_uris(text: str, found: bool) -> None:
     assert has_credentials(text) is found
+
+
+_SESAME = "open-sesame"
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Secrets that references have stood for: open-sesame, me:hunter/2, and a file of two lines."""
+    monkeypatch.setattr(secrets, "_seen", set())
+    monkeypatch.setenv("SECRET", "open-sesame")
+    monkeypatch.setenv("USER_INFO", "me:hunter/2")
+    monkeypatch.setenv("SERVER", "kafka:9092")
+    monkeypatch.setenv("SHORT", "abc")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-store")
+    file = tmp_path / "key.pem"
+    file.write_text("BEGIN\nMIIEvQIBADAN\n")
+    for text in ("${env:SECRET}", "x ${env:USER_INFO}", "${env:SHORT}", "${env:SERVER}"):
+        check_references(text)
+    check_references(f"${{file:{file}}} ${{file:/dev/zero}} ${{env:NO_SUCH}}")
+
+
+@pytest.mark.usefixtures("known")
+def test_what_references_stand_for_is_hidden() -> None:
+    assert hidden("open-sesame at https://me:hunter%2F2@h: MIIEvQIBADAN, of-the-store") == (
+        "*** at https://me:***@h: ***, ***"
+    )
+    assert hidden("hunter/2 hunter%2F2 abc 9092") == "*** *** abc 9092"
+
+
+def _failed(cause: Exception) -> None:
+    try:
+        raise cause
+    except type(cause) as error:
+        raise RunError(_SESAME, detail="x hunter/2", hint="MIIEvQIBADAN") from error
+
+
+def _cleaned(cause: Exception) -> tuple[RunError, str]:
+    """The error of which ``cause`` is the cause, and its trace."""
+    with pytest.raises(RunError) as caught, without_secrets():
+        _failed(cause)
+    return caught.value, "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.usefixtures("known")
+def test_errors_and_their_causes_tell_no_secret() -> None:
+    error, told = _cleaned(ValueError(f"wrong: {_SESAME}"))
+    assert "ValueError: wrong: ***" in told
+    assert error.render() == "***\nx ***\nhint: ***"
+    assert _SESAME not in told
+
+
+class _StubbornError(Exception):
+    def __str__(self) -> str:
+        return _SESAME
+
+
+class _GoneError(Exception):
+    def __str__(self) -> str:
+        raise ConnectionError("Java has ended")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("cause", [_StubbornError(), _GoneError()])
+def test_a_cause_that_cannot_be_cleaned_goes(cause: Exception) -> None:
+    error, told = _cleaned(cause)
+    assert error.detail == "x ***"
+    assert "direct cause" not in told
+    assert _SESAME not in told
+
+
+@pytest.mark.usefixtures("known")
+def test_an_error_that_cannot_be_cleaned_is_another_one() -> None:
+    with pytest.raises(RunError, match=r"^_StubbornError: \*\*\*$"), without_secrets():
+        raise _StubbornError
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("SET 'spark.x.secret' = 'a''b c'; SELECT", "SET 'spark.x.secret' = '*''***'; SELECT"),
+        ("SET spark.x.password = abc;", "SET spark.x.password = ***;"),
+        ("set `a.access.key` to 'k';", "set `a.access.key` to '*';"),
+        ("\"sasl.password\" = 'x' y", "\"sasl.password\" = '*' y"),
+        ("'ssl.key.pem'\n = 'a\nb' y", "'ssl.key.pem'\n = '*\n*' y"),
+        ("'p' = 's3://k:s@b/x', 'q' = 'r'", "'p' = '************', 'q' = 'r'"),
+    ],
+)
+def test_secrets_written_in_sql_are_stars_as_long_as_they_are(written: str, shown: str) -> None:
+    assert starred(written) == shown
+    assert len(shown) == len(written)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'sasl.password' = '${env:P}'",
+        "'oauthbearer.token.endpoint.url' = 'https://h'",
+        "'ssl.key.location' = '/x'",
+        "SELECT token FROM t WHERE a = 'b'",
+        "'path' = 's3://b/x'",
+    ],
+)
+def test_what_is_no_secret_is_shown(text: str) -> None:
+    assert starred(text) == text

@@ -142,7 +142,7 @@ class Cursor:
     def found(self) -> str:
         if self.at_end:
             return "the end of the statement"
-        text = self.span.shown
+        text = self.span.told
         return text if text.startswith(("'", '"', "`")) else f"'{text[:40]}'"
 
     def expected(self, what: str, hint: str = "") -> SqlSyntaxError:

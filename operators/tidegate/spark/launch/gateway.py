@@ -112,6 +112,9 @@ REQUIRED = {
 }
 
 _MASTER = "spark.master"
+_REDACTED = "spark.redaction.regex"
+_BY_NAME = "(?i)secret|password|passwd|token|access[.]?key"
+"""Spark's own choice of the settings whose values its UI and its events do not show."""
 _DATA_SOURCES = "org.apache.spark.sql.execution.datasources.DataSourceManager"
 
 
@@ -162,6 +165,8 @@ def start_spark(
     try:
         gateway = _launch(conf, log)  # whose command line everybody on the machine sees
         conf.setAll(list(secrets.items()))
+        if secrets:
+            conf.set(_REDACTED, _redacting(conf.get(_REDACTED) or _BY_NAME, secrets))
         context = SparkContext(gateway=gateway, conf=conf)
     except (Py4JJavaError, PySparkRuntimeError) as error:
         raise RunError(
@@ -176,6 +181,12 @@ def start_spark(
     _let_the_jvm_hang_up(context)
     _without_installed_sources(context)
     return SparkSession(context)
+
+
+def _redacting(pattern: str, names: Iterable[str]) -> str:
+    """``pattern``, and all of ``names``, with and without what Hadoop's have before them."""
+    plain = [name.removeprefix("spark.hadoop.").replace(".", "[.]") for name in names]
+    return "|".join([pattern, *plain])
 
 
 def ended_with(spark: SparkSession) -> int | None:

@@ -7,7 +7,12 @@ import sys
 
 import pytest
 
-from tidegate.spark.launch.gateway import WORKER_PYTHON, overruled, socket_settings
+from tidegate.spark.launch.gateway import (
+    WORKER_PYTHON,
+    _redacting,
+    overruled,
+    socket_settings,
+)
 
 _SHOW = "import json, os, sys; print(json.dumps([os.environ['PYTHONPATH'], sys.argv[1:]]))"
 
@@ -59,3 +64,8 @@ def test_what_the_user_does_not_get_is_said() -> None:
 
 def test_a_given_spark_has_the_master_that_it_has() -> None:
     assert overruled([("spark.master", "local[7]")], 3) == []
+
+
+def test_what_references_name_is_not_shown_by_sparks_ui() -> None:
+    found = _redacting("(?i)secret", ["spark.a.pw", "spark.hadoop.fs.x-y"])
+    assert found == "(?i)secret|spark[.]a[.]pw|fs[.]x-y"
