@@ -48,12 +48,9 @@ _SAID: Final = re.compile(
 _TEXT: Final = re.compile(r"'(?:[^']|'')*'")
 _SHORT: Final = 4
 """Of fewer characters, a secret cannot be told from other words."""
-_OF_STORES: Final = (
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "PGPASSWORD",
-)
+_OF_STORES: Final = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD")
+_PLAIN: Final = re.compile(r"user(_?name)?$|host|server|broker|topic|region|url$", re.IGNORECASE)
+"""Names of variables and files that hold what messages need: hidden, they would say nothing."""
 _seen: Final[set[str]] = set()
 """What references of this process have stood for."""
 
@@ -193,9 +190,9 @@ def _value(reference: str, kind: str, name: str) -> str:
                 f"{reference}: there is no environment variable '{name}'",
                 hint="set it for the driver and for the executors",
             )
-        return _noted(os.environ[name])
+        return _noted(name, os.environ[name])
     try:
-        return _noted(Path(name).read_text(encoding="utf-8").removesuffix("\n"))
+        return _noted(name, Path(name).read_text(encoding="utf-8").removesuffix("\n"))
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise OptionsError(
@@ -204,6 +201,7 @@ def _value(reference: str, kind: str, name: str) -> str:
         ) from None
 
 
-def _noted(secret: str) -> str:
-    _seen.add(secret)
-    return secret
+def _noted(name: str, value: str) -> str:
+    if is_secret_name(name) or not _PLAIN.search(name):
+        _seen.add(value)
+    return value
