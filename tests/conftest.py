@@ -30,6 +30,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(autouse=True)
+def _without_secrets_of_other_tests() -> Iterator[None]:
+    """A process hides what references have stood for: here another test's, of any word."""
+    yield
+    if (secrets := sys.modules.get("tidegate.connectors.secrets")) is not None:
+        secrets._seen.clear()
+
+
 @pytest.fixture
 def tidegate(tmp_path: Path) -> Iterator[Commands]:
     """Starts ``tidegate`` as processes in ``tmp_path``; none outlives the test."""

@@ -22,6 +22,8 @@ from kafka.broker import Cluster
 from kafka.conftest import RETURNS_SOON
 from kafka.epochs import ENGINE, Run, values
 from kafka.kit import Kit
+from kits.planted import leaks
+from spark.processes import Warm
 from tidegate.clock import SystemClock
 from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.reader import KafkaReader
@@ -163,6 +165,30 @@ def test_a_client_that_speaks_another_protocol(guarded: Cluster, topic: str) -> 
     error = raised(lambda: Run(secure, patience=QUICK).epoch())
     # The client's last word names the handshake or, of one cut short, the connection only.
     assert "SSL connection closed by peer" in error.detail
+
+
+@pytest.mark.slow
+def test_a_job_that_ends_well_and_one_that_is_refused_tell_no_password(
+    guarded: Cluster, topic: str, warm: Warm, tmp_path: Path
+) -> None:
+    file, password = tmp_path / "job.sql", tmp_path / "password"
+    file.write_text(
+        "CREATE TABLE t (a BIGINT) WITH (connector = 'kafka', format = 'json',"
+        f" topic = '{topic}', 'properties.bootstrap.servers' = '{guarded.brokers[0].guarded}',"
+        " 'properties.security.protocol' = 'SASL_PLAINTEXT', 'properties.sasl.mechanism' = 'PLAIN',"
+        " 'properties.sasl.username' = 'reader', 'scan.bounded.mode' = 'latest-offset',"
+        f" 'properties.sasl.password' = '${{file:{password}}}'); SELECT a FROM t"
+    )
+    texts = []
+    for written, code in ((USERS["reader"], 0), ("close-sesame", 2)):
+        checkpoint = tmp_path / f"checkpoint-{code}"
+        password.write_text(f"{written}\n")
+        ran = warm.run(*("run", file, "--checkpoint", checkpoint, "--debug"), cwd=tmp_path)
+        asked = warm.run("status", checkpoint, "--json", cwd=tmp_path)
+        assert (ran.code, asked.code) == (code, code), ran.err
+        texts += [ran.out, ran.err, asked.out]
+        assert leaks({"password": written}, texts, checkpoint) == []
+    assert "done: 1 epochs, 10 rows read" in texts[1]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+from kits.planted import leaks, planted
 from oracle.jobs import expected, write
 from spark.orders import order_lines, orders_job, outputs_of, problems_of, reasons
 from spark.processes import Commands
@@ -29,9 +30,13 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
 
     checkpoint = tmp_path / "checkpoint"
     settings = ["--set", "tidegate.epoch.rows.max=150"]
-    settings += ["--set", "spark.log.level=${env:SESAME}"]
+    secrets = planted("SPARK", "SQL", "FILE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+    (tmp_path / "secret").write_text(secrets["FILE"])
+    settings += ["--set", "spark.log.level=${env:SESAME}", "--set", "spark.a.pw=${env:SPARK}"]
+    settings += ["--set", "spark.sql.b.token=${env:SQL}"]
+    settings += ["--set", f"spark.hadoop.c.pw=${{file:{tmp_path}/secret}}"]
     command = tidegate.start(
-        "run", file, "--checkpoint", checkpoint, "--json", *settings, SESAME="INFO"
+        "run", file, "--checkpoint", checkpoint, "--json", *settings, SESAME="INFO", **secrets
     )
     command.wait_for_line('"epoch": 1')
     shown = [text for text in command.family().values() if "SparkSubmit" in text]
@@ -41,6 +46,7 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
     assert " INFO " in spoken, "a reference is resolved"
     assert shown
     assert not [text for text in shown if "spark.log.level=INFO" in text], "everybody sees these"
+    assert leaks(secrets, [ran.out, ran.err, *shown], checkpoint) == []
     assert problems_of(spec, wanted, tmp_path, checkpoint) == []
 
     lines = [json.loads(line) for line in ran.out.splitlines()]

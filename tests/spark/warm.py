@@ -19,6 +19,7 @@ from unittest.mock import patch
 from pyspark.sql import SparkSession
 
 from tidegate import cli
+from tidegate.connectors import secrets
 from tidegate.spark.launch import gateway, own_spark
 
 _sessions: list[SparkSession] = []
@@ -43,6 +44,7 @@ def left_running(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def run(args: list[str]) -> tuple[int, str, str]:
+    secrets._seen.clear()  # another run's
     out, err = io.StringIO(), io.StringIO()
     code = 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -6,6 +6,7 @@ installed where workers run, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn
@@ -24,6 +25,7 @@ from tidegate.ports import (
 )
 
 Role = Literal["source", "sink"]
+_PATH = re.compile(r"(^|[._-])(path|location|file|dir|directory)s?$")
 _LIVE = ("scan.watermark.idle-timeout", "scan.watermark.alignment.")
 
 
@@ -98,7 +100,7 @@ class Connector:
     """Raises ValueError where the client has no such option, or not with this value."""
     is_secret: Callable[[str, str], bool] = lambda _, __: False
     """Whether nobody shall see the value of an option: no reference alone."""
-    is_path: Callable[[str, str], bool] = lambda _, __: False
+    is_path: Callable[[str, str], bool] = lambda name, _: _PATH.search(name) is not None
     """Whether an option, with this value, names files: the operator's `policy` says where."""
     runs_code: Callable[[str], bool] = lambda _: False
     """Whether an option names what is run: a library, a command."""

@@ -48,6 +48,10 @@ def test_what_is_so_of_most() -> None:
     assert PLAIN.passes_on == ""
     PLAIN.check_passed_on("properties.a", "1")
     assert not PLAIN.is_secret("password", "sesame")
+    assert PLAIN.is_path("path", "x")
+    assert PLAIN.is_path("journal.dir", "x")
+    assert not PLAIN.is_path("pathological", "x")
+    assert not PLAIN.runs_code("path")
     assert not PLAIN.feeds(TABLE, TABLE)
     assert PLAIN.resolved(TABLE) is TABLE
     assert PLAIN.same_table(TABLE) == PLAIN.same_target(TABLE) == TABLE

@@ -19,7 +19,6 @@ CONNECTOR = Connector(
     check=lambda table, _: check_delta(table),
     resolved=resolved,
     places=("path",),
-    is_path=lambda name, _: name == "path",
     exposes=lambda table: exposed_store(table.option("path")),
     writes_in=lambda sink, place: bool(path := sink.option("path")) and lies_in(path, place),
 )

@@ -37,7 +37,6 @@ CONNECTOR = Connector(
     formats=get_args(Format),
     resolved=resolved,
     places=("path",),
-    is_path=lambda name, _: name == "path",
     exposes=lambda table: exposed_store(table.option("path")),
     reads_from=lambda source, place: would_read(source.option("path"), source.format, place),
     writes_in=lambda sink, place: lies_in(sink.option("path"), place),
