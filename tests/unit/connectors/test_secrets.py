@@ -18,7 +18,7 @@ from tidegate.connectors.secrets import (
     starred,
     without_secrets,
 )
-from tidegate.errors import OptionsError, RunError
+from tidegate.errors import BindError, OptionsError, Position, RunError
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +193,14 @@ def test_a_cause_that_cannot_be_cleaned_goes(cause: Exception) -> None:
 def test_an_error_that_cannot_be_cleaned_is_another_one() -> None:
     with pytest.raises(RunError, match=r"^_StubbornError: \*\*\*$"), without_secrets():
         raise _StubbornError
+
+
+@pytest.mark.usefixtures("known")
+def test_a_line_of_sql_is_as_it_was_written() -> None:
+    line = f"user = '{_SESAME}'"  # a word that a reference has stood for, too
+    with pytest.raises(BindError) as caught, without_secrets():
+        raise BindError(f"{_SESAME} is refused", Position("f.sql", 1, 1, line))
+    assert caught.value.render().splitlines()[:2] == ["f.sql:1:1: *** is refused", f"  {line}"]
 
 
 @pytest.mark.parametrize(
