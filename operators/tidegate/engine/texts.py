@@ -3,31 +3,35 @@
 DuckDB's own casts take what stands behind a time for a zone, and drop it: ``01:00:00 PM`` is one
 in the morning. Here a text is read as a whole, as PostgreSQL reads it, or it is no time:
 
-- a date, ``2024-05-01`` or ``2024/5/1``, with four digits of a year or more, and a sign if need be;
+- a date, ``2024-05-01`` or ``2024/5/1``, with four digits of a year or more, and a sign if need be
+  (the year 0 is 1 BC);
 - behind it ``T`` or blanks, and ``HH:MM``, ``HH:MM:SS`` or ``HH:MM:SS.f``; what a fraction has
   behind its sixth digit is cut off;
 - ``AM`` or ``PM`` behind a time of twelve hours;
-- ``Z``, an offset (``+02``, ``+0230``, ``+02:30``) or a zone's name, with or without a blank: where
-  the type has no zone, it must be one and changes nothing, as in PostgreSQL;
+- ``Z``, an offset (``+02``, ``+0230``, ``+02:30``) of less than 16 hours or a zone's name, with or
+  without a blank: where the type has no zone, it must be one and changes nothing, as in PostgreSQL;
 - no text of more than 200 bytes is a time;
 - ``BC`` or ``AD`` at the end, or ``(BC)`` behind the date, as DuckDB writes it.
 
-A DATE takes the date of it, a TIME the time of day. An `Engine` knows the macros.
+A DATE takes the date of it, a TIME the time of day, which may stand without a date. An `Engine`
+knows the macros.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-_DATE: Final = r"[+-]?\d{4,6}[-/]\d{1,2}[-/]\d{1,2}"
+_DATE: Final = r"-?\d{4,6}[-/]\d{1,2}[-/]\d{1,2}"
 _MINUTES: Final = r":\d{1,2}(?::\d{1,2}(?:\.\d*)?)?"
-_OFFSET: Final = r"[zZ]|[+-]\d{2}(?::?\d{2}(?::\d{2})?)?"
+_EAST: Final = r"[+-](?:0\d|1[0-5])(?::?[0-5]\d(?::[0-5]\d)?)?"
+_OFFSET: Final = rf"[zZ]|{_EAST}"
 _NAME: Final = r"[A-Za-z][A-Za-z0-9_]*(?:[/+-][A-Za-z0-9_]+)*"
-_HALF: Final = r"(?i:[AP]M)"
-_PLAIN: Final = rf"{_DATE}([T ]\d{{1,2}}{_MINUTES}({_OFFSET})?)?"
+_HALF: Final = r"(?i:[AP]M)\b"
+"""A word of its own: America begins with two letters like it."""
+_PLAIN: Final = rf"{_DATE}([T ]\d{{1,2}}{_MINUTES}(Z|{_EAST})?)?"
 """What DuckDB's casts read as it is meant."""
 _WHOLE: Final = (
-    rf"^\s*({_DATE})(?: ?\(BC\))?"
+    rf"^\s*\+?({_DATE})(?: ?\(BC\))?"
     rf"(?:(?:[tT]|\s+)(\d{{1,2}})({_MINUTES})\s?({_HALF})?\s?(?:({_OFFSET})|({_NAME}))??)?"
     r"\s?(?i:AD|BC)?\s*$"
 )
@@ -36,11 +40,8 @@ _BYTES_MAX: Final = 200
 """Of a text that is a time. DuckDB compares a zone that there is not with all that there are: a
 megabyte behind a time takes it a minute."""
 _PLAIN_TIME: Final = rf"\d{{1,2}}{_MINUTES}"
-_WHOLE_TIME: Final = (
-    rf"^\s*(?:{_DATE}(?:[tT]|\s+))?(\d{{1,2}})({_MINUTES})"
-    rf"\s?({_HALF})?\s?(?:{_OFFSET}|(?i:UTC))?\s*$"
-)
-"""Groups: hour, rest of the time of day, AM or PM."""
+_DATED: Final = r"^\s*[+-]?\d{4,6}[-/]"
+_ERA: Final = r"(?i)[^a-z/](AD|BC)\s*$"
 READS: Final = {
     "TIMESTAMP": "__to_timestamp",
     "TIMESTAMP WITH TIME ZONE": "__to_timestamptz",
@@ -65,7 +66,7 @@ _MOMENT: Final = rf"""list_transform(
     {_parts(_WHOLE, "date", "hour", "minutes", "half", "offset", "zone")}, lambda p:
     CASE WHEN p.date <> '' THEN trim(
         p.date || CASE WHEN regexp_matches(s, '\(BC\)|(?i:BC)\s*$') THEN ' (BC) ' ELSE ' ' END
-        || {_CLOCK} || p.offset || ' ' || p.zone
+        || {_CLOCK} || upper(p.offset) || ' ' || p.zone
     ) END)[1]"""
 """The text as DuckDB's casts take it, NULL where it is no time."""
 
@@ -88,7 +89,9 @@ CREATE MACRO __to_date(s) AS
 
 CREATE MACRO __to_time(s) AS
     CASE WHEN regexp_full_match(s, '{_PLAIN_TIME}') THEN TRY_CAST(s AS TIME)
-    ELSE TRY_CAST(list_transform({_parts(_WHOLE_TIME, "hour", "minutes", "half")}, lambda p:
-        CASE WHEN p.hour <> '' THEN {_CLOCK} END)[1] AS TIME) END;
+    WHEN NOT contains(s, ':') THEN NULL
+    WHEN regexp_matches(s, '{_DATED}') THEN CAST(__to_timestamp(s) AS TIME)
+    WHEN regexp_matches(s, '{_ERA}') THEN NULL
+    ELSE CAST(__to_timestamp('2000-01-01 ' || s) AS TIME) END;
 """
 """Statements for an engine that has no macros yet."""

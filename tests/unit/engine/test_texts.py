@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -85,6 +85,30 @@ def test_zones() -> None:
     assert read("TIMESTAMP", *ZONED) == wanted, "the zone changes nothing where the type has none"
 
 
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("2024-05-01 01:00:00 America/New_York", 5),
+        ("2024-05-01 01:00 PM America/New_York", 17),
+        ("2024-05-01 01:00:00 Asia/Baghdad", -2),
+        ("2024-05-01T01:00:00z", 1),
+        ("+2024-05-01 01:00:00+15:59", -15),
+    ],
+)
+def test_zones_that_begin_as_other_words(text: str, hour: int) -> None:
+    """America was AM and a zone called erica."""
+    (found,) = read("TIMESTAMP WITH TIME ZONE", text)
+    assert isinstance(found, datetime)
+    assert (found - datetime(2024, 5, 1, tzinfo=UTC)) // timedelta(hours=1) == hour
+    assert read("TIMESTAMP", text) == [ONE.replace(hour=13 if "PM" in text else 1)]
+
+
+@pytest.mark.parametrize("offset", ["+16", "-99", "+02:60", "+02:30:60", "+1:00", "+"])
+@pytest.mark.parametrize("type_", READS)
+def test_offsets_that_there_are_not(type_: str, offset: str) -> None:
+    assert read(type_, f"2024-05-01 01:00:00{offset}") == [None]
+
+
 def test_a_text_without_a_zone_is_in_the_session_s() -> None:
     berlin = Engine("Europe/Berlin")
     for text in ("2024-05-01 03:00:00", "2024-05-01 03:00:00 AM", "2024-05-01 01:00 Z"):
@@ -111,9 +135,14 @@ def test_times_of_day() -> None:
         "12:00:00am": time(0),
         "2024-05-01 07:08:09": time(7, 8, 9),
         "01:00:00+02": time(1),
+        "01:00 Europe/Berlin": time(1),
+        "2024-05-01 01:00:00 Asia/Baghdad": time(1),
+        "2024-05-01\n01:00 PM": time(13),
     }
     assert read("TIME", *texts) == list(texts.values())
     assert read("TIME", "01:00 foo", "1", "01:00:00 PM 1", "13:00 PM") == [None] * 4
+    odd = ("2024-02-30 10:00", "10:00 BC", "10:00+99", "10:00 Europe/Berln", "", "2024-05-01")
+    assert read("TIME", *odd) == [None] * 6
 
 
 def test_dates_of_any_year() -> None:

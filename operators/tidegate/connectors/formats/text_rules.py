@@ -31,7 +31,8 @@ def text_fits(kind: Kind, value: str, text: str) -> str:
             return f"({there} AND ({based} OR NOT regexp_matches({text}, '[.eE]')))"
         case Kind.DOUBLE:
             special = f"regexp_full_match({text}, {literal(_SPECIAL)})"
-            return f"({there} AND CASE WHEN isfinite({value}) THEN true ELSE {special} END)"
+            signed = f"NOT contains({text}, '+-')"  # which DuckDB takes for a minus
+            return f"({there} AND CASE WHEN isfinite({value}) THEN {signed} ELSE {special} END)"
         case _:
             return there
 

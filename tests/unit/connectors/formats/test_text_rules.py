@@ -15,7 +15,7 @@ from unit.connectors.files_kit import ENGINE
     [
         (Kind.INTEGER, "BIGINT", ["12", " 12 ", "-7", "0x1F"], ["1.5", "1e3", "x", ""]),
         (Kind.DECIMAL, "DECIMAL(10,2)", ["1.005", "1e3"], ["x", "1e9", "nan"]),
-        (Kind.DOUBLE, "DOUBLE", ["1.5", "NaN", "-Infinity"], ["1e400", "x"]),
+        (Kind.DOUBLE, "DOUBLE", ["1.5", "NaN", "-Infinity"], ["1e400", "x", "+-1", "+-inf"]),
         (Kind.TEXT, "VARCHAR", ["", "x"], []),
     ],
 )
