@@ -20,13 +20,10 @@ from tidegate.connectors.avro.target import Target, fits, form_of
 from tidegate.connectors.formats import lines
 from tidegate.connectors.formats.json_shape import Kind
 from tidegate.connectors.formats.text_rules import stored_cast, stored_fits
-from tidegate.connectors.formats.times import read_times
+from tidegate.connectors.formats.times import MOMENT_MAX, MOMENT_MIN, read_times
 from tidegate.engine.engine import Engine
 from tidegate.types import Column
 
-MOMENT_MIN: Final = -9_223_372_022_400_000_000
-MOMENT_MAX: Final = 2**63 - 2
-"""DuckDB's first and last TIMESTAMP in microseconds; beyond lie its infinities."""
 _DAY_MAX: Final = 2**31 - 2
 _DAY_US: Final = 86_400_000_000
 _TIMESTAMP: Final = pa.timestamp("us")

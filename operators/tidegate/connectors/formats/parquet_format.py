@@ -8,6 +8,7 @@ record that the ledger keeps is the row as JSON, with the declared columns that 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,8 +24,9 @@ from tidegate.connectors.formats import parquet_seal, too_long
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.json_shape import kinds_of
 from tidegate.connectors.formats.lines import all_malformed
+from tidegate.connectors.formats.stored import cast_parts, prepared
 from tidegate.connectors.formats.text_rules import is_text, stored_cast, stored_fits
-from tidegate.connectors.formats.times import in_micros, rows_that_fit
+from tidegate.connectors.formats.times import Misfit, either, rows_that_fit
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.plan.nodes import quoted
@@ -169,7 +171,7 @@ def _decode_batch(batch: Any, schema: Schema, engine: Engine) -> Iterator[Part]:
             record = pa.array([too_long.cut(b"", size)])
             yield Part(record, all_malformed(record, schema, engine))
         else:
-            yield _decode(pa.table(batch.slice(begin, end - begin)), schema, engine)
+            yield from _decode(pa.table(batch.slice(begin, end - begin)), schema, engine)
         begin, before = end, int(sizes[end - 1])
 
 
@@ -200,37 +202,60 @@ def _diff(places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return places[1:] - places[:-1]
 
 
-def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Part:
-    table = pa.table(
-        {
-            name: in_micros(column.combine_chunks())
-            for name, column in zip(table.column_names, table.columns, strict=True)
-        }
-    )
-    values, fits = [], []
-    for index, (column, kind) in enumerate(zip(schema, kinds_of(schema), strict=True)):
-        if column.name not in table.column_names:
-            values.append(f"CAST(NULL AS {column.type}) AS v{index}")
-            continue
-        name, given = quoted(column.name), table[column.name].type
-        value = stored_cast(column.type, name, given)
-        values.append(f"{value} AS v{index}")
-        fits.append(f"({name} IS NULL OR {stored_fits(kind, value, name, given)})")
-    good_sql = " AND ".join(fits) or "true"
+def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Iterator[Part]:
     try:
-        result = engine.query(
-            f"SELECT CAST(to_json(rows_) AS VARCHAR) AS record, "
-            f"coalesce({good_sql}, false) AS good, {', '.join(values)} FROM rows_",
-            {"rows_": table},
-        ).combine_chunks()
-    except duckdb.Error as error:
+        yield _fitting(*prepared(table, schema), schema, engine)
+    except duckdb.BinderException as error:
         raise OptionsError(
             f"the declared columns {table.column_names} cannot be read from the parquet file",
             detail=str(error).splitlines()[0],
             hint="declare them with the types that the file has",
         ) from error
+    except duckdb.Error:
+        # DuckDB fails on a value, which is in one of the halves.
+        half = table.num_rows // 2
+        if half:
+            yield from _decode(table.slice(0, half), schema, engine)
+            yield from _decode(table.slice(half), schema, engine)
+        else:
+            told = {name: str(table[name][0]) for name in table.column_names}
+            record = json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+            yield Part(pa.array([record]), all_malformed(pa.array([record]), schema, engine))
+
+
+def _fitting(table: pa.Table, misfit: Misfit, schema: Schema, engine: Engine) -> Part:
+    """What of ``table`` fits; ``misfit`` are rows that do not."""
+    values, fits, parts = [], [], dict[int, Any]()
+    for index, (column, kind) in enumerate(zip(schema, kinds_of(schema), strict=True)):
+        if column.name not in table.column_names:
+            values.append(f"CAST(NULL AS {column.type}) AS v{index}")
+            continue
+        name, given = quoted(column.name), table[column.name].type
+        if pa.types.is_nested(given) and duckdb.sqltype(column.type).id in (
+            "list",
+            "map",
+            "struct",
+        ):
+            values.append(f"NULL AS v{index}")
+            stored = table[column.name].combine_chunks()
+            parts[index], odd = cast_parts(stored, duckdb.sqltype(column.type), engine)
+            misfit = either([misfit, odd])
+            continue
+        value = stored_cast(column.type, name, given)
+        values.append(f"{value} AS v{index}")
+        fits.append(f"({name} IS NULL OR {stored_fits(kind, value, name, given)})")
+    good_sql = " AND ".join(fits) or "true"
+    result = engine.query(
+        f"SELECT CAST(to_json(rows_) AS VARCHAR) AS record, "
+        f"coalesce({good_sql}, false) AS good, {', '.join(values)} FROM rows_",
+        {"rows_": table},
+    ).combine_chunks()
     good = result.column("good").combine_chunks().to_numpy(zero_copy_only=False).astype(np.bool_)
+    if misfit is not None:
+        good &= ~misfit
     columns = [column.combine_chunks() for column in result.columns[2:]]
+    types = engine.arrow_schema(schema).types
+    columns = [parts[at].cast(types[at]) if at in parts else c for at, c in enumerate(columns)]
     records = result.column("record").combine_chunks().cast(pa.binary())
     return Part(records, Decoded(*rows_that_fit(columns, good, schema, engine)))
 

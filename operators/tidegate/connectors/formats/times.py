@@ -6,6 +6,7 @@ takes nothing that the rule does not take, but for an hour without minutes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import duckdb
@@ -19,6 +20,9 @@ from tidegate.engine.texts import READS
 from tidegate.plan.nodes import quoted
 from tidegate.types import Column, Schema
 
+MOMENT_MIN: Final = -9_223_372_022_400_000_000
+MOMENT_MAX: Final = 2**63 - 2
+"""DuckDB's first and last TIMESTAMP in microseconds; beyond lie its infinities."""
 _HOUR: Final = len("2024-05-01 01")
 _UTC: Final = pa.timestamp("us", "UTC")
 
@@ -49,25 +53,6 @@ def rows_that_fit(
     return pa.Table.from_arrays(values, names=[column.name for column in schema]), good
 
 
-def in_micros(column: Any) -> Any:
-    """``column`` with microseconds for nanoseconds, the rest cut off as in a text; inside, too."""
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        whole = pc.floor_temporal(column, unit="microsecond")
-        return whole.cast(pa.timestamp("us", kind.tz))
-    if pa.types.is_struct(kind):
-        parts = [in_micros(part) for part in column.flatten()]
-        names = [kind.field(at).name for at in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(parts, names, mask=column.is_null())
-    if pa.types.is_list(kind):
-        values = in_micros(column.values)
-        return pa.ListArray.from_arrays(column.offsets, values, mask=column.is_null())
-    if pa.types.is_map(kind):
-        items = in_micros(column.items)
-        return pa.MapArray.from_arrays(column.offsets, column.keys, items, mask=column.is_null())
-    return column
-
-
 def _has_times(type_: str) -> bool:
     return any(name in type_ for name in READS)
 
@@ -96,12 +81,12 @@ def _read(column: Any, type_: Any, engine: Engine) -> tuple[pa.Array, Misfit]:
         case "list":
             (values,), misfit = _read_all([column.values], [type_.children[0][1]], engine)
             lists = pa.ListArray.from_arrays(column.offsets, values, mask=column.is_null())
-            return lists, _rows_of(column.offsets, misfit)
+            return lists, rows_of(column.offsets, misfit)
         case "map":
             kinds = [kind for _, kind in type_.children]
             (keys, items), misfit = _read_all([column.keys, column.items], kinds, engine)
             maps = pa.MapArray.from_arrays(column.offsets, keys, items, mask=column.is_null())
-            return maps, _rows_of(column.offsets, misfit)
+            return maps, rows_of(column.offsets, misfit)
     if not pa.types.is_string(column.type):
         return column, None
     return _read_texts(column, str(type_), engine)
@@ -111,11 +96,16 @@ def _read_all(
     columns: list[Any], types: list[Any], engine: Engine
 ) -> tuple[list[pa.Array], Misfit]:
     read = [_read(column, type_, engine) for column, type_ in zip(columns, types, strict=True)]
-    masks = [misfit for _, misfit in read if misfit is not None]
-    return [column for column, _ in read], np.logical_or.reduce(masks) if masks else None
+    return [column for column, _ in read], either(misfit for _, misfit in read)
 
 
-def _rows_of(offsets: Any, misfit: Misfit) -> Misfit:
+def either(misfits: Iterable[Misfit]) -> Misfit:
+    """The rows of any of them."""
+    masks = [misfit for misfit in misfits if misfit is not None]
+    return np.logical_or.reduce(masks) if masks else None
+
+
+def rows_of(offsets: Any, misfit: Misfit) -> Misfit:
     """The lists, given by their ``offsets``, that have an element which does not fit."""
     if misfit is None:
         return None

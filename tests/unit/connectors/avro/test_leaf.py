@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.connectors.avro.leaf import MOMENT_MAX, MOMENT_MIN
+from tidegate.connectors.formats.times import MOMENT_MAX, MOMENT_MIN
 from tidegate.types import Column
 from unit.connectors.avro.avro_kit import record, same, varint
 from unit.connectors.avro.avro_rows import decode_all, rows_of

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -47,6 +50,38 @@ def test_values_that_do_not_cast_are_malformed(tmp_path: Path) -> None:
     assert run.rows["a"] == [(0, {"id": 1, "name": "1"}), (2, {"id": None, "name": "3"})]
     assert run.malformed["a"] == [(1, b'{"id":"x","name":2}')]
     assert run.records["a"][0] == b'{"id":"1","name":1}'
+
+
+def test_a_row_on_which_the_engine_fails_is_malformed(tmp_path: Path) -> None:
+    """Whatever the reason is, a row does not end the job."""
+    put(tmp_path / "a" / "1.parquet", pa.table({"id": range(9), "name": ["x"] * 9}))
+    query = Engine.query
+
+    def fails(self: Engine, sql: str, inputs: Any = None) -> pa.Table:
+        if "to_json(rows_)" in sql and 5 in inputs["rows_"].column("id").to_pylist():
+            raise duckdb.ConversionException("it is five")
+        return query(self, sql, inputs)
+
+    with patch.object(Engine, "query", fails):
+        run = Run(source(tmp_path, format="parquet")).to_end()
+    assert id_of(run.rows["a"]) == [0, 1, 2, 3, 4, 6, 7, 8]
+    assert run.malformed["a"] == [(5, b'{"id": "5", "name": "x"}')]
+
+
+def test_lists_are_read_in_pieces_of_a_batch(tmp_path: Path) -> None:
+    """Arrow refused to make them of the second piece."""
+    given = [[at, None] for at in range(20)]
+    put(tmp_path / "a" / "1.parquet", pa.table({"id": range(20), "v": given}), group=20)
+    columns = (Column("id", "BIGINT"), Column("v", "TINYINT[]"))
+    with patch.object(parquet_format, "_CHUNK_BYTES", 100):
+        run = Run(source(tmp_path, columns, format="parquet")).to_end()
+    assert [row["v"] for _, row in run.rows["a"]] == given
+
+
+def test_types_that_are_no_values_of_another_are_malformed(tmp_path: Path) -> None:
+    put(tmp_path / "a" / "1.parquet", pa.table({"id": [[1]], "name": ["x"]}))
+    run = Run(source(tmp_path, format="parquet")).to_end()
+    assert run.malformed["a"] == [(0, b'{"id":[1],"name":"x"}')]
 
 
 @pytest.mark.parametrize("rows_max", [None, 5])
