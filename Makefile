@@ -14,7 +14,7 @@ SEEDS ?= 5000
 AT_A_TIME ?= 2
 # Far above what any of them takes: one that hangs says where, is tried once more, and fails.
 HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
-TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties simulation nexmark kafka spark goldens tidy))
+TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties hostile simulation nexmark kafka spark goldens tidy))
 # A real MinIO is built from its source: where there is no Go, its tests are left out, and that is said.
 GO := $(shell command -v go)
 S3_TESTS := $(if $(GO),$(wildcard tests/s3))
@@ -110,7 +110,7 @@ test: $(STAMP) $(ARCHIVE) ## Run all tests that need no more than Python and Jav
 	}
 
 # What needs neither Java nor a broker; a test that takes 50 ms or more is marked slow.
-UNIT := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties tidy))
+UNIT := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties hostile tidy))
 RUN := $(PYTHON) -m pytest -n $(AT_A_TIME) --dist loadfile $(HANGS) --durations 10 $(PYTEST_ARGS)
 
 .PHONY: quick
@@ -150,6 +150,10 @@ fmt: $(STAMP) ## Format the code and apply safe fixes
 .PHONY: sim
 sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle (SIM_ARGS=--page: docs/conformance.md)
 	@PYTHONPATH=tests $(PYTHON) -m simulation --seeds $(SEEDS) $(SIM_ARGS)
+
+.PHONY: hostile
+hostile: $(STAMP) ## Read SECONDS=600 of random hostile files under SEED=1, and compare with an independent reading
+	@PYTHONPATH=tests $(PYTHON) -m hostile --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
 
 .PHONY: s3-jars
 s3-jars: $(STAMP) ## Fetch Spark's client of S3, for checkpoints in a bucket
