@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from charts.chart import JOB, one, render, variables
+from charts.chart import CHART, JOB, one, render, variables
 from tidegate.spark.kubernetes.settings import BLOCKS_PORT, DRIVER_PORT
 
 
@@ -114,3 +114,14 @@ def test_its_ports_are_those_that_the_driver_takes() -> None:
     assert ports["driver"] == DRIVER_PORT
     assert ports["blocks"] == BLOCKS_PORT
     assert f"--set=spark.ui.port={ports['ui']}" in container(job())["args"]
+
+
+def test_the_docs_name_all_that_the_chart_sets_of_spark() -> None:
+    """An operator who forbids settings allows these (docs/security.md), and each by its name."""
+    cpu = {"requests": {"cpu": 1}, "limits": {"cpu": 1}}
+    args = container(job(executorResources=cpu))["args"]
+    names = {name for each in args if (name := each.removeprefix("--set=")) != each}
+    page = (CHART.parents[1] / "docs" / "security.md").read_text()
+    (listed,) = (line for line in page.splitlines() if line.strip().startswith("spark."))
+    set_here = {name.partition("=")[0] for name in names if name.startswith("spark.")}
+    assert set(listed.strip().split(",")) == set_here
