@@ -219,9 +219,9 @@ def _date(text: str) -> int:
 def _time_of_day(text: str) -> int:
     if _CLOCK.fullmatch(text):
         return _clock(text, "")
+    if ":" not in text:
+        raise Misfit(text)
     if re.match(rf"[{_BLANKS}]*[+-]?[0-9]{{4,6}}[-/]", text):
-        if ":" not in text:
-            raise Misfit(text)
         return moment(text, zoned=False) % DAY
     if re.search(r"[^A-Za-z/](AD|BC)\s*$", text, re.IGNORECASE):
         raise Misfit(text)
