@@ -58,7 +58,7 @@ def stored_of(
     if declared == "nested":
         return _nested(rng, int96)
     moments = partial(_moments, int96=int96)
-    choices = [_texts]
+    choices: list[Callable[[str, Hand], Stored]] = [_texts]
     if declared in (*_INTS, "DOUBLE", "REAL") or declared.startswith("DECIMAL"):
         choices = [_texts, _integers, _integers, _decimals]
         choices += [] if declared.startswith("DECIMAL") else [_floats, _floats]
@@ -67,9 +67,12 @@ def stored_of(
     elif declared in ("TIMESTAMP", "TIMESTAMPTZ", "DATE"):
         choices = [_texts, moments, moments, moments, _dates]
     else:
-        choices = {"BOOLEAN": [_texts, _booleans], "TIME": [_texts, _times], "BYTES": [_bytes]}[
-            declared
-        ]
+        others: dict[str, list[Callable[[str, Hand], Stored]]] = {
+            "BOOLEAN": [_texts, _booleans],
+            "TIME": [_texts, _times],
+            "BYTES": [_bytes],
+        }
+        choices = others[declared]
     if is_plain:
         choices = [_integers] if declared == "BIGINT" else [_texts, moments]
     return declared, rng.choice(choices)(declared, rng)
