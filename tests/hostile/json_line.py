@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from hostile.declared import Columns, Entries, Fields, Items, Type
 from hostile.texts import Misfit, integer, number_as_decimal, number_as_float, of_text, whole
-
-sys.setrecursionlimit(400_000)  # of Python's frames, which take no C stack
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -44,6 +44,18 @@ class Object:
     pairs: tuple[tuple[str, Any], ...]
 
 
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Python's frames take no C stack, but the product must do with as many as there are."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(400_000)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@_deep()
 def read_line(line: bytes, columns: Columns) -> tuple[Any, ...]:
     """A line's fields. Raises Misfit where it is malformed."""
     try:

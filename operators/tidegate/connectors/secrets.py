@@ -131,8 +131,9 @@ def starred(sql: str) -> str:
 
 
 def _stars(text: str) -> str:
-    """Line ends and quotes stay."""
-    return re.sub(r"[^'\n]", "*", text)
+    """Line ends stay, and the quotes around it."""
+    quote_ = "'" if text.startswith("'") else ""
+    return quote_ + re.sub(r"[^\n]", "*", text.removeprefix("'").removesuffix("'")) + quote_
 
 
 def hidden(text: str) -> str:
