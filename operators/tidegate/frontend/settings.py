@@ -44,6 +44,7 @@ def checked(key: str, value: str) -> tuple[str, str]:
         name = TIME_ZONE
     try:
         if name.lower().startswith("spark."):
+            name = f"spark.{name[len('spark.') :]}"  # behind that Spark tells letters apart
             check_spark(name, value)
             return name, value
         if name.lower() in KNOWN:

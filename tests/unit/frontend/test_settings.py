@@ -12,6 +12,7 @@ from tidegate.settings import KNOWN
         ("tidegate.epoch.rows.max", "500", "tidegate.epoch.rows.max"),
         ("Tidegate.Vnodes", "4", "tidegate.vnodes"),
         ("spark.sql.shuffle.partitions", "4", "spark.sql.shuffle.partitions"),
+        ("SPARK.sql.maxX", "4", "spark.sql.maxX"),
         ("timezone", "UTC", "table.local-time-zone"),
         ("pipeline.auto-watermark-interval", "200 ms", "pipeline.auto-watermark-interval"),
         ("Table.exec.source.idle-timeout", "0", "table.exec.source.idle-timeout"),
