@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from pyarrow import fs
 
@@ -18,8 +17,7 @@ from kits.many import MANY
 from kits.on_disk import OnDisk, restorer
 from s3.minio import Minio
 from tidegate.epochs.lease import Holder
-from tidegate.errors import TrustError
-from unit.epochs.test_bytes import changes
+from unit.epochs.test_bytes import changes, judged
 
 FLIPS = 40 if MANY else 1
 """Bytes of each document that are changed; beside that it is cut, empty, or gone."""
@@ -56,18 +54,6 @@ class Objects:
             return bytes(file.read())
 
 
-def judged(job: OnDisk, path: str, whole: Any) -> str:
-    """What is wrong with how a job went on; nothing is."""
-    name = path.rpartition("/")[2]
-    try:
-        job.run()
-        return "" if job.results() == whole else "other rows"
-    except TrustError as error:
-        return "" if name in error.render() else f"{name} is not named: {error.render()}"
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-
-
 def test_changed_bytes(minio: Minio, bucket: str, tmp_path: Path) -> None:
     job = OnDisk(tmp_path, f"{bucket}/job")
     job.die("after-entry", 3)
@@ -84,7 +70,7 @@ def test_changed_bytes(minio: Minio, bucket: str, tmp_path: Path) -> None:
             objects.restore(before, objects.read())
             restore()
             objects.write(path, data)
-            if fault := judged(job, path, whole):
+            if fault := judged(job, Path(path), whole):
                 wrong.append(f"{path}, {what}: {fault}")
     assert not wrong, f"{len(wrong)}:\n" + "\n".join(wrong[:40])
 
