@@ -135,12 +135,11 @@ class OpenJob:
             target: self.committer_of(target, table, self.checkpoint.staging(target))
             for target, table in tables.items()
         }
-        if self.options.fresh:
-            self._look_at_sources(begun=False)  # before anything is removed
-            begin_anew(self.checkpoint, self.plan, committers, self.log)
-        fresh = not self.checkpoint.exists
+        fresh = self.options.fresh or not self.checkpoint.exists
         if fresh:
             self._look_at_sources(begun=False)
+        if self.options.fresh:
+            begin_anew(self.checkpoint, self.plan, committers, self.log)
         self.manifest = self._written(committers) if fresh else self._read(committers)
         for target, committer in committers.items():
             committer.bind(self.manifest.sinks[target])
