@@ -25,7 +25,7 @@ PROMETHEUS := $(or $(shell command -v promtool),$(wildcard $(HOME)/.cache/tidega
 PROMETHEUS_TESTS := $(if $(PROMETHEUS),$(wildcard tests/prometheus))
 POSTGRES := $(or $(wildcard /usr/lib/postgresql/*/bin/postgres),$(shell command -v apt-get))
 POSTGRES_TESTS := $(if $(POSTGRES),$(wildcard tests/postgres))
-SOURCES := $(wildcard operators tests jobs monitoring charts)
+SOURCES := $(wildcard operators tests jobs monitoring charts k8s)
 
 # A job has eight processes of Python: where byte code is not kept, each compiles Tidegate anew.
 export PYTHONDONTWRITEBYTECODE :=
@@ -74,13 +74,14 @@ help: ## List the targets
 .PHONY: setup
 setup: $(STAMP) java $(ARCHIVE) ## Make .venv with everything pinned; check Python and Java
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml requirements-dev.txt
 	@$(FIND_PYTHON); \
 	if [ ! -x $(PYTHON) ] || ! $(PYTHON) -m pip --version > /dev/null 2>&1; then \
 	    rm -rf $(VENV); "$$python" -m venv $(VENV); \
 	fi; \
 	echo "make: installing into $(VENV) (about 1 GB with Spark, a few minutes the first time)"; \
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt; \
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	touch $(STAMP)
 
 # Spark starts in two thirds of the time with it, and as well without.
@@ -154,6 +155,16 @@ sim: $(STAMP) ## Run SEEDS=5000 random jobs in the simulator against the oracle 
 .PHONY: hostile
 hostile: $(STAMP) ## Read SECONDS=600 of random hostile files under SEED=1, and compare with an independent reading
 	@PYTHONPATH=tests $(PYTHON) -m hostile --seconds $(or $(SECONDS),600) --seed $(or $(SEED),1)
+
+LOCK := $(PYTHON) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --custom-compile-command 'make locks' --extra kubernetes
+.PHONY: locks
+locks: $(STAMP) ## Lock what pyproject.toml names, with hashes: for images, and with the tools for setup
+	@$(LOCK) --extra dev pyproject.toml --output-file requirements-dev.txt
+	@$(LOCK) --constraint requirements-dev.txt pyproject.toml --output-file requirements.txt
+
+.PHONY: sbom
+sbom: $(STAMP) ## List all packages and jars of the image, with licences and hashes (CycloneDX, out/)
+	@$(FIND_JAVA); $(PYTHON) k8s/images/sbom.py
 
 .PHONY: s3-jars
 s3-jars: $(STAMP) ## Fetch Spark's client of S3, for checkpoints in a bucket

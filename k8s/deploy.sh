@@ -74,8 +74,9 @@ image() {
         return
     fi
     case $BUILDER in
-    kit)
-        "$KIT" image "$name" "$context" "$dockerfile"
+    kit) # its base images are stand-ins, with digests of their own
+        sed 's/@sha256:[0-9a-f]*//' "$dockerfile" > "$KIT_HOME/Dockerfile"
+        "$KIT" image "$name" "$context" "$KIT_HOME/Dockerfile"
         rm -f "$KIT_HOME"/build/*.tar # what the nodes have by now: else each version leaves a gigabyte
         ;;
     kind) docker build --quiet -t "$name" -f "$dockerfile" "$context" && kind load docker-image --name "$CLUSTER" "$name" ;;
@@ -88,7 +89,7 @@ image() {
 digest() { find "$@" -type f ! -name '*.pyc' ! -path '*/__pycache__/*' -print0 | sort -z | xargs -0 sha256sum | sha256sum | cut -c1-12; }
 
 build() {
-    TAG=${TAG:-$(digest operators pyproject.toml k8s/images/tidegate)}
+    TAG=${TAG:-$(digest operators pyproject.toml requirements.txt requirements-dev.txt k8s/images/tidegate)}
     KAFKA_TAG=${KAFKA_TAG:-4.3.0-$(digest k8s/images/kafka)}
     MINIO_TAG=${MINIO_TAG:-20260212-$(digest k8s/images/minio)}
     image "tidegate:$TAG" . k8s/images/tidegate/Dockerfile

@@ -31,6 +31,7 @@ import pyspark
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from kits.jars import check
 from tidegate.spark.launch.java import java
 
 VERSION: Final = "4.3.0"
@@ -84,6 +85,7 @@ def resolved_jars(organisation: str, artifact: str, version: str, *, alone: bool
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
         if done.returncode != 0 or not any(draft.glob("*.jar")):
             raise RuntimeError(f"cannot resolve {artifact} {version}:\n{done.stdout[-3000:]}")
+        check(draft.iterdir())
         draft.rename(target)
     return target
 

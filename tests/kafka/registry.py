@@ -23,6 +23,7 @@ from typing import Final, Self
 import pyspark
 
 from kafka.broker import cache, free_ports, locked
+from kits.jars import check
 from tidegate.spark.launch.java import java
 
 VERSION: Final = "2.6.13.Final"
@@ -60,6 +61,7 @@ def installed() -> Path:
         archive = draft / f"apicurio-registry-app-{VERSION}.tar.gz"
         if done.returncode != 0 or not archive.is_file():
             raise RuntimeError(f"cannot resolve Apicurio {VERSION}:\n{done.stdout[-3000:]}")
+        check([archive])
         with tarfile.open(archive) as packed:
             packed.extractall(draft, filter="data")
         archive.unlink()

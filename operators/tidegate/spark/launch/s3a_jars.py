@@ -4,12 +4,14 @@
 
 Hadoop's S3A of the version that PySpark bundles, Spark's checkpoint manager for stores, and the few
 modules of Amazon's SDK that they use (its bundle of all has 686 MB, these 12). Ivy, which is among
-PySpark's jars, resolves them; what Spark has itself is left out.
+PySpark's jars, resolves them; what Spark has itself is left out. What came must be what
+``s3a.sha256`` lists, to the byte.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import shutil
 import subprocess
@@ -29,6 +31,7 @@ _SDK: Final = "2.35.4"  # what Hadoop 3.5.0 is built with
 _ACCELERATOR: Final = "1.3.1"  # S3A loads a class of it even where it is not used
 _MODULES: Final = ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
 _SPARKS_OWN: Final = ("netty-*", "slf4j-*", "commons-*", "httpclient-*", "httpcore-*")
+_SUMS: Final = Path(__file__).with_name("s3a.sha256")  # as sha256sum prints them
 _TIMEOUT_S: Final = 600
 _WHERE: Final = "Without a directory: $TIDEGATE_S3_JARS, else a place in ~/.cache/tidegate."
 
@@ -65,9 +68,22 @@ def fetch(target: Path) -> None:
             for path in jars.glob(f"{pattern}.jar"):
                 if not path.name.startswith("netty-nio-client"):
                     path.unlink()
+        _check(jars)
         if target.exists():
             shutil.rmtree(target)  # what is left of an attempt
         jars.rename(target)
+
+
+def _check(jars: Path) -> None:
+    wanted = {tuple(line.split()) for line in _SUMS.read_text("utf-8").splitlines()}
+    found = {(hashlib.sha256(path.read_bytes()).hexdigest(), path.name) for path in jars.iterdir()}
+    others = sorted({name for _, name in wanted ^ found})
+    if others:
+        raise RunError(
+            "what came from Maven Central is not Spark's client of S3 as this release knows it",
+            detail=f"missing, changed or not expected: {', '.join(others)}",
+            hint="check what answers for repo1.maven.org; nothing was kept",
+        )
 
 
 def _resolve(draft: Path) -> None:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from tidegate.errors import OptionsError
+from tidegate.errors import OptionsError, RunError
+from tidegate.spark.launch import s3a_jars
 from tidegate.spark.launch.s3a import joined, settings_for
 from tidegate.store.local import LocalStore
 from tidegate.store.place import open_store
@@ -69,3 +71,29 @@ def test_class_paths_add_up_and_users_settings_win() -> None:
     ours = {path: "/s3/*", other: "true"}
     users = {path: "/mine/*", other: "false", "a": "b"}
     assert joined(ours, users) == {path: "/mine/*:/s3/*", other: "false", "a": "b"}
+
+
+def ivy_gives(jars: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of Maven Central."""
+
+    def resolve(draft: Path) -> None:
+        (draft / "jars").mkdir()
+        for name, content in jars.items():
+            (draft / "jars" / name).write_bytes(content)
+
+    monkeypatch.setattr(s3a_jars, "_resolve", resolve)
+
+
+def test_jars_are_what_this_release_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = tmp_path / "sums"
+    sums.write_text(f"{sha256(b'1').hexdigest()}  hadoop-aws-1.jar\n")
+    monkeypatch.setattr(s3a_jars, "_SUMS", sums)
+    for wrong in ({"hadoop-aws-1.jar": b"2"}, {"hadoop-aws-1.jar": b"1", "more.jar": b"1"}, {}):
+        ivy_gives(wrong, monkeypatch)
+        with pytest.raises(RunError, match="not Spark's client of S3") as caught:
+            s3a_jars.fetch(tmp_path / "jars")
+        assert ("more.jar" if "more.jar" in wrong else "hadoop-aws-1.jar") in caught.value.render()
+        assert not (tmp_path / "jars").exists()
+    ivy_gives({"hadoop-aws-1.jar": b"1", "slf4j-api-1.jar": b"Spark's own"}, monkeypatch)
+    s3a_jars.fetch(tmp_path / "jars")
+    assert [path.name for path in (tmp_path / "jars").iterdir()] == ["hadoop-aws-1.jar"]
