@@ -12,6 +12,7 @@ from tidegate.codec import encode
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.commit import Committer
 from tidegate.epochs.entry import Entry, FilterLog
+from tidegate.epochs.offsets import Offset
 from tidegate.epochs.planner import Planner, SplitTask
 from tidegate.simulator.states import Place, States
 
@@ -89,3 +90,14 @@ def entry_not_synced() -> AbstractContextManager[Any]:
 def plan_not_synced() -> AbstractContextManager[Any]:
     """Rows are read of a plan that a crash of the machine may tear or take back."""
     return patch.object(Checkpoint, "sync_spark", lambda *_: None)
+
+
+def clock_taken_as_it_is() -> AbstractContextManager[Any]:
+    """An epoch's time is what the driver's clock says, were it before that of the epoch before."""
+    honest = Planner.next_offset
+
+    def next_offset(self: Planner, start: Offset) -> Offset:
+        end = honest(self, start)
+        return end if end is start else replace(end, time_us=self._clock.now_us())
+
+    return patch.object(Planner, "next_offset", next_offset)

@@ -18,6 +18,7 @@ import pytest
 from kits.many import seeds
 from oracle.proctime import Timed, over, paired, sessions, tumbled
 from simulation.check import engine
+from simulation.commit_mutants import clock_taken_as_it_is
 from simulation.run import START_US, SimulatedRun, simulate
 from simulation.world import Choices
 from tidegate.epochs.checkpoint import Checkpoint
@@ -204,6 +205,16 @@ def test_a_time_that_is_not_recorded_shows(tmp_path: Path) -> None:
         pytest.raises(TrustError, match="began at"),  # before rows could differ
     ):
         simulate(plan, 2, engine(), _ROUGH)
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    """The next driver's is; recorded times go on. A mutant that takes the clock's shows."""
+    plan, worse = _single(tmp_path), replace(_ROUGH, clocks_differ=True)
+    by_event_time = len(simulate(plan, 3, engine(), _CALM).ledger)
+    assert len(simulate(plan, 3, engine(), worse).ledger) == by_event_time
+    with clock_taken_as_it_is():
+        run = simulate(plan, 3, engine(), worse)
+    assert len(run.ledger) > by_event_time, "rows of a later epoch were before its watermark"
 
 
 def test_a_watermark_ahead_of_the_clock_shows(tmp_path: Path) -> None:

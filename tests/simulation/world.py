@@ -4,9 +4,9 @@ The seed chooses how many reader tasks there are, how many rows an epoch and a c
 order messages of different senders arrive, whether actors live on or are made anew in each epoch;
 where the driver dies, between two messages or at one of the points of a commit, alone or with its
 machine; what the store fails to do; and, in a live world, which splits of tables without an end
-join, rest and leave. What Spark guarantees holds here too and no more: messages of one sender to
-one receiver keep their order; an epoch that was planned is run again with the same offsets and the
-same recorded time, from the state at its start.
+join, rest and leave. Each driver may have another clock. What Spark guarantees holds here too and
+no more: messages of one sender to one receiver keep their order; an epoch that was planned is run
+again with the same offsets and the same recorded time, from the state at its start.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _POINTS: Final = ("", "planned", "after-staging", "after-entry", "after-publish"
 """Where a driver dies; at "" between two messages."""
 _STEPS_MAX: Final = 200
 _SLOW_S: Final = 2.0
+_JUMPS_S: Final = (0, 30, -30, -3_600, 3_600)
+"""How far the clock of the first driver is off, of the second, and so on around."""
 _LINGERS_MAX: Final = 12
 """Steps of time for which a live world goes on when all was read."""
 
@@ -45,7 +47,7 @@ _LINGERS_MAX: Final = 12
 @dataclass(frozen=True, slots=True)
 class Choices:
     """How a run goes; drawn from the seed by `draw`. ``trouble_probability`` is that of a request
-    to the store to fail, or to take long. ``live``: see the module."""
+    to the store to fail, or to take long. ``live``, ``clocks_differ``: see the module."""
 
     rows_max: int | None
     chunk_rows: int
@@ -55,6 +57,7 @@ class Choices:
     live: bool = False
     parallelism: int = 2
     time_step_us: int = 1_000_000
+    clocks_differ: bool = False
 
     @classmethod
     def draw(cls, rng: Random, *, live: bool = False) -> Choices:
@@ -67,6 +70,7 @@ class Choices:
             trouble_probability=rng.choice([0.0, 0.0, 0.002, 0.01]),
             live=rng.random() < 0.8 and live,
             parallelism=rng.choice([1, 2, 3, 5]),
+            clocks_differ=True,
         )
 
 
@@ -144,6 +148,24 @@ class SeededCourse(Course):
             self._clock.sleep(_SLOW_S)
 
 
+class DriversClock(ManualClock):
+    """That of the machine on which a driver runs; the next one may run on another machine."""
+
+    def __init__(self, world: ManualClock) -> None:
+        super().__init__()
+        self._world = world
+        self.driver = 0
+
+    def now_us(self) -> int:
+        return self._world.now_us() + _JUMPS_S[self.driver % len(_JUMPS_S)] * 1_000_000
+
+    def monotonic_s(self) -> float:
+        return self._world.monotonic_s()
+
+    def sleep(self, seconds: float) -> None:
+        self._world.sleep(seconds)
+
+
 class World:
     """Runs one plan under one seed."""
 
@@ -154,6 +176,8 @@ class World:
         self._rng = rng
         self.course = course = SeededCourse(rng, choices, clock)
         self.crashes = 0
+        self._clock = DriversClock(clock)
+        self._clocks_differ = choices.clocks_differ
         tables = plan.tables if choices.live else ()
         endless = {table.name for table in tables if not connector_of(table).is_bounded(table)}
         for table in plan.tables:
@@ -174,7 +198,7 @@ class World:
             plan,
             course.sources,
             options,
-            clock=clock,
+            clock=self._clock,
             engine=engine,
             course=course,
             checks=True,
@@ -191,6 +215,7 @@ class World:
                     return local.run()
             except (DiedError, StoreError) as error:
                 self.crashes += 1
+                self._clock.driver += self._clocks_differ
                 if isinstance(error, DiedError) and self._rng.random() < 0.5:  # with its machine
                     course.store.lose(self._rng)
                     local.outputs.lose()

@@ -119,10 +119,10 @@ def test_texts_that_parquet_stores_by_what_they_share(tmp_path: Path) -> None:
 
 def test_a_column_that_is_not_declared_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "0.parquet"
-    table = pa.table({"s": ["a"] * 50, "z": ["x" * (40 * MB)] * 50})
-    pq.write_table(table, file, compression="zstd", row_group_size=50)
+    table = pa.table({"s": ["a"] * 8, "z": ["x" * (40 * MB)] * 8})
+    pq.write_table(table, file, compression="zstd", use_dictionary=False)
     found = read(file, "VARCHAR")
-    assert found.result == (50, 0)
+    assert found.result == (8, 0)
     assert found.bytes < 120 * MB
 
 
@@ -136,7 +136,7 @@ def test_a_row_of_parquet_that_is_too_long_is_malformed(tmp_path: Path) -> None:
 
 
 def test_rows_that_nobody_can_read_are_told_before_they_are(tmp_path: Path) -> None:
-    file, values = tmp_path / "0.parquet", pa.array(np.zeros(200_000_000, np.int8))
+    file, values = tmp_path / "0.parquet", pa.array(np.zeros(100_000_000, np.int8))
     pq.write_table(pa.table({"s": lists(values, 100_000_000)}), file, compression="zstd")
     del values
     found = read(file, "BIGINT[]")
