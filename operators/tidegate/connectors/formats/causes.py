@@ -84,7 +84,9 @@ def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int
         else:
             found[at] = f"it is not a JSON object: {_shown(value)}"
     declared = [(column.name, column.type) for column in table.columns]
-    return found | _of_objects(objects, "", declared, engine)
+    halves = {at: _half(each) for at, each in objects.items()}
+    told = {at: f"{half} is half of a character" for at, half in halves.items() if half}
+    return found | told | _of_objects(objects, "", declared, engine)
 
 
 def _of_objects(
@@ -109,6 +111,15 @@ def _of_objects(
         for at in misfits - found.keys():
             found[at] = _misfit(f"{path}{name}", values[at], type_)
     return found
+
+
+def _half(value: _Object) -> str:
+    r"""The first surrogate without its other half (``\udc00``), of declared fields or others."""
+    try:
+        _text(value).encode()
+    except UnicodeEncodeError as error:
+        return error.object[error.start].encode("unicode_escape").decode()
+    return ""
 
 
 def _of_csv(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
@@ -179,9 +190,22 @@ def _refuse(word: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """``value`` as JSON."""
-    if isinstance(value, _Object):
-        return "{" + ",".join(f"{json.dumps(key)}:{_text(part)}" for key, part in value) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(_text, value)) + "]"
-    return value if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)
+    """``value`` as JSON, however deep it is: what was read may be deeper than calls may go."""
+    written: list[str] = []
+    rest: list[tuple[bool, Any]] = [(False, value)]  # the next one last; whether it is text already
+    while rest:
+        is_text, part = rest.pop()
+        if is_text or isinstance(part, _Number):
+            written.append(part)
+        elif isinstance(part, list):
+            inner: list[tuple[bool, Any]] = []
+            for each in part:
+                inner.append((True, "," if inner else ""))
+                if isinstance(part, _Object):
+                    inner.append((True, f"{json.dumps(each[0])}:"))
+                inner.append((False, each[1] if isinstance(part, _Object) else each))
+            begin, end = "{}" if isinstance(part, _Object) else "[]"
+            rest += reversed([(True, begin), *inner, (True, end)])
+        else:
+            written.append(json.dumps(part, ensure_ascii=False))
+    return "".join(written)

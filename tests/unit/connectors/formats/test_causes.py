@@ -67,6 +67,19 @@ def test_a_number_for_a_time_has_a_hint() -> None:
     assert "declare BIGINT, and compute TO_TIMESTAMP_LTZ(t, 3)" in cause(b'{"t":1714521602000}')
 
 
+@pytest.mark.parametrize("inside", ['"a\\udc00"', '{"b":["\\ud800x"]}'])
+def test_half_of_a_character_in_a_field_that_nobody_declared(inside: str) -> None:
+    half = "\\udc00" if "dc00" in inside else "\\ud800"
+    assert cause(b'{"id":1,"other":%s}' % inside.encode()) == f"{half} is half of a character"
+
+
+def test_a_value_that_is_deeper_than_calls_may_go() -> None:
+    deep = "[" * 900 + "]" * 900
+    told = cause(f'{{"id":{deep}}}'.encode())
+    assert told.startswith("field 'id': [[[[")
+    assert told.endswith("… does not fit INTEGER")
+
+
 def test_bytes() -> None:
     assert cause(b'{"id":"caf\xe9"}') == "byte 10 is not UTF-8"
 
