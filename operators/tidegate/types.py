@@ -138,20 +138,6 @@ class SplitStatus:
 Message: TypeAlias = Chunk | Watermark | Barrier | Rejected | SplitStatus
 
 
-class Reason(enum.StrEnum):
-    """Why a row is in the ledger. A row has the first of these that applies, in this order (S7).
-
-    The last two are counted as ``late``, the others as ``quarantined``.
-    """
-
-    CRASHED = "crashed"
-    MALFORMED = "malformed"
-    NULL_TIME = "null_time"
-    FUTURE = "future"
-    BEHIND_MERGED = "behind_merged"
-    LATE = "late"
-
-
 _WORD: Final = pa.dictionary(pa.int32(), pa.string())
 """A string of which a chunk has few: on the wire and in files it costs next to nothing a row."""
 

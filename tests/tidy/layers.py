@@ -8,7 +8,7 @@ from typing import Final
 
 from tidy.tree import Module, imports_of, modules_of
 
-_VALUES: Final = ("types", "errors")
+_VALUES: Final = ("types", "reasons", "errors")
 _SMALL: Final = (
     *("version", "codec", "clock", "patience", "metrics", "refusals"),
     *("phases", "events", "state", "failpoints", "careful", "policy"),
@@ -29,6 +29,7 @@ _BELOW_RUNTIMES: Final = (
 
 ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "types": ("codec",),
+    "reasons": (),
     "errors": (),
     "version": (),
     "codec": (),
@@ -92,6 +93,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "session": ("",),
     "dataframes": ("",),
     "cli": ("",),
+    "commands": ("",),
     "pod": ("",),
     "__main__": ("",),
     "": ("",),  # tidegate/__init__.py: the public names
@@ -106,8 +108,8 @@ OWNED: Final[Mapping[str, tuple[str, ...]]] = {
     "psycopg": ("connectors",),
     "obstore": ("store",),
     "prometheus_client": ("reports",),
-    "typer": ("cli",),
-    "rich": ("cli", "reports"),
+    "typer": ("cli", "commands"),
+    "rich": ("cli", "commands", "reports"),
 }
 """Packages from outside that have a sole importer."""
 

@@ -301,7 +301,7 @@ def test_an_error_that_is_nobodys_says_what_to_do(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr("tidegate.cli.cut", broken)
+    monkeypatch.setattr("tidegate.commands.cut", broken)
     result = call("check", job)
     assert result.exit_code == 1
     assert "internal error: ZeroDivisionError: a bug" in result.stderr

@@ -6,13 +6,13 @@ from typing import Any
 import duckdb
 import pytest
 
+from tidegate.reasons import Reason
 from tidegate.types import (
     END,
     LEDGER_SCHEMA,
     Column,
     Counts,
     FilterState,
-    Reason,
     Status,
     column_named,
     decimal_scale,

@@ -28,16 +28,8 @@ from tidegate.executor.columns import Bools, ledger_rows, single_array
 from tidegate.executor.evaluate import halved, needed, plain_sql
 from tidegate.plan.nodes import Expr, Scan
 from tidegate.ports import SourceChunk
-from tidegate.types import (
-    BROKER_TIME,
-    OFFSET,
-    RECORD,
-    Chunk,
-    Counts,
-    Message,
-    Reason,
-    Rejected,
-)
+from tidegate.reasons import Reason
+from tidegate.types import BROKER_TIME, OFFSET, RECORD, Chunk, Counts, Message, Rejected
 
 
 class SplitScan:

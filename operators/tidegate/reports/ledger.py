@@ -20,7 +20,8 @@ from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import OptionsError, did_you_mean
 from tidegate.plan.nodes import Table
-from tidegate.types import Reason, decimal_scale
+from tidegate.reasons import Reason
+from tidegate.types import decimal_scale
 
 Place: TypeAlias = tuple[str, str, str, int]
 """A row of the ledger: table, account, split and offset."""

@@ -17,7 +17,8 @@ from tidegate.epochs.listener import Listener
 from tidegate.errors import RunError
 from tidegate.plan.fragments import Plan
 from tidegate.reports.ledger import counts_document, show_time
-from tidegate.reports.show import number, plain, printable_lines
+from tidegate.reports.show import number
+from tidegate.reports.terminal import plain, printable_lines
 from tidegate.types import column_named
 
 

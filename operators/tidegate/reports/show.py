@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import sys
-from contextlib import suppress
-from typing import Any, Final
+from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from tidegate.connectors.formats.causes import kind_of
 from tidegate.reports.ledger import grouped
-
-_WIDE: Final = 10_000
-
-
-def console() -> Console:
-    """Of the standard output. In a pipe a line is a line: nothing is broken at 80 columns."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
-
-
-def quiet_end() -> None:
-    """Keeps from the terminal what libraries say of their own memory while Python ends."""
-    atexit.register(_hush)  # before others are, so it comes behind them
-
-
-def _hush() -> None:
-    with suppress(OSError, ValueError):
-        sys.stderr.flush()
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+from tidegate.reports.terminal import plain
 
 
 def print_ledger(document: dict[str, Any], console: Console, listed: int | None = None) -> None:
@@ -58,11 +36,6 @@ def print_ledger(document: dict[str, Any], console: Console, listed: int | None 
     print_counts(document, console)
 
 
-def plain(text: str, most: int | None = None) -> str:
-    """Text of users, of so many characters at ``most``, as a console may be given it."""
-    return escape(printable(text)[:most])
-
-
 def _because(row: dict[str, Any]) -> str:
     return f"{plain(row['cause'])}  " if "cause" in row else ""
 
@@ -75,16 +48,6 @@ def _lateness(row: dict[str, Any]) -> str:
     if lateness is None:
         return f"{time}  "
     return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
-
-
-def printable(text: str) -> str:
-    """Text of users without what a terminal would obey, on one line."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def printable_lines(text: str) -> str:
-    """As `printable`, and lines stay lines."""
-    return "\n".join(map(printable, text.split("\n")))
 
 
 def print_watermarks(document: dict[str, Any], console: Console) -> None:

@@ -23,9 +23,10 @@ from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.manifest import Manifest
 from tidegate.ports import BESIDE
+from tidegate.reasons import Reason
 from tidegate.reports.ledger import show_time
 from tidegate.reports.watermarks import holder
-from tidegate.types import Reason, Status
+from tidegate.types import Status
 
 _MOST: Final = 0.5
 _UNIT: Final = "scan.watermark.unit"

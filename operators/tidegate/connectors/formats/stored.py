@@ -32,8 +32,9 @@ from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_INFINITE: Final = {32: pa.scalar(2**31 - 1, pa.int32()), 64: pa.scalar(2**63 - 1, pa.int64())}
-"""What DuckDB has for the infinite date and timestamp, by the bits of their numbers."""
+_INFINITE: Final = {32: 2**31 - 1, 64: 2**63 - 1}
+"""What DuckDB has for the infinite date and timestamp, by the bits of their numbers. (A scalar of
+Arrow is no constant of a module: the first one loads pandas, half a second.)"""
 
 
 def prepared(table: pa.Table, schema: Schema) -> tuple[pa.Table, Misfit]:
@@ -161,7 +162,7 @@ def _moments(column: Any) -> tuple[Any, Misfit]:
     if odd is None:
         return column, None
     if not pa.types.is_time(kind):  # which has no infinity
-        last = _INFINITE[kind.bit_width]
+        last = pa.scalar(_INFINITE[kind.bit_width], numbers.type)
         infinite = pc.if_else(pc.less(numbers, 0), pc.negate(last), last).view(column.type)
         column = pc.if_else(odd, infinite, column)
     return column, odd.to_numpy(zero_copy_only=False).astype(np.bool_)

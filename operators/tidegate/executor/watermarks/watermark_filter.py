@@ -62,6 +62,7 @@ from tidegate.executor.watermarks.key_watermarks import KeyWatermarks
 from tidegate.executor.watermarks.saved import save, saved
 from tidegate.executor.watermarks.strategy import Clock, Fixed, Rows, Strategy
 from tidegate.plan.nodes import WatermarkFilter
+from tidegate.reasons import Reason
 from tidegate.state import StateTable
 from tidegate.types import (
     BROKER_TIME,
@@ -74,7 +75,6 @@ from tidegate.types import (
     Counts,
     FilterState,
     Message,
-    Reason,
     Rejected,
     SplitStatus,
     Status,

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from tidegate.reasons import Reason
+
+
+def test_a_row_that_kills_is_never_looked_at_for_anything_else() -> None:
+    assert next(iter(Reason)) is Reason.CRASHED
+
+
+def test_late_comes_last() -> None:
+    assert list(Reason)[-2:] == [Reason.BEHIND_MERGED, Reason.LATE]
