@@ -89,6 +89,7 @@ class Mender:
         for epoch in self.checkpoint.committed()[-2:]:
             try:
                 self.checkpoint.check_commit(epoch)
+                self._check_sums(commit_name(epoch))
             except TrustError:
                 if self.checkpoint.entry(epoch) is None:
                     raise

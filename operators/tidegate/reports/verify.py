@@ -7,16 +7,20 @@
 
 Entries have checksums of themselves and of what they follow, offsets one of their own, and what
 Spark writes on a local disk has them in files beside it. A checkpoint of 0.1 has fewer of these.
-Beyond that, an entry's account balances, the ledger has the rows that entries count, and the newest
-entry is where Spark's plan of its epoch ends.
+Beyond that, an entry's account balances, the ledger has the rows that entries count, the newest
+entry is where Spark's plan of its epoch ends, and of the state at the end of the last epoch that
+Spark has committed no file is missing.
 """
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from io import BytesIO
 from typing import Any, Final
 
 from tidegate.connectors.registry import connector_of
@@ -25,6 +29,7 @@ from tidegate.epochs.checksums import check_by_checksums
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.ledger import files_by_epoch, read_parquet
 from tidegate.epochs.offsets import Offset
+from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.epochs.sealed import read_sealed
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TidegateError
@@ -75,6 +80,10 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
                 found.check(folder, where(name), partial(read_sealed, checkpoint.store, name))
     for name in _files(checkpoint, "spark"):
         found.check("state", where(name), partial(check_by_checksums, checkpoint.store, name))
+    committed = checkpoint.committed()[-1:]
+    for name in _missing_state(checkpoint, committed[0]) if committed and not found.wrong else ():
+        why = f"it is missing, and the state of epoch {committed[0]} with it"
+        found.wrong.append({"file": where(name), "why": why})
     first, last = (epochs[0], epochs[-1]) if epochs else (0, 0)
     return {
         "checked": found.checked,
@@ -113,6 +122,32 @@ def _compare(offset: Offset, entry: Entry, tables: Mapping[str, Table]) -> None:
                     f"split '{split}' of table '{table}' is {told}, and {status.name} by Spark's"
                     " plan"
                 )
+
+
+def _missing_state(checkpoint: Checkpoint, epoch: int) -> Iterator[str]:
+    """What there must be, and is not, of the state at the end of ``epoch``: in each part of each
+    stage a snapshot, and the changes of all epochs since; or those of all epochs."""
+    about, stages = checkpoint.read_job().about, checkpoint.stages()
+    if not stages and len(about.closing) > len(about.tables):  # fragments that read no table
+        yield "spark/state"
+    partitions = int(checkpoint.spark_settings(epoch).get(PARTITIONS, 0)) if stages else 0
+    for stage in range(stages):
+        for partition in range(partitions):
+            place = f"spark/state/{stage}/{partition}"
+            there = set(checkpoint.store.names(place))
+            snapshot = next((at for at in range(epoch, 0, -1) if f"{at}.zip" in there), 0)
+            wanted = [f"{at}.changelog" for at in range(snapshot + 1, epoch + 1)]
+            if snapshot:
+                there |= {f"SSTs/{name}" for name in checkpoint.store.names(f"{place}/SSTs")}
+                wanted += _parts(checkpoint.store.read(f"{place}/{snapshot}.zip"))
+            yield from (f"{place}/{name}" for name in wanted if name not in there)
+
+
+def _parts(snapshot: bytes) -> list[str]:
+    """RocksDB's files that a snapshot of Spark's is made of."""
+    with zipfile.ZipFile(BytesIO(snapshot)) as packed:
+        _, document = packed.read("metadata").split(b"\n", 1)
+    return [f"SSTs/{part['dfsSstFileName']}" for part in json.loads(document)["sstFiles"]]
 
 
 def _ledger(checkpoint: Checkpoint, found: _Findings) -> None:

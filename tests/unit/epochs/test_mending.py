@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import struct
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,20 @@ def test_a_torn_commit_behind_a_whole_entry(job: OnDisk, whole: Any, size: int) 
     assert line.endswith("epoch 3 is committed, as its entry says")
     assert commit.read_bytes() == kept
     assert not job.path("spark/commits/.2.crc").exists()
+    assert job.results() == whole
+
+
+def test_a_commit_that_its_checksum_does_not_know(job: OnDisk, whole: Any) -> None:
+    """Spark would read it: what it does not know there, it passes over."""
+    job.die("after-staging", 4)
+    commit = job.path("spark/commits/2")
+    kept = commit.read_bytes()
+    commit.write_bytes(kept.replace(b"}", b',"nextBatchSatermarkMs":0}'))
+    crc = struct.pack(">I", zlib.crc32(kept))
+    job.path("spark/commits/.2.crc").write_bytes(b"crc\0" + struct.pack(">i", 512) + crc)
+    job.run()
+    assert job.lines[-1].endswith("epoch 3 is committed, as its entry says")
+    assert commit.read_bytes() == kept
     assert job.results() == whole
 
 

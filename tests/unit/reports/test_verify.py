@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import struct
+import zipfile
 import zlib
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -79,6 +83,45 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OnDisk:
     return OnDisk(tmp_path)
 
 
+def keep_state(job: OnDisk, snapshot: int = 0) -> Path:
+    """The files of Spark's state store behind the last epoch; gives where one part's are.
+
+    ``snapshot``: an epoch of which there is one, and nothing of those before.
+    """
+    for folder in ("0/SSTs", "_metadata/v2"):
+        job.path(f"spark/state/0/{folder}").mkdir(parents=True)
+    committed = job.checkpoint.committed()
+    for epoch in range(snapshot + 1, max(committed, default=0) + 1):
+        job.checkpoint.store.write(f"spark/state/0/0/{epoch}.changelog", b"x")
+    if snapshot:
+        part = {"localFileName": "8.sst", "dfsSstFileName": "8-a.sst", "sizeBytes": 1}
+        with zipfile.ZipFile(packed := BytesIO(), "w") as file:
+            file.writestr("metadata", "v1\n" + json.dumps({"sstFiles": [part]}))
+        job.checkpoint.store.write(f"spark/state/0/0/{snapshot}.zip", packed.getvalue())
+        job.checkpoint.store.write("spark/state/0/0/SSTs/8-a.sst", b"x")
+    job.checkpoint.store.write("spark/state/0/_metadata/v2/0", b"v2")
+    return job.path("spark/state/0/0")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("snapshot", [0, 2])
+def test_state_that_is_not_there(job: OnDisk, snapshot: int) -> None:
+    job.run()
+    place, last = keep_state(job, snapshot), job.checkpoint.last_epoch()
+    assert not why(job)
+    wanted = [f"{last}.changelog", "3.changelog", *["2.zip", "SSTs/8-a.sst"] * bool(snapshot)]
+    for name in wanted:
+        kept = (place / name).read_bytes()
+        (place / name).unlink()
+        missing = "1.changelog" if name == "2.zip" else name
+        assert f"{place / missing}: it is missing, and the state of epoch {last} with it" in why(
+            job
+        )
+        (place / name).write_bytes(kept)
+    shutil.rmtree(job.path("spark/state"))
+    assert f"{job.path('spark/state')}: it is missing" in why(job)
+
+
 def why(job: OnDisk) -> str:
     """All that is wrong."""
     return "\n".join(f"{each['file']}: {each['why']}" for each in verify(job.checkpoint)["wrong"])
@@ -91,6 +134,7 @@ def test_a_job_that_stands_anywhere_is_whole(job: OnDisk, point: str) -> None:
         job.die(point, 3)
     else:
         job.run()
+    keep_state(job)
     Rescales(job.checkpoint).begin(Rescale(1, 2, 1, 7))
     found = verify(job.checkpoint)
     assert not found["wrong"]
@@ -103,6 +147,7 @@ def test_a_job_that_stands_anywhere_is_whole(job: OnDisk, point: str) -> None:
 @pytest.mark.slow
 def test_the_ledger_has_the_rows_that_entries_count(job: OnDisk) -> None:
     job.run()
+    keep_state(job)
     first, *_ = sorted((job.directory / "checkpoint/ledger").glob("part-*"))
     epoch, kept = int(first.name.split("-")[2]), first.read_bytes()
     first.unlink()
@@ -115,6 +160,7 @@ def test_the_ledger_has_the_rows_that_entries_count(job: OnDisk) -> None:
 @pytest.mark.slow
 def test_rows_of_epochs_whose_entries_are_gone(job: OnDisk) -> None:
     job.run()
+    keep_state(job)
     first, *_ = sorted((job.directory / "checkpoint/ledger").glob("part-*"))
     job.checkpoint.forget_entries(int(first.name.split("-")[2]) + 1)
     assert not why(job)
@@ -125,6 +171,7 @@ def test_rows_of_epochs_whose_entries_are_gone(job: OnDisk) -> None:
 @pytest.mark.slow
 def test_an_entry_that_says_what_cannot_be(job: OnDisk) -> None:
     job.run()
+    keep_state(job)
     entry = job.checkpoint.entry(job.checkpoint.last_epoch())
     assert entry is not None
     path = job.path(f"epochs/{entry.epoch:010d}.json")
