@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 ARCHIVE := $(VENV)/share/tidegate/spark.jsa
 SEEDS ?= 5000
 # Tests that run at a time: most wait for Spark or Kafka to start most of the time.
-AT_A_TIME ?= 2
+AT_A_TIME ?= 3
 # Far above what any of them takes: one that hangs says where, is tried once more, and fails.
 HANGS := -o faulthandler_timeout=900 -o faulthandler_exit_on_timeout=true --max-worker-restart 1
 TESTS := $(wildcard $(addprefix tests/,unit transcripts slt plans seeds properties hostile simulation nexmark kafka spark goldens tidy))

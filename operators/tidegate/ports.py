@@ -138,6 +138,15 @@ class SplitRange:
     first_offset: int = 0
 
 
+class RowPlace(NamedTuple):
+    """Where a row stands: a file's name, the line from 1, and the header that says what is in it;
+    empty where there is none."""
+
+    file: str
+    line: int
+    head: bytes = b""
+
+
 class SourceReader(Protocol):
     """Worker side of a source."""
 

@@ -17,6 +17,7 @@ from tidegate.errors import OptionsError
 from tidegate.plan.nodes import Table
 from tidegate.ports import (
     Position,
+    RowPlace,
     SinkCommitter,
     SinkWriter,
     SourcePlanner,
@@ -66,6 +67,10 @@ class Connector:
     TidegateError when the source does not answer."""
     offset_at: Callable[[Position], int | None] = lambda _: None
     """The offset at a position, of sources whose positions are offsets."""
+    row_places: Callable[[Table, str, Mapping[int, bytes]], Mapping[int, RowPlace]] = (
+        lambda _, __, ___: {}
+    )
+    """Where records of a split, by offset, stand in files; of those that are found there."""
     columns_of_key_alone: Callable[[Table], tuple[str, ...]] = lambda _: ()
     """The columns of a source that are not in its records' values, but in their keys."""
 

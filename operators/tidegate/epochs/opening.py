@@ -222,4 +222,4 @@ class OpenJob:
                 self.log(f"{table.name}: {error.message}")
                 continue
             for name in unread:
-                self.log(f"{table.name}: {name} appeared since and is not read")
+                self.log(f"{table.name}: {name} appeared since and is not read; --fresh reads all")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,13 +14,15 @@ import pyarrow.compute as pc
 
 from tidegate.connectors.formats.causes import causes_of, kind_of
 from tidegate.connectors.locations import open_location
+from tidegate.connectors.registry import connector_of
 from tidegate.engine.engine import shared_engine
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import AccountLog
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.targets import TO_LEDGER
-from tidegate.errors import OptionsError, did_you_mean
+from tidegate.errors import OptionsError, TidegateError, did_you_mean
 from tidegate.plan.nodes import Table
+from tidegate.ports import RowPlace
 from tidegate.reasons import Reason
 from tidegate.types import decimal_scale
 
@@ -86,8 +89,8 @@ def read_ledger(checkpoint: Checkpoint, chosen: Chosen = ALL) -> dict[str, Any]:
     for name in ledger_files(checkpoint, 0, entry.epoch):
         rows.update((_place(row), row) for row in _read(checkpoint, name, chosen))
     ordered = [rows[place] for place in sorted(rows)][: chosen.limit]
-    causes = _causes(ordered, tables)
-    shown = [_row(row) | causes.get(_place(row), {}) for row in ordered]
+    more = details(ordered, tables)
+    shown = [_row(row) | more.get(_place(row), {}) for row in ordered]
     return {"rows": shown, **counts_document(entry.accounts)}
 
 
@@ -104,24 +107,46 @@ def grouped(rows: Iterable[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
     return sorted(groups, key=lambda group: -group[0])
 
 
-def _causes(
+def details(
     rows: Iterable[dict[str, Any]], tables: Mapping[str, Table]
-) -> dict[Place, dict[str, str]]:
-    """``cause``, the field and the value, of each malformed row where its record tells it."""
+) -> dict[Place, dict[str, str | int]]:
+    """What rows of the ledger tell of themselves: ``file`` and ``line`` where they are found there
+    still; ``cause``, the field and the value, of each malformed row where its record tells it."""
     by_table: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        if row["reason"] == Reason.MALFORMED and row["record"] is not None:
+        if row["record"] is not None and row["table"] in tables:
             by_table.setdefault(row["table"], []).append(row)
-    found: dict[Place, dict[str, str]] = {}
-    for name, refused in by_table.items():
-        if name in tables:
-            told = causes_of([row["record"] for row in refused], tables[name], shared_engine())
-            found |= {
-                _place(row): {"cause": cause}
-                for row, cause in zip(refused, told, strict=True)
-                if cause
-            }
+    found: dict[Place, dict[str, str | int]] = {}
+    for name, ours in by_table.items():
+        stand = _stand(ours, tables[name])
+        for place, there in stand.items():
+            found[place] = {"file": there.file, "line": there.line}
+        refused = [row for row in ours if row["reason"] == Reason.MALFORMED]
+        records = [row["record"] for row in refused]
+        heads = {
+            at: stand[_place(row)].head for at, row in enumerate(refused) if _place(row) in stand
+        }
+        causes = causes_of(records, tables[name], shared_engine(), heads)
+        for row, cause in zip(refused, causes, strict=True):
+            if cause:
+                found.setdefault(_place(row), {})["cause"] = cause
     return found
+
+
+def _stand(rows: Iterable[dict[str, Any]], table: Table) -> dict[Place, RowPlace]:
+    by_split: dict[str, dict[int, bytes]] = {}
+    for row in rows:
+        by_split.setdefault(row["split"], {})[row["offset"]] = row["record"]
+    found: dict[tuple[str, int], RowPlace] = {}
+    for split, records in by_split.items():
+        with suppress(TidegateError, OSError):  # they may be gone, or not for this user to read
+            there = connector_of(table).row_places(table, split, records)
+            found |= {(split, offset): place for offset, place in there.items()}
+    return {
+        _place(row): found[row["split"], row["offset"]]
+        for row in rows
+        if (row["split"], row["offset"]) in found
+    }
 
 
 def _name_of(checkpoint: Checkpoint, path: str) -> str:
@@ -137,6 +162,23 @@ def _read(checkpoint: Checkpoint, name: str, chosen: Chosen) -> list[dict[str, A
     except FileNotFoundError:
         return []
     return rows
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Where a row of that document is, as people look for it."""
+    stands = f" ({row['file']} line {row['line']:,})" if "line" in row else ""
+    return f"{row['split']}@{row['offset']}{stands}"
+
+
+def lasting(lateness: float, event_time: object) -> str:
+    """How far a row was below its watermark: of times as people say it, else the number."""
+    if not isinstance(event_time, str):
+        return f"{lateness}"
+    seconds = abs(lateness) / 1e6
+    for name, unit_s in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * unit_s:
+            return f"{seconds / unit_s:,.1f}".removesuffix(".0") + f" {name}"
+    return f"{seconds:g} s"
 
 
 def _place(row: dict[str, Any]) -> Place:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tidegate.connectors.formats.causes import kind_of
-from tidegate.reports.ledger import grouped
+from tidegate.reports.ledger import grouped, lasting, place_of
 from tidegate.reports.terminal import plain
 
 
@@ -19,15 +19,15 @@ def print_ledger(document: dict[str, Any], console: Console, listed: int | None 
     assert isinstance(rows, list)
     if listed is None:
         for count, first in grouped(rows):
-            place, kind = f"{first['split']}@{first['offset']}", kind_of(first.get("cause", ""))
+            kind = kind_of(first.get("cause", ""))
             console.print(
                 f"{count:>9,} [bold]{first['reason']:<13}[/] {plain(first['table'])}"
-                f"{plain(f': {kind}' * bool(kind))}\n{'':>10}such as {plain(place)}"
+                f"{plain(f': {kind}' * bool(kind))}\n{'':>10}such as {plain(place_of(first))}"
                 f"  {_lateness(first)}{plain(first['record'] or '', 100)}".rstrip(),
                 soft_wrap=True,
             )
     for row in rows[: listed or 0]:
-        place = f"{row['table']} {row['split']}@{row['offset']}"
+        place = f"{row['table']} {place_of(row)}"
         console.print(
             f"[bold]{row['reason']:<11}[/] {plain(place)}  {_lateness(row)}"
             f"{_because(row)}{plain(row['record'] or '', 100)}",
@@ -47,7 +47,8 @@ def _lateness(row: dict[str, Any]) -> str:
         return ""
     if lateness is None:
         return f"{time}  "
-    return f"{time}  {f'{lateness / 1e6:g} s' if isinstance(time, str) else lateness} late  "
+    what = "late" if lateness > 0 else "ahead of its watermark"
+    return f"{time}  {lasting(lateness, time)} {what}  "
 
 
 def print_watermarks(document: dict[str, Any], console: Console) -> None:

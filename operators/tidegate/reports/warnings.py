@@ -15,8 +15,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from tidegate.connectors.durations import parse_duration
-from tidegate.connectors.formats.causes import causes_of
-from tidegate.engine.engine import shared_engine
 from tidegate.epochs.about import About, AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
@@ -24,7 +22,7 @@ from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.manifest import Manifest
 from tidegate.ports import BESIDE
 from tidegate.reasons import Reason
-from tidegate.reports.ledger import show_time
+from tidegate.reports.ledger import details, place_of, show_time
 from tidegate.reports.watermarks import holder
 from tidegate.types import Status
 
@@ -109,16 +107,11 @@ def _example(checkpoint: Checkpoint, about: About, table: str) -> str:
         for row in read_parquet(checkpoint, name).to_pylist():
             if (row["table"], row["reason"]) != (table, Reason.MALFORMED):
                 continue
-            cause = _cause(row, declared)
-            return f", such as {row['split']}@{row['offset']}" + f": {cause}" * bool(cause)
+            known = {table: declared} if declared is not None else {}
+            more: dict[str, Any] = next(iter(details([row], known).values()), {})
+            cause = f": {more['cause']}" if "cause" in more else ""
+            return f", such as {place_of(row | more)}{cause}"
     return ""
-
-
-def _cause(row: dict[str, Any], declared: Any) -> str:
-    if declared is None or row["record"] is None:
-        return ""
-    (cause,) = causes_of([row["record"]], declared, shared_engine())
-    return cause
 
 
 def _absent(about: About, entry: Entry) -> Iterator[str]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from tidegate.reports.ledger import lasting, place_of
+
 _REASONS: Final = {
-    "late": "lay below the watermark of their split when they came (S2)",
+    "late": "lay below the watermark of their split when they came",
     "behind_merged": "are of a split that came back, or joined, behind the watermark that had gone"
-    " on without it (S6)",
-    "future": "lay further ahead of the clock than scan.watermark.max-future-skew allows (S11)",
+    " on without it",
+    "future": "lay further ahead of the clock than scan.watermark.max-future-skew allows",
     "malformed": "do not decode, or have a field that does not fit its type",
     "null_time": "have no event time",
     "crashed": "kill the process that runs them",
@@ -80,18 +82,17 @@ def _windows(kept: Mapping[str, Any]) -> Iterator[str]:
 
 def reason_of(row: Mapping[str, Any]) -> str:
     """Why a row is in the ledger: of the document of ``tidegate ledger``."""
-    place = f"{row['table']} {row['split']}@{row['offset']}"
+    place = f"{row['table']} {place_of(row)}"
     what = f"{row['reason']}, at {row['operator']}"
     if "cause" in row:
         return f"{place}: {what}. {row['cause']}."
     if row["lateness"] is None:
         time = "" if row["event_time"] is None else f" Its time is {row['event_time']}."
         return f"{place}: {what}.{time} Such rows {_REASONS.get(row['reason'], 'were refused')}."
-    below = (
-        f"{row['lateness'] / 1e6:g} s" if isinstance(row["event_time"], str) else row["lateness"]
-    )
+    side = "below" if row["lateness"] > 0 else "ahead of"
+    far = f"{lasting(row['lateness'], row['event_time'])} {side}"
     return (
-        f"{place}: {what}. Its time {row['event_time']} lies {below} below the watermark"
+        f"{place}: {what}. Its time {row['event_time']} lies {far} the watermark"
         f" {row['watermark']} that held for it. Such rows"
         f" {_REASONS.get(row['reason'], 'were refused')}."
     )

@@ -79,7 +79,7 @@ def test_windows_are_open_until_the_watermark_comes() -> None:
 def test_refused_rows_are_explained() -> None:
     told = {"table": "orders", "operator": "WatermarkFilter", "reason": "late", "rows": 1_234}
     assert said(ledger=[told])[-1] == (
-        "1,234 rows of orders (late) lay below the watermark of their split when they came (S2)"
+        "1,234 rows of orders (late) lay below the watermark of their split when they came"
     )
     assert said(ledger=[{**told, "rows": 0}]) == said()
 

@@ -12,6 +12,7 @@ from tidegate.connectors.filesystem.options import (
     Format,
 )
 from tidegate.connectors.filesystem.overlap import lies_in, overlaps, would_read
+from tidegate.connectors.filesystem.places import row_places
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
@@ -29,6 +30,7 @@ CONNECTOR = Connector(
     source=FilesystemSourceOptions,
     planner=FilesystemPlanner,
     reader=FilesystemReader,
+    row_places=row_places,
     is_bounded=lambda table: not table.option(WATCHED),
     may_be_idle=lambda said: WATCHED in said,
     sink=FilesystemOptions,

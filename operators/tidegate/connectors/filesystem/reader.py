@@ -17,7 +17,7 @@ from tidegate.connectors.filesystem.positions import FilePosition, file_position
 from tidegate.connectors.formats import csv_format, lines, parquet_format
 from tidegate.connectors.formats.parquet_format import Part
 from tidegate.connectors.locations import open_location
-from tidegate.connectors.option_types import parsed
+from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
 from tidegate.plan.nodes import Table
@@ -112,9 +112,9 @@ class FilesystemReader:
 
     def _read_lines(self, file: Any, begin: int, stop: int) -> Iterator[Part]:
         form, columns, options = self._table.format, self._table.columns, self._options
-        blank = b"" if form == "csv" and options.delimiter in " \t" else b" \t"
+        blank = blank_of(form, options)
         headed = form == "csv" and options.header
-        layout = csv_format.layout_of(_head(file, blank), columns, options) if headed else None
+        layout = csv_format.layout_of(head_of(file, blank), columns, options) if headed else None
         header = layout is not None and _is_blank(file, begin, blank)
         for block in lines.blocks(file, begin, stop):
             if isinstance(block, lines.LongLine):
@@ -135,7 +135,12 @@ class FilesystemReader:
                     yield Part(part, decoded)
 
 
-def _head(file: Any, blank: bytes) -> bytes:
+def blank_of(form: str, options: CsvOptions) -> bytes:
+    """The bytes of which a line is no row, if it has no others."""
+    return b"" if form == "csv" and options.delimiter in " \t" else b" \t"
+
+
+def head_of(file: Any, blank: bytes) -> bytes:
     """The first line that is not blank."""
     for block in lines.blocks(file, 0, file.size(), _HEAD_BYTES):
         if isinstance(block, lines.LongLine):

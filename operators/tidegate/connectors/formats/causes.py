@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.formats import too_long
+from tidegate.connectors.formats.csv_format import Layout, layout_of
 from tidegate.connectors.formats.lines import decode
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
@@ -26,6 +27,8 @@ from tidegate.types import Column
 _NO_CSV: Final = parsed(CsvOptions, ())
 _SHOWN: Final = 60
 """Characters of a value that are shown."""
+_QUOTE: Final = "a quote is out of place"
+_NO_HEADS: Final[Mapping[int, bytes]] = {}
 _OWN: Final = (
     (re.compile(r"^(field '.*?'): .* (?=does not fit )", re.DOTALL), r"\1 "),
     (re.compile(r"^(field '.*?' occurs) \d+ times"), r"\1 more than once"),
@@ -35,8 +38,13 @@ _OWN: Final = (
 """What only a record's own cause has, and what is left of it for all that are like it."""
 
 
-def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[str]:
-    """Why each of ``records`` of ``table`` is malformed; empty where it alone does not tell."""
+def causes_of(
+    records: Sequence[bytes], table: Table, engine: Engine, heads: Mapping[int, bytes] = _NO_HEADS
+) -> list[str]:
+    """Why each of ``records`` of ``table`` is malformed; empty where it alone does not tell.
+
+    ``heads``, by their numbers: the header of the file in which a line of CSV stands.
+    """
     found: dict[int, str] = {}
     texts: dict[int, str] = {}
     for at, record in enumerate(records):
@@ -49,7 +57,7 @@ def causes_of(records: Sequence[bytes], table: Table, engine: Engine) -> list[st
             found[at] = f"byte {error.start} is not UTF-8"
     match table.format:
         case "csv":
-            found |= _of_csv(texts, table, engine)
+            found |= _of_csv(texts, table, engine, heads)
         case "json" | "parquet":  # of a row of parquet the ledger keeps JSON
             found |= _of_json(texts, table, engine)
     return [found.get(at, "") for at in range(len(records))]
@@ -122,32 +130,43 @@ def _half(value: _Object) -> str:
     return ""
 
 
-def _of_csv(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
+def _of_csv(
+    texts: Mapping[int, str], table: Table, engine: Engine, heads: Mapping[int, bytes]
+) -> dict[int, str]:
     options = parsed(CsvOptions, table.options)
-    if options.header:
-        return {}  # where the columns stand, a line alone does not tell
-    quote, width = options.quote, len(table.columns)
+    columns = range(len(table.columns))
+    quote, named = options.quote, "header" if options.header else "table"
     found: dict[int, str] = {}
-    rows: dict[int, list[str]] = {}
+    rows: dict[int, list[str | None]] = {}  # by column of the table
     for at, text in texts.items():
+        layout = Layout(len(columns), tuple(place + 1 for place in columns))
+        if options.header:
+            if at not in heads:
+                continue  # where the columns stand, a line alone does not tell
+            there = layout_of(heads[at], table.columns, options)
+            if there is None:
+                found[at] = "the header of its file has none of the columns, or one twice"
+                continue
+            layout = there
         try:
             (fields,) = csv.reader([text], delimiter=options.delimiter, quotechar=quote)
         except (ValueError, csv.Error):
+            found[at] = _QUOTE
             continue
-        if len(fields) == width:
-            rows[at] = fields
+        if len(fields) == layout.width:
+            rows[at] = [None if place is None else fields[place - 1] for place in layout.places]
         else:
-            found[at] = f"it has {len(fields)} field(s), the table has {width} column(s)"
+            found[at] = f"it has {len(fields)} field(s), the {named} has {layout.width} column(s)"
     for index, column in enumerate(table.columns):
         fields_of = {at: rows[at][index] for at in rows.keys() - found.keys()}
         lines = {
             at: f"{quote}{field.replace(quote, quote * 2)}{quote}"
             for at, field in fields_of.items()
-            if field != options.null_literal
+            if field is not None and field != options.null_literal
         }
         for at in _misfits(lines, "csv", column, options, engine):
             found[at] = _misfit(column.name, fields_of[at], column.type)
-    return dict.fromkeys(texts, "a quote is out of place") | found
+    return dict.fromkeys(rows, _QUOTE) | found
 
 
 def _misfits(

