@@ -172,7 +172,8 @@ def results(golden: Golden, directory: Path, world: World, printed: str, ledger:
             rows.sort()
     document = json.loads(ledger)
     for row in document["rows"]:
-        row.pop("cause", None)  # told since 0.2
+        for more in ("cause", "file", "line"):  # told since 0.2
+            row.pop(more, None)
     document["rows"].sort(key=lambda row: json.dumps(row, sort_keys=True))
     return Results(found, document)
 
