@@ -63,6 +63,7 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
     if not checkpoint.exists:
         checkpoint.read_job()
     found, where = _Findings(), checkpoint.store.where
+    committed = checkpoint.committed()[-1:]  # before entries are looked for: they are written first
     found.check("job", where("job.json"), checkpoint.read_job)
     epochs = checkpoint.epochs()
     for epoch in epochs:
@@ -80,7 +81,9 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
                 found.check(folder, where(name), partial(read_sealed, checkpoint.store, name))
     for name in _files(checkpoint, "spark"):
         found.check("state", where(name), partial(check_by_checksums, checkpoint.store, name))
-    committed = checkpoint.committed()[-1:]
+    for epoch in set(committed) - set(epochs):
+        why = f"it is missing, and Spark has committed epoch {epoch}"
+        found.wrong.append({"file": where(f"epochs/{epoch:010d}.json"), "why": why})
     for name in _missing_state(checkpoint, committed[0]) if committed and not found.wrong else ():
         why = f"it is missing, and the state of epoch {committed[0]} with it"
         found.wrong.append({"file": where(name), "why": why})

@@ -194,7 +194,9 @@ def test_a_finished_job_is_left_alone(job: Path) -> None:
     ended = f"the job has finished: {job}/checkpoint is at the end of all its tables"
     assert opened(job)[1] == [ended]
     add_rows(job, "a", "1.json", (2, 2))
-    assert opened(job)[1][1:] == ["orders: a/1.json appeared since and is not read; --fresh reads all"]
+    assert opened(job)[1][1:] == [
+        "orders: a/1.json appeared since and is not read; --fresh reads all"
+    ]
 
 
 @pytest.mark.slow

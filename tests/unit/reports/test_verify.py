@@ -122,6 +122,15 @@ def test_state_that_is_not_there(job: OnDisk, snapshot: int) -> None:
     assert f"{job.path('spark/state')}: it is missing" in why(job)
 
 
+@pytest.mark.slow
+def test_an_entry_that_is_not_there(job: OnDisk) -> None:
+    job.run()
+    keep_state(job)
+    last = job.checkpoint.last_epoch()
+    job.checkpoint.forget_entry(last)
+    assert f"epochs/{last:010d}.json: it is missing" in why(job)
+
+
 def why(job: OnDisk) -> str:
     """All that is wrong."""
     return "\n".join(f"{each['file']}: {each['why']}" for each in verify(job.checkpoint)["wrong"])

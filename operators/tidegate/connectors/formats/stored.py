@@ -25,6 +25,7 @@ from tidegate.connectors.formats.times import (
     MOMENT_MIN,
     Misfit,
     either,
+    map_of,
     read_times,
     rows_of,
 )
@@ -78,8 +79,7 @@ def _prepared(column: Any, type_: Any) -> tuple[Any, Misfit]:
         declared = _children(type_, "map")
         keys, odd_keys = _prepared(column.keys, declared.get("key"))
         items, odd_items = _prepared(column.items, declared.get("value"))
-        maps = pa.MapArray.from_arrays(column.offsets, keys, items, mask=column.is_null())
-        return maps, rows_of(column.offsets, either([odd_keys, odd_items]))
+        return map_of(column, keys, items, either([odd_keys, odd_items]))
     if pa.types.is_dictionary(kind):
         values, odd = _prepared(column.dictionary, type_)
         whole = pa.DictionaryArray.from_arrays(column.indices, values)
@@ -134,8 +134,7 @@ def cast_parts(column: Any, type_: Any, engine: Engine) -> tuple[Any, Misfit]:
         (_, key_type), (_, item_type) = type_.children
         keys, odd_keys = cast_parts(column.keys, key_type, engine)
         items, odd_items = cast_parts(column.items, item_type, engine)
-        maps = pa.MapArray.from_arrays(column.offsets, keys, items, mask=absent)
-        return maps, rows_of(column.offsets, either([odd_keys, odd_items]))
+        return map_of(column, keys, items, either([odd_keys, odd_items]))
     schema = (Column("v", str(type_)),)
     value = stored_cast(str(type_), "s", kind)
     fits = stored_fits(kinds_of(schema)[0], value, "s", kind)

@@ -85,8 +85,7 @@ def _read(column: Any, type_: Any, engine: Engine) -> tuple[pa.Array, Misfit]:
         case "map":
             kinds = [kind for _, kind in type_.children]
             (keys, items), misfit = _read_all([column.keys, column.items], kinds, engine)
-            maps = pa.MapArray.from_arrays(column.offsets, keys, items, mask=column.is_null())
-            return maps, rows_of(column.offsets, misfit)
+            return map_of(column, keys, items, misfit)
     if not pa.types.is_string(column.type):
         return column, None
     return _read_texts(column, str(type_), engine)
@@ -112,6 +111,21 @@ def rows_of(offsets: Any, misfit: Misfit) -> Misfit:
     before = np.concatenate(([0], np.cumsum(misfit)))[offsets.to_numpy()]
     found: npt.NDArray[np.bool_] = before[1:] > before[:-1]
     return found
+
+
+def map_of(column: Any, keys: Any, items: Any, misfit: Misfit) -> tuple[pa.Array, Misfit]:
+    """The maps of ``column`` with other ``keys`` and ``items``, and those that have an entry which
+    does not fit. A key that does not is NULL, which no map may have: such a map is empty."""
+    if keys.null_count:
+        misfit = either([misfit, keys.is_null().to_numpy(zero_copy_only=False)])
+    odd, offsets = rows_of(column.offsets, misfit), column.offsets
+    if odd is not None and keys.null_count:
+        starts = offsets.to_numpy()
+        sizes = np.diff(starts)
+        kept = pa.array(starts[0] + np.flatnonzero(np.repeat(~odd, sizes)))
+        keys, items = keys.take(kept), items.take(kept)
+        offsets = pa.array(np.cumsum([0, *np.where(odd, 0, sizes)]), pa.int32())
+    return pa.MapArray.from_arrays(offsets, keys, items, mask=column.is_null()), odd
 
 
 def _read_texts(texts: Any, type_: str, engine: Engine) -> tuple[pa.Array, Misfit]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidegate.connectors.filesystem.planner import FilesystemPlanner
+from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.formats.times import as_texts, read_times, rows_that_fit
 from tidegate.engine.engine import Engine
 from tidegate.engine.texts import READS
+from tidegate.ports import SplitRange
 from tidegate.types import Column
-from unit.connectors.files_kit import ENGINE
+from unit.connectors.files_kit import ENGINE, source
 
 DAY, OTHER = "2024-05-01 01:00:00", "2024-05-02 01:00:00"
 
@@ -104,3 +110,27 @@ def test_arrow_reads_what_the_rule_reads(type_: str, texts: list[str]) -> None:
     (read,), misfit = read_times([column], (Column("t", type_),), ENGINE)
     assert read.equals(wanted), texts
     assert (misfit is None) == (wanted.null_count == 0)
+
+
+@pytest.mark.parametrize("form", ["json", "parquet"])
+def test_a_key_that_does_not_fit_is_that_of_a_malformed_row(tmp_path: Path, form: str) -> None:
+    """No map of Arrow may have it: it ended the job."""
+    times = ["2024-01-31 00:00:00", "2024-02-01 00:00:00"]
+    maps = [{"x": 1}, {times[0]: 1, times[1]: 2}, None, {times[0]: 1, "x": 2}, {times[1]: 3}]
+    if form == "json":
+        lines = (json.dumps({"id": at, "v": each}) for at, each in enumerate(maps))
+        (tmp_path / "0.json").write_text("\n".join(lines))
+    else:
+        pairs = [each if each is None else list(each.items()) for each in maps]
+        values = pa.array(pairs, pa.map_(pa.string(), pa.int32()))
+        table = pa.table({"id": pa.array(range(len(maps)), pa.int64()), "v": values})
+        pq.write_table(table, tmp_path / "0.parquet")
+    columns = (Column("id", "BIGINT"), Column("v", "MAP(TIMESTAMP, INTEGER)"))
+    table_of = source(tmp_path, columns, format=form)
+    (split,) = (planner := FilesystemPlanner(table_of, False)).splits()
+    end = planner.plan({split: None}, None)[split].end
+    ((_, chunk),) = FilesystemReader(table_of, ENGINE).read([SplitRange(split, None, end)])
+    assert chunk.data.column("id").to_pylist() == [1, 2, 4]
+    days = [None if v is None else [(k.day, n) for k, n in v] for v in chunk.data["v"].to_pylist()]
+    assert days == [[(31, 1), (1, 2)], None, [(1, 3)]]
+    assert chunk.malformed.column("offset").to_pylist() == [0, 3]
