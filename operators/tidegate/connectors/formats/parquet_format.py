@@ -75,8 +75,14 @@ def read(
     try:
         # Without a coarser unit, years behind 2262 wrap around.
         plain = pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
-        names = [c.name for c in schema if c.name in plain.schema_arrow.names]
-        names = names or plain.schema_arrow.names[:1]
+        there = plain.schema_arrow.names
+        names = [c.name for c in schema if c.name in there] or there[:1]
+        for name in names:
+            if there.count(name) > 1:
+                raise TrustError(
+                    f"file '{path}' has {there.count(name)} columns called '{name}'",
+                    hint="nothing says which is meant: write it anew with other names",
+                )
         first = 0
         for group in range(plain.metadata.num_row_groups):
             rows = plain.metadata.row_group(group).num_rows

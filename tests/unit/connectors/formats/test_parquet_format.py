@@ -84,6 +84,13 @@ def test_types_that_are_no_values_of_another_are_malformed(tmp_path: Path) -> No
     assert run.malformed["a"] == [(0, b'{"id":[1],"name":"x"}')]
 
 
+def test_two_columns_of_one_name(tmp_path: Path) -> None:
+    values = pa.array([1], pa.int64())
+    put(tmp_path / "0.parquet", pa.Table.from_arrays([values] * 3, names=["id", "name", "name"]))
+    with pytest.raises(TrustError, match=r"0\.parquet' has 2 columns called 'name'"):
+        Run(source(tmp_path, format="parquet")).epoch()
+
+
 @pytest.mark.parametrize("rows_max", [None, 5])
 def test_a_broken_file_is_named(tmp_path: Path, rows_max: int | None) -> None:
     (tmp_path / "1.parquet").write_bytes(b"PAR1 nonsense PAR1")
