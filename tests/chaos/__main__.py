@@ -134,7 +134,8 @@ def run(
             took = f"back after {happened[-1].recovered_s:.1f} s"
             of = "" if until_s else f" of {kills}"
             print(f"{number + 1}{of}: {what}; {took}", flush=True)
-            if isinstance(job, LocalJob):
+            if isinstance(job, LocalJob):  # a deployed one's are gathered all the time
+                job.gather()
                 sizes.append(job.sizes())
             time.sleep(rng.uniform(*_PAUSE_S))
         workload.wake()
