@@ -157,6 +157,10 @@ class TrustError(TidegateError):
     exit_code = 4
 
 
+RESTORE: Final = "restore the checkpoint from a backup, or start anew with another --checkpoint"
+"""What to do about a checkpoint that is not whole."""
+
+
 _LISTED_MAX: Final = 20
 _SIGNS: Final = ".-_"
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from tidegate.connectors.locations import CREDENTIALS, open_location
-from tidegate.errors import SinkError, SinkRefusedError, TrustError
+from tidegate.errors import RESTORE, SinkError, SinkRefusedError, TrustError
 from tidegate.plan.nodes import Table
 from tidegate.ports import Stage, StagedFile, order_of
 from tidegate.refusals import is_refused_by_store, refusal
@@ -80,7 +80,7 @@ def read_staged(filesystem: Any, file: StagedFile) -> bytes:
     if file.sha256 and sha256(content).hexdigest() != file.sha256:
         raise TrustError(
             f"a staged file was changed after it was written: '{file.path}'",
-            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+            hint=RESTORE,
         )
     return content
 

@@ -33,7 +33,7 @@ from tidegate.epochs.entry import Entry, read_entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.sealed import corrupt, digest, opened, sealed
-from tidegate.errors import OptionsError, RefusedError, StoreError, TrustError
+from tidegate.errors import RESTORE, OptionsError, RefusedError, StoreError, TrustError
 from tidegate.refusals import refusal
 from tidegate.store.base import Store
 from tidegate.store.place import open_store
@@ -299,7 +299,7 @@ class Checkpoint:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: the epoch log ends with epoch {last}, "
                 f"Spark has planned {planned} and committed {committed}",
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             )
         # On S3 a driver that lost its lease can still write over an offset of Spark's.
         for epoch in range(max(1, last - 1), last + 1):
@@ -310,7 +310,7 @@ class Checkpoint:
             raise TrustError(
                 f"the checkpoint {self.uri} is not whole: epoch {last} began at {entry.time_us} by"
                 f" the epoch log, and at {spark_us} by Spark's",
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             )
 
     def _spark_log(self, name: str) -> list[int]:

@@ -18,7 +18,7 @@ from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.next_entry import next_entry
 from tidegate.epochs.task_reports import TaskReport
-from tidegate.errors import InvariantError, LeaseHeldError, TrustError
+from tidegate.errors import RESTORE, InvariantError, LeaseHeldError, TrustError
 from tidegate.events import EVENTS
 from tidegate.failpoints import hit
 from tidegate.plan.fragments import Plan
@@ -130,7 +130,7 @@ class Committer:
             raise TrustError(
                 f"the driver before this one has written epoch {epoch} of other rows",
                 detail=f"its epoch began at {entry.time_us}, this one's at {time_us}",
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             )
         return entry
 

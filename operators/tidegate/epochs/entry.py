@@ -111,6 +111,13 @@ class SinkLog:
 
 
 @dataclass(frozen=True, slots=True)
+class StateLog:
+    """In which epoch the state of each vnode was last ``written``, by stage and vnode."""
+
+    written: By[int, int] = field(default_factory=dict, metadata=named("state_written"))
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorState:
     """What an operator keeps, on all vnodes; of its buckets of event time how many, the lowest."""
 
@@ -152,6 +159,7 @@ class Entry:
     filters: FilterLog = field(default_factory=FilterLog, metadata=INLINE)
     accounts: AccountLog = field(default_factory=AccountLog, metadata=INLINE)
     sinks: SinkLog = field(default_factory=SinkLog, metadata=INLINE)
+    state: StateLog = field(default_factory=StateLog, metadata=INLINE)
     work: WorkLog = field(default_factory=WorkLog, metadata=INLINE)
 
 

@@ -25,7 +25,7 @@ from tidegate.epochs.checksums import check_by_checksums, checksums_of
 from tidegate.epochs.listener import Log
 from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.epochs.sealed import corrupt
-from tidegate.errors import TrustError
+from tidegate.errors import RESTORE, TrustError
 
 _SEAL: Final = b'"sha256"'
 
@@ -108,7 +108,7 @@ class Mender:
                 f"{self.checkpoint.uri}: Spark's log is not that of a job with {self.partitions}"
                 " parallel tasks",
                 detail=f"{PARTITIONS} is {found} in {plan_name(epoch)}",
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             )
 
     def _checksums(self) -> None:

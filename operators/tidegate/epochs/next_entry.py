@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tidegate.epochs.entry import AccountLog, By, Entry, FilterLog, SinkLog, SplitLog, Sunk
 from tidegate.epochs.observations import observed
+from tidegate.epochs.state_versions import next_versions
 from tidegate.epochs.sums import joined, overlaid, summed
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.epochs.task_reports import FragmentReport, SourceReport, TaskReport
@@ -31,7 +32,8 @@ def next_entry(
     """The entry of the epoch behind ``before``. ``tracked`` are the targets whose writers are
     written down, ``events`` what happened on the driver.
 
-    Raises InvariantError when an account does not balance (S7).
+    Raises InvariantError when an account does not balance (S7), TrustError when the epoch began
+    with other state than the one before had left.
     """
     sources = [report for report in reports if isinstance(report, SourceReport)]
     fragments = [report for report in reports if isinstance(report, FragmentReport)]
@@ -51,6 +53,7 @@ def next_entry(
             before.accounts.ledger_rows + sum(file.rows for file in ledger),
         ),
         _sink_log(before.sinks, staged, tracked, epoch),
+        next_versions(before, reports),
         observed(before.work, reports, events),
     )
 

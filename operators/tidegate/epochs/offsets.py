@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tidegate.errors import TrustError
+from tidegate.errors import RESTORE, TrustError
 from tidegate.ports import Position
 from tidegate.types import Status
 
@@ -55,7 +55,7 @@ class Offset:
             raise TrustError(
                 "the checkpoint is corrupt: Spark's offset log holds an offset that is not ours",
                 detail=str(document)[:200],
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             ) from error
 
     def to_json(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tidegate.epochs.idleness import Idleness
 from tidegate.epochs.job import WireJob
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.pace import Pace
-from tidegate.errors import TrustError
+from tidegate.errors import RESTORE, TrustError
 from tidegate.executor.actor import NO_SPLIT
 from tidegate.plan.nodes import Table
 from tidegate.ports import Position, SourcePlanner, SplitPlan, SplitRange
@@ -227,7 +227,7 @@ class Planner:
         if missing := sorted(self._sources.keys() - end.tables.keys()):
             raise TrustError(
                 f"the checkpoint is corrupt: epoch {end.epoch} has no offset of {missing[0]}",
-                hint="restore the checkpoint from a backup, or start anew with another one",
+                hint=RESTORE,
             )
         most = max(map(len, end.tables.values()), default=0)
         count = max(1, min(self._job.parallelism, most))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tidegate.codec import encode
-from tidegate.errors import TrustError
+from tidegate.errors import RESTORE, TrustError
 from tidegate.store.base import Store
 from tidegate.version import __version__
 
@@ -82,7 +82,7 @@ def corrupt(where: str) -> TrustError:
     return TrustError(
         f"the checkpoint is corrupt: {where} cannot be read",
         detail="it was cut or changed after it was written",
-        hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+        hint=RESTORE,
     )
 
 

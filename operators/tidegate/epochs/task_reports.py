@@ -33,6 +33,17 @@ class StateSize(NamedTuple):
     named: tuple[int, ...]
 
 
+class StateVersion(NamedTuple):
+    """In which epoch the state of a vnode in a stage was last written: as it was ``found``, and as
+    it was ``left``; 0 where it never was. ``place`` is the folder of its files."""
+
+    stage: int
+    vnode: int
+    found: int
+    left: int
+    place: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
     """What any task says: what it has ``staged``, by target; the numbers of those rows that are for
@@ -87,11 +98,13 @@ class SourceReport(FragmentReport):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorReport(FragmentReport):
-    """Of an actor behind an exchange: its merged watermarks by column, its state by operator."""
+    """Of an actor behind an exchange: its merged watermarks by column, its state by operator, and
+    of which epoch this is, if it is kept where that can be another."""
 
     depth: int
     watermarks: Mapping[str, int | None] = field(default_factory=dict)
     state: Mapping[str, StateSize] = field(default_factory=dict)
+    version: StateVersion | None = None
 
     @property
     def kind(self) -> str:

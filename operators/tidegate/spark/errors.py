@@ -70,7 +70,7 @@ def explained(text: str, log: str = "", places: Iterable[str] = ()) -> errors.Ti
             "the checkpoint is corrupt: a file of Spark's is gone, or was changed after it was"
             " written",
             detail=damaged.string[damaged.start() :][:500],
-            hint="restore the checkpoint from a backup, or start anew with another --checkpoint",
+            hint=errors.RESTORE,
         )
     refused = refusal_in("\n".join(line for line in lines if not _FRAME.match(line)), places)
     if refused is not None:

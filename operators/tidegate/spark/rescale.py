@@ -61,6 +61,7 @@ from tidegate.epochs.manifest import Manifest
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.parallelism import FOLDER, PARTITIONS, Rescale, Rescales
 from tidegate.errors import (
+    RESTORE,
     LeaseHeldError,
     OptionsError,
     RefusedError,
@@ -171,7 +172,7 @@ def _next(checkpoint: Checkpoint, now: int, wanted: int, clock: Clock) -> Rescal
         raise TrustError(
             f"{checkpoint.uri}: Spark's log is not that of a job with {now} parallel tasks",
             detail=f"format {version.decode()}, {PARTITIONS} is {partitions}",
-            hint="restore the checkpoint from a backup, or start anew with another one",
+            hint=RESTORE,
         )
     last = checkpoint.entry(planned)
     assert last is not None  # `check_spark_log` has seen it

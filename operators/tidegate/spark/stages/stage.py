@@ -11,10 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from pyspark import TaskContext
 from pyspark.sql import Row as SparkRow
 
+from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.job import WireJob, decode_job, worker_engine
-from tidegate.epochs.task_reports import ActorReport, StateSize
+from tidegate.epochs.state_versions import check_version
+from tidegate.epochs.task_reports import ActorReport, StateSize, StateVersion
 from tidegate.epochs.worker import report_of
 from tidegate.errors import InvariantError
 from tidegate.executor.actor import Actor
@@ -43,16 +46,42 @@ def run_route(
             inbox.setdefault((row.fragment, row.vnode), []).append(row)
         else:
             yield spark_row
+    if not inbox:
+        return
+    (vnode,) = {vnode for _, vnode in inbox}
     with PHASES.phase("state"):
-        state = VnodeState(index, runs, partial(named_by_place, job.plan))
+        state = _state_of(job, depth, vnode, index, runs)
     reports: list[tuple[Outbox, ActorReport]] = []
-    for (fragment, vnode), received in sorted(inbox.items()):
-        received.sort(key=lambda row: (row.upstream, row.seq))
-        run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
-        yield from map(_to_spark, run)
-    state.save()
+    try:
+        for (fragment, _), received in sorted(inbox.items()):
+            received.sort(key=lambda row: (row.upstream, row.seq))
+            run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
+            yield from map(_to_spark, run)
+    except Exception:
+        _check_version(job, inbox, state.version)  # what fails on other state is no cause
+        raise
+    state.save(reports[0][1].epoch)
     for outbox, report in reports:  # behind all work, whose time they tell
-        yield _to_spark(outbox.report(replace(report, phases=PHASES.take())))
+        whole = replace(report, version=state.version, phases=PHASES.take())
+        yield _to_spark(outbox.report(whole))
+
+
+def _state_of(job: WireJob, depth: int, vnode: int, index: Value, runs: Map) -> VnodeState:
+    context = TaskContext.get()
+    operator = job.plan.depth - depth  # Spark numbers them from the last stage on
+    place = f"spark/state/{operator}/{context.partitionId() if context else 0}"
+    return VnodeState(index, runs, depth, vnode, place, partial(named_by_place, job.plan))
+
+
+def _check_version(
+    job: WireJob, inbox: Mapping[tuple[int, int], list[Row]], found: StateVersion
+) -> None:
+    """Raises TrustError when the epoch has begun with other state than the one before had left."""
+    (fragment, _), received = next(iter(inbox.items()))
+    barrier, _ = _barriers(job.plan.fragments[fragment], received)
+    before = Checkpoint(job.checkpoint).entry(barrier.epoch - 1)
+    if before is not None:
+        check_version(before, found)
 
 
 def _run_actor(

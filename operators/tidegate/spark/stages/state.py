@@ -5,10 +5,11 @@ operators of a vnode share one value, the *index*: their small values, and for e
 numbers of its runs. It is read once and written once in an epoch. Runs are entries of one map,
 under (operator, number); they are written when appended and read when a bucket closes.
 
-    index:  {"next": n, "tables": [[name, TABLE], …]}
+    index:  {"at": [stage, vnode, epoch], "next": n, "tables": [[name, TABLE], …]}
     TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level, rows, bytes], …]}}
     runs:   n -> Arrow IPC stream
 
+``at`` says whose state it is and when it was last written (see `tidegate.epochs.state_versions`).
 The sizes are for the metrics. Runs of a release that did not keep them count as empty. Release 0.1
 has ``{name: TABLE}``, by other names (`plan.places`), and fails at a list: it would find no state.
 """
@@ -22,6 +23,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from tidegate.epochs.task_reports import StateVersion
+from tidegate.errors import RESTORE, TrustError
 from tidegate.phases import PHASES
 from tidegate.spark.exchange.ipc import packed, unpacked
 from tidegate.state import Run, StateTable
@@ -46,14 +49,34 @@ class Map(Protocol):
 
 
 class VnodeState:
-    """All state of one vnode in one stage: hands out `SparkStateTable`s, saved together."""
+    """All state of one vnode in one stage: hands out `SparkStateTable`s, saved together.
 
-    def __init__(self, index: Value, runs: Map, of_0_1: Callable[[str], str]) -> None:
+    ``place`` is the folder of its files. Raises TrustError when it is of another stage or vnode.
+    """
+
+    def __init__(
+        self,
+        index: Value,
+        runs: Map,
+        stage: int,
+        vnode: int,
+        place: str,
+        of_0_1: Callable[[str], str],
+    ) -> None:
         self._index = index
         self.runs = runs
+        self.place = place
         stored = index.get()
-        self._loaded: bytes = bytes(stored[0]) if stored is not None else b"{}"
-        document = json.loads(self._loaded)
+        document = json.loads(bytes(stored[0])) if stored is not None else {}
+        *whose, epoch = document.pop("at", (stage, vnode, 0))
+        if whose != [stage, vnode]:
+            raise TrustError(
+                f"{place} is not what was written: it has the state of vnode {whose[1]} in stage"
+                f" {whose[0]} for vnode {vnode} in stage {stage}",
+                hint=RESTORE,
+            )
+        self.version = StateVersion(stage, vnode, epoch, epoch, place)
+        self._loaded: dict[str, Any] = document
         self._next: int = document.get("next", 0)
         tables = document.get("tables", [])
         if isinstance(tables, dict):
@@ -71,16 +94,19 @@ class VnodeState:
         self._next += 1
         return self._next
 
-    def save(self) -> None:
-        """Writes the index if it changed: call once, behind the barrier."""
+    def save(self, epoch: int) -> None:
+        """Writes the index if ``epoch`` has changed it: call once, behind the barrier."""
         contents = {name: table.content() for name, table in sorted(self._tables.items())}
-        tables = [(name, content) for name, content in contents.items() if content]
+        tables = [[name, content] for name, content in contents.items() if content]
         document = {"next": self._next, "tables": tables}
-        encoded = json.dumps(document, separators=(",", ":")).encode()
-        if encoded != self._loaded:
-            with PHASES.phase("state"):
-                self._index.update((encoded,))
-            self._loaded = encoded
+        if document == self._loaded:
+            return
+        self.version = self.version._replace(left=epoch)
+        at = [self.version.stage, self.version.vnode, epoch]
+        encoded = json.dumps({"at": at, **document}, separators=(",", ":")).encode()
+        with PHASES.phase("state"):
+            self._index.update((encoded,))
+        self._loaded = document
 
     def kept(self, prefix: str) -> dict[str, list[tuple[int, Run]]]:
         """The runs of each table whose name begins with ``prefix``, with their buckets, by the rest
@@ -128,6 +154,8 @@ class SparkStateTable(StateTable):
     def _read(self, number: int) -> pa.Table:
         with PHASES.phase("state"):
             stored = self._vnode.runs.getValue((number,))
+        if stored is None:
+            raise TrustError(f"{self._vnode.place} lacks run {number} of its state", hint=RESTORE)
         with PHASES.phase("deserialise"):
             return unpacked(bytes(stored[0]))
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
+from tidegate.errors import TrustError
 from tidegate.spark.stages.state import VnodeState
 from tidegate.state import MemoryStateTable, StateTable
+
+VNODE: Final = 5
+EPOCH: Final = 7
 
 
 class Store:
@@ -15,7 +19,7 @@ class Store:
 
     def __init__(self) -> None:
         self.value: tuple[bytes] | None = None
-        self.runs: dict[int, bytes] = {}
+        self.runs: dict[int, bytes | None] = {}
         self.updates = 0
 
     def get(self) -> Any:
@@ -26,7 +30,8 @@ class Store:
         self.updates += 1
 
     def getValue(self, key: Any) -> Any:  # noqa: N802
-        return (self.runs[key[0]],)
+        run = self.runs[key[0]]
+        return None if run is None else (run,)
 
     def updateValue(self, key: Any, value: Any) -> None:  # noqa: N802
         self.runs[key[0]] = value[0]
@@ -44,7 +49,9 @@ def held(table: StateTable, bucket: int) -> list[int]:
 
 
 def reopened(store: Store) -> VnodeState:
-    return VnodeState(store, store, lambda old: old.removeprefix("1.0."))
+    return VnodeState(
+        store, store, 1, VNODE, "spark/state/0/1", lambda old: old.removeprefix("1.0.")
+    )
 
 
 def test_everything_comes_back_in_the_next_epoch() -> None:
@@ -55,7 +62,7 @@ def test_everything_comes_back_in_the_next_epoch() -> None:
     state.table("sort").append(-10, run(3))
     state.table("window").append(20, run(4), level=2)
     before = state.kept("")
-    state.save()
+    state.save(EPOCH)
 
     state = reopened(store)
     assert state.table("sort").get("watermark") == b"\0\xff"
@@ -74,7 +81,7 @@ def test_runs_of_an_older_release_have_no_sizes() -> None:
     store = Store()
     state = reopened(store)
     state.table("sort").append(5, run(1, 2), level=1)
-    state.save()
+    state.save(EPOCH)
     document = json.loads(store.get()[0])
     ((_, table),) = document["tables"]
     (kept,) = table["runs"]["5"]
@@ -90,10 +97,10 @@ def test_nothing_is_written_when_nothing_changed() -> None:
     store = Store()
     state = reopened(store)
     state.table("empty")
-    state.save()
+    state.save(EPOCH)
     assert store.updates in (0, 1)
     before = store.updates
-    reopened(store).save()
+    reopened(store).save(EPOCH)
     assert store.updates == before
 
 
@@ -109,7 +116,7 @@ def test_what_is_deleted_leaves_the_store() -> None:
     table.delete_bucket(30)
     table.delete_bucket(30)
     assert store.runs == {}
-    state.save()
+    state.save(EPOCH)
     assert store.value is not None
     assert json.loads(store.value[0])["tables"] == []
 
@@ -120,7 +127,7 @@ def test_numbers_of_runs_are_never_used_again() -> None:
     state.table("t").append(1, run(1))
     first = set(store.runs)
     state.table("t").delete_bucket(1)
-    state.save()
+    state.save(EPOCH)
     state = reopened(store)
     state.table("t").append(1, run(2))
     assert not first & set(store.runs)
@@ -143,7 +150,7 @@ def test_state_of_0_1_is_read_by_the_names_of_now() -> None:
     state = reopened(store)
     state.table("sort").put("watermark", b"7")
     state.table("sort").append(5, run(1, 2))
-    state.save()
+    state.save(EPOCH)
     document = json.loads(store.get()[0])
     ((_, table),) = document["tables"]
     old = {"next": document["next"], "tables": {"1.0.sort": table}}
@@ -152,6 +159,36 @@ def test_state_of_0_1_is_read_by_the_names_of_now() -> None:
         state = reopened(store)
         assert state.table("sort").get("watermark") == b"7"
         assert held(state.table("sort"), 5) == [1, 2]
-    state.save()
+    state.save(EPOCH)
     assert json.loads(store.get()[0]) == document
     assert held(reopened(store).table("sort"), 5) == [1, 2]
+
+
+def test_state_says_whose_it_is_and_when_it_was_last_changed() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("t").put("n", b"1")
+    state.save(3)
+    assert (state.version.found, state.version.left) == (0, 3)
+    state = reopened(store)
+    state.save(4)  # nothing was changed
+    assert (state.version.found, state.version.left) == (3, 3)
+    state.table("t").put("n", b"2")
+    state.save(5)
+    assert (state.version.found, state.version.left) == (3, 5)
+
+
+def test_state_of_another_vnode_is_not_taken() -> None:
+    store = Store()
+    reopened(store).save(EPOCH)
+    with pytest.raises(TrustError, match=r"spark/state/0/1 .* vnode 5 in stage 1 for vnode 6 in"):
+        VnodeState(store, store, 1, 6, "spark/state/0/1", str)
+
+
+def test_a_run_that_is_gone_is_named() -> None:
+    store = Store()
+    state = reopened(store)
+    state.table("t").append(1, run(1))
+    store.runs = dict.fromkeys(store.runs)  # as Spark says it of a key that is not there
+    with pytest.raises(TrustError, match="spark/state/0/1 lacks run 1 of its state"):
+        state.table("t").read(1)
