@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.engine.limits import UNSHARED, Limits
-from tidegate.engine.texts import MACROS, READS
+from tidegate.engine.texts import MACROS
 from tidegate.engine.user_functions import declare, install
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Schema
@@ -90,7 +90,7 @@ class Engine:
         Raises duckdb.Error when an expression fails on a row: use ``TRY(…)`` where rows decide.
         After one of `INVALIDATING` it has a new database, and serves on.
         """
-        if not self._reads_texts and any(name in sql for name in READS.values()):
+        if not self._reads_texts and ("__to_" in sql or "__instead_of(" in sql):
             self._connection.execute(MACROS)  # 20 ms of CPU, for which few jobs have a use
             self._reads_texts = True
         names = tables or {}

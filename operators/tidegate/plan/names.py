@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from tidegate.plan.nodes import Expr, Node, Project, Refusing
+from tidegate.plan.nodes import INSTEAD_OF, Expr, Node, Project, Refusing
 from tidegate.plan.physical import (
     Exchange,
     FinalAggregate,
@@ -28,6 +29,10 @@ from tidegate.plan.physical import (
 )
 from tidegate.plan.user_functions import UserFunction
 
+_TOKENS: Final = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|\w*\(|[\[\]{}),]|\w+|[^\w'"\[\]{}(),]+"""
+)
+"""Of SQL: texts and names in quotes, brackets with what is called, commas, and all else."""
 _INPUTS: Final = {"input", "left", "right", "branches"}
 NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
 """Fields of nodes that number them, that others ask for, or that follow from the rest; hidden
@@ -77,7 +82,7 @@ class Names:
     def _seen(self, value: Any) -> Any:
         if isinstance(value, Expr):  # a function's name says nothing of what it does
             used = tuple(each for each in self._functions if each.name in value.sql)
-            return (value.sql, value.type, used) if used else value
+            return (before(value.sql), value.type, used) if used else value
         return value
 
 
@@ -85,7 +90,7 @@ def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
     """``value`` as JSON has it; ``seen`` may put another in the place of any part."""
     value = seen(value)
     if isinstance(value, Expr):  # how it was written, or is explained, makes no other one
-        return {"": "Expr", "sql": value.sql, "type": value.type}
+        return {"": "Expr", "sql": before(value.sql), "type": value.type}
     if is_dataclass(value):
         content = {f.name: canonical(getattr(value, f.name), seen) for f in fields(value)}
         return {"": type(value).__name__, **content}
@@ -94,6 +99,29 @@ def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
     if isinstance(value, tuple | list):
         return [canonical(item, seen) for item in value]
     return value
+
+
+def before(sql: str) -> str:
+    """An expression as release 0.1 had it: of each `INSTEAD_OF` what stands first."""
+    if INSTEAD_OF not in sql:
+        return sql
+    written, opened = list[str](), list[int | None]()
+    """``opened``, for each open bracket: where what is computed instead begins, if it is there."""
+    for token in _TOKENS.findall(sql):
+        if token == f"{INSTEAD_OF}(":
+            opened.append(-1)
+            continue
+        if token.endswith(("(", "[", "{")):
+            opened.append(None)
+        elif token == "," and opened and opened[-1] == -1:
+            opened[-1] = len(written)
+        elif token in (")", "]", "}"):
+            cut = opened.pop()
+            if cut is not None:
+                del written[cut:]
+                continue
+        written.append(token)
+    return "".join(written)
 
 
 def _hash(document: Any) -> str:

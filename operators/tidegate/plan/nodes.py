@@ -21,6 +21,11 @@ PROC_TIME_SQL = "getvariable('epoch_time')"
 """How `PROC_TIME()` is spelled in an `Expr`: the engine sets it to the epoch's recorded time."""
 
 
+INSTEAD_OF: Final = "__instead_of"
+"""A macro of what release 0.1 had computed, and what is computed in its place: its value. So what a
+release reads better is the same expression to a checkpoint (see `tidegate.plan.names`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Expr:
     """A scalar expression, evaluated by DuckDB over one row.

@@ -10,7 +10,7 @@ from kits.actor import TABLES, plan
 from kits.executor import schema
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import Plan, _distinct, cut
-from tidegate.plan.names import canonical
+from tidegate.plan.names import before, canonical
 from tidegate.plan.nodes import Expr
 
 WINDOWS = (
@@ -126,3 +126,20 @@ def test_canonical_is_json_of_what_counts() -> None:
         "name": "T",
         "type": "BIGINT",
     }
+
+
+@pytest.mark.parametrize(
+    ("sql", "was"),
+    [
+        ("CAST(s AS INT)", "CAST(s AS INT)"),
+        ("__instead_of(f(a, b), g((c), ',)'))", "f(a, b)"),
+        ("1 + __instead_of(f(a), g(b)) * (2)", "1 + f(a) * (2)"),
+        ("h(__instead_of(f(__instead_of(a, b), x), c), d)", "h(f(a, x), d)"),
+        ("__instead_of('__instead_of('', ', \"o,\"\"k\")", "'__instead_of('', '"),
+        ("'__instead_of(a, b)' || s", "'__instead_of(a, b)' || s"),
+        ("__instead_of([1, 2][1], CASE WHEN (x) THEN {'a': 1} END)", "[1, 2][1]"),
+    ],
+)
+def test_what_a_release_reads_better_is_no_other_expression(sql: str, was: str) -> None:
+    assert before(sql) == was
+    assert canonical(Expr(sql, "INTEGER"), lambda value: value)["sql"] == was

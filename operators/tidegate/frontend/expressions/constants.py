@@ -6,14 +6,15 @@ The same holds for patterns that do not compile, and zones that there are not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from tidegate.engine.texts import READS
+from tidegate.engine.texts import DOUBLE, INTEGER, MUST, READS, ZONE
 from tidegate.errors import BindError
-from tidegate.frontend.expressions.functions import call, sql_of
+from tidegate.frontend.expressions.functions import call, data_type, sql_of
 from tidegate.frontend.expressions.scope import article
 from tidegate.frontend.expressions.typecheck import (
     TypeChecker,
@@ -22,6 +23,7 @@ from tidegate.frontend.expressions.typecheck import (
     is_numeric,
 )
 from tidegate.frontend.source import Span
+from tidegate.plan.nodes import INSTEAD_OF
 
 TypeOf: TypeAlias = Callable[[exp.Expr], str]
 
@@ -40,6 +42,8 @@ _PROBES: Final = {
     **dict.fromkeys(("date_diff", "datediff", "date_sub", "datesub"), f"{_TIME}, {_TIME}"),
 }
 """Functions that their first argument alone may make fail, and others that do not."""
+_BEFORE: Final = "before"
+"""Metadata of a node on either side of `INSTEAD_OF`."""
 _WRITTEN: Final = {
     "TIMESTAMP": "'YYYY-MM-DD HH:MM:SS'",
     "TIMESTAMP WITH TIME ZONE": "'YYYY-MM-DD HH:MM:SS+00'",
@@ -64,12 +68,14 @@ def read(node: exp.Expr, type_of: TypeOf, checker: TypeChecker, span: Span) -> e
             type_ = type_ or type_of(one)
             if type_ in READS or is_numeric(type_) or type_ in ("BOOLEAN", "UUID"):
                 other.replace(_constant(other, type_, checker, span))
-    zone = node.args.get("zone") if isinstance(node, exp.AtTimeZone) else None
-    if isinstance(zone, exp.Literal):
+    zone = _zone(node)
+    if zone is not None:
+        told = f"there is no time zone '{zone.name}'", "write one like 'Europe/Berlin' or 'UTC'"
+        if re.fullmatch(ZONE, zone.name) is None:
+            raise BindError(told[0], _place(zone, span).place, hint=told[1])
         _must_run(
             f"TIMESTAMPTZ '2000-01-01' AT TIME ZONE {sql_of(zone)}",
-            *(f"there is no time zone '{zone.name}'", "write one like 'Europe/Berlin' or 'UTC'"),
-            *(checker, _place(zone, span)),
+            *(*told, checker, _place(zone, span)),
         )
     pattern = _pattern(node)
     if pattern is not None:
@@ -112,10 +118,38 @@ def _cast(node: exp.Cast, type_of: TypeOf, checker: TypeChecker, span: Span) -> 
         if isinstance(node, exp.TryCast) and not _fits(inner, type_, checker):
             return node
         return _constant(inner, type_, checker, span, node)
-    if not node.find(exp.Column) or type_of(node.this) != "VARCHAR":
+    if not node.find(exp.Column) or _BEFORE in node.meta or type_of(node.this) != "VARCHAR":
         return node
-    type_ = type_of(node)
-    return call(READS[type_], node.this.copy()) if type_ in READS else node
+    type_, is_tried = type_of(node), isinstance(node, exp.TryCast)
+    if type_ in READS:
+        return instead_of(node, read_time(node.this, type_, is_tried))
+    text = _number(node.this, type_)
+    return (
+        node if text is node.this else instead_of(node, type(node)(this=text, to=node.args["to"]))
+    )
+
+
+def instead_of(was: exp.Expr, now: exp.Expr) -> exp.Expr:
+    """What is computed ``now`` where release 0.1 had ``was``."""
+    was.meta[_BEFORE] = True
+    now.meta[_BEFORE] = True
+    return call(INSTEAD_OF, was, now)
+
+
+def read_time(text: exp.Expr, type_: str, is_tried: bool) -> exp.Expr:
+    """``text`` as a time: where it is none NULL if ``is_tried``, else it fails."""
+    read = call(READS[type_], text.copy())
+    return read if is_tried else call(MUST, text.copy(), read)
+
+
+def _number(text: exp.Expr, type_: str) -> exp.Expr:
+    """``text``, or a text that is no number where DuckDB's cast to ``type_`` would make it one."""
+    if is_integer(type_):
+        return call(INTEGER, text.copy())
+    if type_ in ("DOUBLE", "FLOAT"):
+        guess = exp.TryCast(this=text.copy(), to=data_type(type_))
+        return call(DOUBLE, text.copy(), guess)
+    return text
 
 
 def _compared(node: exp.Expr) -> list[tuple[exp.Expr, list[exp.Expr]]]:
@@ -133,6 +167,17 @@ def _compared(node: exp.Expr) -> list[tuple[exp.Expr, list[exp.Expr]]]:
 
 def _is_text(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and bool(node.is_string)
+
+
+def _zone(node: exp.Expr) -> exp.Expr | None:
+    """The zone that stands in ``node`` as a text."""
+    if isinstance(node, exp.AtTimeZone):
+        found = node.args.get("zone")
+    elif isinstance(node, exp.Anonymous) and node.name.lower() == "timezone":
+        found = node.expressions[0] if len(node.expressions) == 2 else None
+    else:
+        return None
+    return found if isinstance(found, exp.Literal) and found.is_string else None
 
 
 def _pattern(node: exp.Expr) -> exp.Expr | None:
@@ -169,8 +214,8 @@ def _fits(literal: exp.Expr, type_: str, checker: TypeChecker) -> bool:
     text = sql_of(literal)
     if type_ in READS and _is_text(literal):
         return checker.is_true(f"{READS[type_]}({text}) IS NOT NULL")
-    whole = f" AND NOT regexp_matches({text}, '[.eE]')" * (is_integer(type_) and _is_text(literal))
-    return checker.is_true(f"TRY_CAST({text} AS {type_}) IS NOT NULL{whole}")
+    text = sql_of(_number(literal, type_)) if _is_text(literal) else text
+    return checker.is_true(f"TRY_CAST({text} AS {type_}) IS NOT NULL")
 
 
 def _must_run(sql: str, message: str, hint: str, checker: TypeChecker, at: Span) -> None:

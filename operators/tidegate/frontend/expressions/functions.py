@@ -111,4 +111,9 @@ def number(value: int) -> exp.Expr:
 
 
 def cast(node: exp.Expr, type_: str) -> exp.Expr:
-    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.USERDEFINED, kind=type_))
+    return exp.Cast(this=node, to=data_type(type_))
+
+
+def data_type(name: str) -> exp.DataType:
+    """DuckDB's type of that name."""
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=name)

@@ -15,9 +15,10 @@ from typing import Final
 
 from sqlglot import exp
 
+from tidegate.engine.texts import ZONE
 from tidegate.errors import BindError
 from tidegate.frontend.expressions.constants import is_constant
-from tidegate.frontend.expressions.functions import sql_of
+from tidegate.frontend.expressions.functions import data_type, sql_of
 from tidegate.frontend.expressions.typecheck import TypeChecker, TypeCheckError
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
@@ -67,7 +68,11 @@ _NESTED: Final = Guard(
     " * (1 + strlen(a1) - strlen(translate(a1, '[{', ''))) <= 10000",
     "a product of the texts' numbers of opening brackets and braces of 10,000",
 )
-_ZONE: Final = Guard("strlen(CAST(a0 AS VARCHAR)) <= 50", "a zone's name of 50 bytes", fewest=2)
+_IS_ZONE: Final = (
+    "strlen(CAST({0} AS VARCHAR)) <= 50"
+    f" AND (typeof({{0}}) <> 'VARCHAR' OR regexp_full_match(CAST({{0}} AS VARCHAR), '{ZONE}'))"
+)
+_ZONE: Final = "a zone's name of 50 bytes, such as 'Europe/Berlin'"
 GUARDS: Final[dict[str, Guard]] = {
     "lpad": _PADDED,
     "rpad": _PADDED,
@@ -102,8 +107,8 @@ GUARDS: Final[dict[str, Guard]] = {
     "json_merge_patch": _MERGED,
     "json_merge_patch_diff": _MERGED,
     "json_contains": _NESTED,
-    "timezone": _ZONE,
-    "time_bucket": Guard("strlen(CAST(a2 AS VARCHAR)) <= 50", _ZONE.bound),
+    "timezone": Guard(_IS_ZONE.format("a0"), _ZONE, fewest=2),
+    "time_bucket": Guard(_IS_ZONE.format("a2"), _ZONE),
 }
 """By function. Every one of `allowlist` that the fuzz test found to need one."""
 
@@ -175,4 +180,4 @@ def _value(argument: exp.Expr, checker: TypeChecker, schema: Schema) -> exp.Expr
     if is_constant(argument, checker):
         return exp.Paren(this=argument)
     type_ = checker.type_of(sql_of(argument), schema)
-    return exp.cast(exp.Null(), exp.DataType(this=exp.DType.USERDEFINED, kind=type_))
+    return exp.cast(exp.Null(), data_type(type_))

@@ -14,6 +14,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from tidegate.frontend.expressions import formats
+from tidegate.frontend.expressions.constants import instead_of, read_time
 from tidegate.frontend.expressions.functions import call, cast, number
 
 Rewrite: TypeAlias = Callable[[list[exp.Expr], list[str]], exp.Expr | str]
@@ -37,6 +38,7 @@ _BORROWED: Final = {
     "initcap": ("spark", 1, 1),
 }
 """Functions that sqlglot writes for DuckDB: a dialect that has them, fewest and most arguments."""
+
 _TEXT_FORMATS: Final = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
 
 
@@ -46,7 +48,11 @@ def _to_timestamp(arguments: list[exp.Expr], types: list[str]) -> exp.Expr | str
         return "to_timestamp takes a text and perhaps its format, or epoch seconds"
     if types[0] == "VARCHAR":
         if len(arguments) == 1:
-            return call("strptime", arguments[0], exp.Array(expressions=_texts(_TEXT_FORMATS)))
+            (text,) = arguments
+            if isinstance(text, exp.Literal):
+                return cast(text, "TIMESTAMP")
+            was = call("strptime", text, exp.Array(expressions=_texts(_TEXT_FORMATS)))
+            return instead_of(was, read_time(text, "TIMESTAMP", is_tried=False))
         return _by_pattern(
             "strptime", arguments[0], arguments[1], formats.any_of_them, "to_timestamp"
         )

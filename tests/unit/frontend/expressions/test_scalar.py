@@ -27,7 +27,9 @@ from kits.frontend import job
         ("to_timestamp(id)", 'make_timestamptz(CAST((CAST("id" AS BIGINT)) * 1000000 AS BIGINT))',
          "TIMESTAMP WITH TIME ZONE"),
         ("to_timestamp(customer_name)",
-         "strptime(\"customer_name\", ['%Y-%m-%d %H:%M:%S.%f', '%Y-%m-%d %H:%M:%S'])", "TIMESTAMP"),
+         ("__instead_of(strptime(\"customer_name\","
+         " ['%Y-%m-%d %H:%M:%S.%f', '%Y-%m-%d %H:%M:%S']),"
+         ' __to_must("customer_name", __to_timestamp("customer_name")))'), "TIMESTAMP"),
         ("to_timestamp(customer_name, 'dd.MM.yyyy HH:mm')",
          "strptime(\"customer_name\", '%d.%m.%Y %H:%M')", "TIMESTAMP"),
         ("to_timestamp_ltz(id, 3)",
