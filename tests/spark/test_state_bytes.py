@@ -73,7 +73,7 @@ def test_changed_state_is_told(
     path.unlink()
     if changed is not None:
         path.write_bytes(changed)
-    _goes_on_or_tells(warm, halfway, checkpoint, "a file of Spark's is gone, or was changed")
+    _goes_on_or_tells(warm, halfway, checkpoint, "the checkpoint is corrupt: ")
 
 
 @pytest.mark.parametrize("kind", ["older", "of another task", "all of another task"])

@@ -125,7 +125,7 @@ class Checkpoint:
             document, more = opened(self.store.read(name), self.store.where(name))
             for bond in _BONDS:
                 document.pop(bond, None)
-            return read_entry(document, more)
+            return read_entry(document, epoch, more)
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError) as error:

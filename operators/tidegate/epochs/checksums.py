@@ -20,12 +20,12 @@ def checksums_of(name: str) -> str:
     return f"{folder}/.{file}.crc"
 
 
-def check_by_checksums(store: Store, name: str) -> None:
-    """Raises ValueError when a file is not what its checksums say, if it has any."""
+def check_by_checksums(store: Store, name: str) -> bool:
+    """Whether a file has checksums. Raises ValueError when it is not what they say."""
     try:
         sums = store.read(checksums_of(name))
     except FileNotFoundError:
-        return
+        return False
     if sums[:4] != _HEADER or len(sums) < 8 or len(sums) % 4:
         raise ValueError("its checksums are not Hadoop's")
     size, *wanted = struct.unpack(f">{len(sums) // 4 - 1}I", sums[4:])
@@ -33,3 +33,4 @@ def check_by_checksums(store: Store, name: str) -> None:
     pieces = [data[at : at + size] for at in range(0, len(data), size or 1 << 30)]
     if wanted != list(map(zlib.crc32, pieces)):
         raise ValueError("it was changed after it was written: its checksums are others")
+    return True

@@ -9,6 +9,7 @@ decides what is published, and what the second run staged is discarded.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from tidegate.clock import Clock
@@ -17,6 +18,7 @@ from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.lease import Lease
 from tidegate.epochs.next_entry import next_entry
+from tidegate.epochs.spark_files import digests
 from tidegate.epochs.task_reports import TaskReport
 from tidegate.errors import RESTORE, InvariantError, LeaseHeldError, TrustError
 from tidegate.events import EVENTS
@@ -56,6 +58,7 @@ class Committer:
         self._leased = {t: c for t, c in committers.items() if isinstance(c, LeasedCommitter)}
         self._clock = clock
         self._last: Entry | None = None  # the newest, once it is known
+        self._entered = 0  # how many entries this run has written
 
     def fence(self, writers: int) -> dict[int, dict[str, str]]:
         """On start: takes the sinks that publish in tasks over from an earlier driver.
@@ -175,7 +178,12 @@ class Committer:
             raise InvariantError(f"epoch {epoch} follows no entry of the epoch log")
         tracked = {*self._fencing, *self._leased}
         now_us = self._clock.now_us()
-        return next_entry(before, self._plan, reports, tracked, EVENTS.take(), now_us)
+        entry = next_entry(before, self._plan, reports, tracked, EVENTS.take(), now_us)
+        self._entered += 1
+        if self._entered == 2:  # the first epoch of a run, in which Spark writes them, is committed
+            files = digests(self._checkpoint, epoch)
+            entry = replace(entry, state=replace(entry.state, files=files))
+        return entry
 
 
 def _epoch_of(reports: Sequence[TaskReport]) -> int:

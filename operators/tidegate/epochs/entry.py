@@ -112,9 +112,11 @@ class SinkLog:
 
 @dataclass(frozen=True, slots=True)
 class StateLog:
-    """In which epoch the state of each vnode was last ``written``, by stage and vnode."""
+    """In which epoch the state of each vnode was last ``written``, by stage and vnode; digests of
+    Spark's ``files`` about it (see `spark_files`)."""
 
     written: By[int, int] = field(default_factory=dict, metadata=named("state_written"))
+    files: Mapping[str, str] = field(default_factory=dict, metadata=named("state_files"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +172,13 @@ _ALWAYS: Final = {
 """What every release's entries have."""
 
 
-def read_entry(document: Mapping[str, Any], more: bool = False) -> Entry:
-    """The entry of a document; ``more``: of a later release. Raises ValueError when it is none."""
+def read_entry(document: Mapping[str, Any], epoch: int, more: bool = False) -> Entry:
+    """The entry of ``epoch`` by its document; ``more``: of a later release. Raises ValueError when
+    it is none, or another's."""
     document = {key: value for key, value in document.items() if key != "tidegate"}
     entry = decode(Entry, document, more=more)
     if missing := _ALWAYS - document.keys():
         raise ValueError(f"{min(missing)} is missing")
+    if entry.epoch != epoch:
+        raise ValueError(f"it is that of epoch {entry.epoch}")
     return entry

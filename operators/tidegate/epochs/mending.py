@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import uuid4
 
+from tidegate.epochs import spark_files
 from tidegate.epochs.checkpoint import Checkpoint, commit_name, plan_name
 from tidegate.epochs.checksums import check_by_checksums, checksums_of
 from tidegate.epochs.listener import Log
@@ -46,9 +47,15 @@ class Mender:
         self._newest_plan()
         self._commits()
         self.checkpoint.check_spark_log()
+        self._about_state()
         self._divided()
         if self.checkpoint.store.is_local:
             self._checksums()
+
+    def _about_state(self) -> None:
+        last = self.checkpoint.entry(self.checkpoint.last_epoch())
+        if last is not None:
+            spark_files.check(self.checkpoint, last.state.files)
 
     def _name(self) -> None:
         try:

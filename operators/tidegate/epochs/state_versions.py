@@ -36,4 +36,4 @@ def next_versions(before: Entry, reports: Iterable[TaskReport]) -> StateLog:
     for version in found:
         check_version(before, version)
     told: list[Mapping[int, Mapping[str, int]]] = [{v.stage: {str(v.vnode): v.left}} for v in found]
-    return StateLog(overlaid([before.state.written, *told]))
+    return StateLog(overlaid([before.state.written, *told]), before.state.files)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tidegate.connectors.formats.causes import kind_of
+from tidegate.errors import RESTORE
 from tidegate.reports.ledger import grouped, lasting, place_of
 from tidegate.reports.terminal import plain
 
@@ -117,6 +118,11 @@ def print_verified(document: dict[str, Any], console: Console) -> None:
     console.print(
         f"checked: {checked}" + "; all are as they were written" * (not document["wrong"])
     )
+    if document["unchecked"]:
+        count = f"{document['unchecked']} file(s) of state"
+        console.print(f"not checked: {count}, which have no checksums; a run reads their own")
+    if document["wrong"]:
+        console.print(f"hint: {RESTORE}", soft_wrap=True)
 
 
 def print_counts(document: dict[str, Any], console: Console) -> None:

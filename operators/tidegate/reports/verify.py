@@ -2,6 +2,7 @@
 
     {"checked": {"job", "entries", "plans", "commits", "ledger", "rescales", "replays", "state": how
                  many files},
+     "unchecked": files of state that have no checksums: Spark knows when it reads them,
      "epochs": {"first", "last": of the entries that are there, or 0},
      "wrong": [{"file", "why"}]}
 
@@ -24,6 +25,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from tidegate.connectors.registry import connector_of
+from tidegate.epochs import spark_files
 from tidegate.epochs.checkpoint import Checkpoint, commit_name
 from tidegate.epochs.checksums import check_by_checksums
 from tidegate.epochs.entry import Entry
@@ -42,6 +44,7 @@ _SEALED: Final = ("rescales", "replays")
 class _Findings:
     checked: dict[str, int] = field(default_factory=dict)
     wrong: list[dict[str, str]] = field(default_factory=list)
+    unchecked: int = 0
 
     def check(self, kind: str, file: str, read: Callable[[], object]) -> None:
         """Counts ``file``; what ``read`` raises is what is wrong with it."""
@@ -65,10 +68,10 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
     found, where = _Findings(), checkpoint.store.where
     committed = checkpoint.committed()[-1:]  # before entries are looked for: they are written first
     found.check("job", where("job.json"), checkpoint.read_job)
-    epochs = checkpoint.epochs()
+    epochs, tables = checkpoint.epochs(), _tables(checkpoint)
     for epoch in epochs:
         name = where(f"epochs/{epoch:010d}.json")
-        found.check("entries", name, partial(_entry, checkpoint, epoch))
+        found.check("entries", name, partial(_entry, checkpoint, epoch, tables))
     for epoch in checkpoint.planned():
         name = where(f"spark/offsets/{epoch - 1}")
         found.check("plans", name, partial(checkpoint.offset, epoch))
@@ -79,8 +82,9 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
         for name in _files(checkpoint, folder):
             if name.endswith((".json", ".done")) and checkpoint.store.read(name):
                 found.check(folder, where(name), partial(read_sealed, checkpoint.store, name))
+    digests = _digests(checkpoint)
     for name in _files(checkpoint, "spark"):
-        found.check("state", where(name), partial(check_by_checksums, checkpoint.store, name))
+        found.look(where(name), partial(_spark_file, checkpoint, name, digests, found))
     for epoch in set(committed) - set(epochs):
         why = f"it is missing, and Spark has committed epoch {epoch}"
         found.wrong.append({"file": where(f"epochs/{epoch:010d}.json"), "why": why})
@@ -90,12 +94,43 @@ def verify(checkpoint: Checkpoint) -> dict[str, Any]:
     first, last = (epochs[0], epochs[-1]) if epochs else (0, 0)
     return {
         "checked": found.checked,
+        "unchecked": found.unchecked,
         "epochs": {"first": first, "last": last},
         "wrong": found.wrong,
     }
 
 
-def _entry(checkpoint: Checkpoint, epoch: int) -> None:
+def _digests(checkpoint: Checkpoint) -> Mapping[str, str]:
+    """Those that the newest entry has of Spark's files about state."""
+    try:
+        last = checkpoint.entry(checkpoint.last_epoch())
+    except TidegateError:
+        return {}  # it is named by itself
+    return last.state.files if last else {}
+
+
+def _spark_file(
+    checkpoint: Checkpoint, name: str, digests: Mapping[str, str], found: _Findings
+) -> None:
+    """Compares a file with what tells its content; state where nothing does is counted as such."""
+    if name.rpartition("/")[2].startswith("."):
+        return  # which are checksums
+    if name in digests:
+        spark_files.check(checkpoint, {name: digests[name]})
+    if check_by_checksums(checkpoint.store, name) or name in digests:
+        found.checked["state"] = found.checked.get("state", 0) + 1
+    elif name.startswith("spark/state/"):
+        found.unchecked += 1
+
+
+def _tables(checkpoint: Checkpoint) -> Mapping[str, Table] | None:
+    try:
+        return checkpoint.read_job().about.source_tables()
+    except TidegateError:
+        return None  # it is named by itself
+
+
+def _entry(checkpoint: Checkpoint, epoch: int, tables: Mapping[str, Table] | None) -> None:
     entry = checkpoint.entry(epoch)
     if entry is None:
         return  # removed just now
@@ -104,8 +139,8 @@ def _entry(checkpoint: Checkpoint, epoch: int) -> None:
         for split, counts in splits.items():
             if not counts.balanced:
                 raise ValueError(f"account {account} of split '{split}' does not balance: {counts}")
-    if epoch == checkpoint.last_epoch() and epoch in checkpoint.planned():
-        _compare(checkpoint.offset(epoch), entry, checkpoint.read_job().about.source_tables())
+    if tables is not None and epoch == checkpoint.last_epoch() and epoch in checkpoint.planned():
+        _compare(checkpoint.offset(epoch), entry, tables)
 
 
 def _compare(offset: Offset, entry: Entry, tables: Mapping[str, Table]) -> None:

@@ -187,3 +187,15 @@ def test_a_table_without_splits_has_ended_when_it_is_bounded(
     plan = plan_in(tmp_path, monitored=monitored)
     assert is_finished(plan, an_entry(1, 1, statuses={"orders": {}})) is not monitored
     assert not is_finished(plan, Entry(1, 1))
+
+
+def test_an_entry_has_digests_of_what_spark_wrote_in_earlier_epochs(world: World) -> None:
+    """Not in the first of a run: Spark writes them in its epoch, and again if that dies."""
+    folder = Path(world.checkpoint.uri, "spark/state/0/_metadata/v2")
+    folder.mkdir(parents=True)
+    found = []
+    for epoch in (1, 2, 3):
+        (folder / str(epoch - 1)).write_text("v2")
+        entry = world.committer.commit([source_report(epoch, 1, used=1)])
+        found.append([name.rpartition("/")[2] for name in entry.state.files])
+    assert found == [[], ["0"], ["0"]]

@@ -49,9 +49,25 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
 
 
 def test_what_is_whole(checkpoint: Checkpoint) -> None:
-    checked = {"job": 1, "entries": 2, "plans": 2, "state": 3}
+    checked = {"job": 1, "entries": 2, "plans": 2, "state": 1}
     epochs = {"first": 1, "last": 2}
-    assert verify(checkpoint) == {"checked": checked, "epochs": epochs, "wrong": []}
+    whole = {"checked": checked, "unchecked": 0, "epochs": epochs, "wrong": []}
+    assert verify(checkpoint) == whole
+    Path(checkpoint.uri, "spark/state/0/1/.1.changelog.crc").unlink()
+    assert verify(checkpoint)["unchecked"] == 1
+
+
+def test_an_entry_that_is_another_s_is_named(checkpoint: Checkpoint) -> None:
+    folder = Path(checkpoint.uri, "epochs")
+    (folder / "0000000002.json").write_bytes((folder / "0000000001.json").read_bytes())
+    (wrong,) = verify(checkpoint)["wrong"]
+    assert wrong["file"].endswith("epochs/0000000002.json")
+
+
+def test_a_job_that_cannot_be_read_makes_nothing_else_wrong(checkpoint: Checkpoint) -> None:
+    Path(checkpoint.uri, "job.json").write_text("{")
+    (wrong,) = verify(checkpoint)["wrong"]
+    assert wrong["file"].endswith("job.json")
 
 
 @pytest.mark.parametrize(
@@ -147,8 +163,9 @@ def test_a_job_that_stands_anywhere_is_whole(job: OnDisk, point: str) -> None:
     Rescales(job.checkpoint).begin(Rescale(1, 2, 1, 7))
     found = verify(job.checkpoint)
     assert not found["wrong"]
-    kinds = {"job", "entries", "plans", "commits", "rescales", "state"}
+    kinds = {"job", "entries", "plans", "commits", "rescales"}
     assert found["checked"].keys() - {"ledger"} == kinds
+    assert found["unchecked"] > 0
     last = job.checkpoint.last_epoch()
     assert found["epochs"] == {"first": 1, "last": last}
 
