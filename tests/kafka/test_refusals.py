@@ -188,7 +188,7 @@ def test_a_job_that_ends_well_and_one_that_is_refused_tell_no_password(
         assert (ran.code, asked.code) == (code, code), ran.err
         texts += [ran.out, ran.err, asked.out]
         assert leaks({"password": written}, texts, checkpoint) == []
-    assert "done: 1 epochs, 10 rows read" in texts[1]
+    assert "done: 1 epoch, 10 rows read" in texts[1]
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])

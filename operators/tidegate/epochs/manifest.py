@@ -67,12 +67,21 @@ class Manifest:
         """Raises OptionsError when a run of ``now`` is another job's than that of the checkpoint
         at ``uri``, or has other settings where that matters; TrustError for another hash."""
         if self.fingerprint != now.fingerprint:
+            told = differences(self.parts, now.parts)
+            if not told:
+                raise OptionsError(
+                    f"the checkpoint {uri} was made by tidegate {self.tidegate}, which computes"
+                    " something of this job otherwise",
+                    detail="its statements are the same",
+                    hint=f"run it with tidegate {self.tidegate}, or give it another --checkpoint;"
+                    " or begin anew with --fresh, which removes what that one has written",
+                )
             raise OptionsError(
                 f"the checkpoint {uri} belongs to another job",
                 detail="\n".join(
                     [
                         f"it was made by '{self.job}'; tables or queries differ",
-                        *(differences(self.parts, now.parts) if self.parts else ()),
+                        *(told if self.parts else ()),
                     ]
                 ),
                 hint="give this job a checkpoint of its own; or run the SQL that made this one, if"

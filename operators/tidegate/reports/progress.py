@@ -50,7 +50,8 @@ class Progress(Listener):
     def finish(self, entry: Entry, stopped: bool = False) -> None:
         """The job has ended, or was ``stopped`` behind ``entry``."""
         counts = entry.accounts.total()
-        how = f"stopped behind epoch {entry.epoch}" if stopped else f"done: {entry.epoch} epochs"
+        epochs = f"{entry.epoch} epoch{'s' * (entry.epoch != 1)}"
+        how = f"stopped behind epoch {entry.epoch}" if stopped else f"done: {epochs}"
         self.log(
             f"{how}, {counts.read:,} rows read = {counts.used:,} used + "
             f"{counts.filtered:,} filtered + {counts.late:,} late + "

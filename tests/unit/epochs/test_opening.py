@@ -126,7 +126,7 @@ def test_a_checkpoint_that_a_table_would_read_or_lies_in_is_refused(
 
 
 def test_another_job_is_refused(job: Path) -> None:
-    rewrite(job, {"fingerprint": "other"})
+    rewrite(job, {"fingerprint": "other", "parts": {}})
     shutil.rmtree(job / "out")
     refused(job, OptionsError, "belongs to another job")
     assert not (job / "out").exists(), "nothing was made where this job would write"
