@@ -173,4 +173,6 @@ def _csv_text(sql: str, kind: str) -> str:
         return timestamp_text(sql)
     if kind == "timestamp with time zone":
         return timestamp_text(f"timezone('UTC', {sql})")
+    if kind == "blob":
+        return f"to_base64({sql})"
     return f"CAST({sql} AS VARCHAR)"

@@ -1,8 +1,9 @@
 """Rows to JSON lines: one SQL statement, the bytes of its one string column are the file.
 
 Timestamps are ``YYYY-MM-DD HH:MM:SS``, with ``.ffffff`` when there is a fraction; TIMESTAMPTZ the
-same in UTC. Decimals are numbers with all their digits, NULL is null. NaN and the infinities are
-strings ("NaN", "Infinity", "-Infinity"): JSON has no number for them, and decode reads them back.
+same in UTC. Decimals are numbers with all their digits, NULL is null, BLOB is base64. NaN and the
+infinities are strings ("NaN", "Infinity", "-Infinity"): JSON has no number for them, and decode
+reads them back.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def value_text(sql: str, type_: Any) -> str:
         return _in_quotes(timestamp_text(sql))
     if kind == "timestamp with time zone":
         return _in_quotes(timestamp_text(f"timezone('UTC', {sql})"))
+    if kind == "blob":
+        return _in_quotes(f"to_base64({sql})")
     if kind == "struct":
         inner = _object(
             [(name, f"{sql}[{literal(name)}]", child) for name, child in type_.children]

@@ -9,6 +9,7 @@ that does not fit its type:
 - DOUBLE: finite numbers, numeric strings, and the strings "NaN", "Infinity", "-Infinity";
 - BOOLEAN: true and false; VARCHAR: strings, and any other value as its text, but null;
 - TIMESTAMP, DATE, TIME: strings that are one as a whole (`tidegate.engine.texts`);
+- BLOB: strings that are base64 (`tidegate.connectors.formats.base64_text`);
 - STRUCT: objects, by these rules; lists: arrays whose elements fit; MAP: objects whose values do.
 
 Two paths give the same answer. The fast one is DuckDB's `json_transform_strict`, which fails as a

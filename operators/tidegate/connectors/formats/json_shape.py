@@ -58,6 +58,8 @@ _KINDS: Final = {
 }
 NESTED: Final = (Kind.LIST, Kind.MAP)
 """Kinds of leaves that have values inside."""
+JSON_FORMS: Final = {"list": "ARRAY", "map": "OBJECT", "struct": "OBJECT"}
+"""What a value of a type of DuckDB is in JSON, where it has values inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +147,14 @@ def key_type(type_: str) -> str:
 def kinds_inside(type_: str) -> set[Kind]:
     """The kinds of all that is in a type, lists, structs and maps opened."""
     found = duckdb.sqltype(type_)
-    if found.id in ("list", "map", "struct"):
+    if is_nested(found):
         return set().union(*(kinds_inside(str(inner)) for _, inner in found.children))
     return {Kind.OTHER if str(found) == "JSON" else _KINDS.get(found.id, Kind.OTHER)}
+
+
+def is_nested(type_: Any) -> bool:
+    """Whether values of a type of DuckDB have values inside."""
+    return type_.id in JSON_FORMS
 
 
 def leaves(branch: Branch) -> Iterator[Leaf]:

@@ -1,4 +1,4 @@
-"""Texts of records become times (S15), by the rule of `tidegate.engine.texts`.
+"""Texts of records become times (S15), by the rule of `tidegate.engine.texts`, and bytes.
 
 Where all texts of a column are of the usual form Arrow reads them, in a quarter of the time; it
 takes nothing that the rule does not take, but for an hour without minutes.
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.connectors.formats.base64_text import read_base64
 from tidegate.engine.engine import Engine
 from tidegate.engine.texts import READS
 from tidegate.plan.nodes import quoted
@@ -23,6 +24,8 @@ from tidegate.types import Column, Schema
 MOMENT_MIN: Final = -9_223_372_022_400_000_000
 MOMENT_MAX: Final = 2**63 - 2
 """DuckDB's first and last TIMESTAMP in microseconds; beyond lie its infinities."""
+_LATE: Final = (*READS, "BLOB")
+"""The types whose texts are read here."""
 _HOUR: Final = len("2024-05-01 01")
 _UTC: Final = pa.timestamp("us", "UTC")
 
@@ -31,8 +34,8 @@ Misfit = npt.NDArray[np.bool_] | None
 
 
 def as_texts(type_: str) -> str:
-    """``type_`` with VARCHAR in the place of times, inside of structs, lists and maps too."""
-    return _as_texts(duckdb.sqltype(type_)) if _has_times(type_) else type_
+    """``type_`` with VARCHAR for times and bytes, inside of structs, lists and maps too."""
+    return _as_texts(duckdb.sqltype(type_)) if _is_late(type_) else type_
 
 
 def read_times(columns: list[Any], schema: Schema, engine: Engine) -> tuple[list[pa.Array], Misfit]:
@@ -53,8 +56,8 @@ def rows_that_fit(
     return pa.Table.from_arrays(values, names=[column.name for column in schema]), good
 
 
-def _has_times(type_: str) -> bool:
-    return any(name in type_ for name in READS)
+def _is_late(type_: str) -> bool:
+    return any(name in type_ for name in _LATE)
 
 
 def _as_texts(type_: Any) -> str:
@@ -66,11 +69,11 @@ def _as_texts(type_: Any) -> str:
             return f"{_as_texts(type_.children[0][1])}[]"
         case "map":
             return f"MAP({', '.join(_as_texts(kind) for _, kind in type_.children)})"
-    return "VARCHAR" if str(type_) in READS else str(type_)
+    return "VARCHAR" if str(type_) in _LATE else str(type_)
 
 
 def _read(column: Any, type_: Any, engine: Engine) -> tuple[pa.Array, Misfit]:
-    if not _has_times(str(type_)):
+    if not _is_late(str(type_)):
         return column, None
     match type_.id:
         case "struct":
@@ -88,6 +91,8 @@ def _read(column: Any, type_: Any, engine: Engine) -> tuple[pa.Array, Misfit]:
             return map_of(column, keys, items, misfit)
     if not pa.types.is_string(column.type):
         return column, None
+    if type_.id == "blob":
+        return read_base64(column, engine)
     return _read_texts(column, str(type_), engine)
 
 

@@ -43,6 +43,13 @@ def test_texts_for_types() -> None:
     assert as_texts("MAP(VARCHAR, TIME)") == "MAP(VARCHAR, VARCHAR)"
 
 
+def test_bytes_are_base64_wherever_they_stand() -> None:
+    assert as_texts("MAP(BLOB, BLOB[])") == "MAP(VARCHAR, VARCHAR[])"
+    assert one("BLOB", ["YQ==", None, "a"]) == ([b"a", None, None], [False, False, True])
+    read, misfit = one("STRUCT(b BLOB)[]", [[{"b": "YQ=="}], [{"b": "YQ"}, {"b": ""}], None])
+    assert (read[0], read[2], misfit) == ([{"b": b"a"}], None, [False, True, False])
+
+
 @pytest.mark.parametrize("bad", ["2024-05-01 01:00 foo", "2024-05-01 01"])
 def test_inside_of_structs_lists_and_maps(bad: str) -> None:
     at = datetime(2024, 5, 1, 1)
