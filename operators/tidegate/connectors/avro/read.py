@@ -2,7 +2,8 @@
 
 Fields are found by name: one that the writer does not have is NULL, one that is not declared is
 passed over. Of the branches of a union each row takes its own, so a column may come from several
-types. What cannot fit makes only those rows bad that have a value there.
+types. What cannot fit makes only those rows bad that have a value there, and so does a map in which
+two keys are equal.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tidegate.connectors.avro.skip import (
     skip,
 )
 from tidegate.connectors.avro.target import Target
+from tidegate.connectors.formats.json_texts import repeated
 from tidegate.engine.engine import Engine
 
 FEW_ROWS: Final = 64
@@ -127,26 +129,17 @@ def _read_entries(node: Entries, target: Target, cursor: Cursor, engine: Engine)
         values.append(read(node.values, value, part, engine))
 
     owners = _walk(node, cursor, take)
-    order = np.argsort(owners, kind="stable")
     all_keys = pa.concat_arrays(keys or [pa.nulls(0, key.arrow)])
-    order = order[_last_of_each(all_keys.take(pa.array(order)), owners[order])]
-    chosen = pa.array(order)
     all_values = pa.concat_arrays(values or [pa.nulls(0, value.arrow)])
-    offsets = _offsets(owners[order], len(cursor))
-    return pa.MapArray.from_arrays(
-        offsets, all_keys.take(chosen), all_values.take(chosen), type=target.arrow
-    )
-
-
-def _last_of_each(keys: pa.Array, owners: Ints) -> Ints:
-    """Which entries stay: of a key that a map has twice the last counts, as in Java's maps."""
-    codes = keys.dictionary_encode()
-    indices = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    pairs = (owners * (len(codes.dictionary) + 1) + indices + 1)[::-1]
-    _, first = np.unique(pairs, return_index=True)
-    kept = np.sort(len(pairs) - 1 - first)
-    there: Ints = kept[indices[kept] >= 0]
-    return there
+    order = np.argsort(owners, kind="stable")
+    if all_keys.null_count:  # which did not fit
+        order = order[all_keys.is_valid().to_numpy(zero_copy_only=False)[order]]
+    chosen, offsets = pa.array(order), _offsets(owners[order], len(cursor))
+    own_keys = all_keys.take(chosen)
+    twice = repeated(own_keys, offsets, engine)
+    if twice is not None:
+        cursor.fail(twice)
+    return pa.MapArray.from_arrays(offsets, own_keys, all_values.take(chosen), type=target.arrow)
 
 
 def _offsets(owners: Ints, count: int) -> pa.Array:

@@ -25,21 +25,21 @@ from tidegate.connectors.formats.json_shape import (
     Leaf,
     branches,
     element_type,
+    key_type,
     leaves,
     pointer,
     shape_of,
     structure,
 )
+from tidegate.connectors.formats.json_texts import Mask, read_keys, read_values, repeated
 from tidegate.connectors.formats.text_rules import literal, text_fits
-from tidegate.connectors.formats.times import rows_that_fit
+from tidegate.connectors.formats.times import either, map_of, rows_of, rows_that_fit
 from tidegate.engine.engine import Engine
-from tidegate.types import Column, Schema
+from tidegate.types import Schema
 
 _CANDIDATE: Final = r"(?i)[-:,\[\s](nan|inf)|,\s*[}\]]"
 _LENIENT: Final = r"(?i)nan|inf|,\s*[}\]]"
 _STRING: Final = r'"(\\.|[^"\\])*"'
-
-Mask = npt.NDArray[np.bool_]
 
 
 def decode_exact(
@@ -77,18 +77,23 @@ def _opened(branch: Branch, columns: list[Any], engine: Engine) -> tuple[list[An
 
 def _elements(leaf: Leaf, column: Any, engine: Engine) -> tuple[pa.Array, Mask]:
     """A list or map of JSON texts: each is decoded as a record of one field."""
-    is_list = leaf.kind is Kind.LIST
-    texts = column.values if is_list else column.items
-    schema = (Column("v", element_type(leaf.type)),)
-    lines = pc.binary_join_element_wise('{"v":', texts.cast(pa.string()).fill_null("null"), "}", "")
-    data, good = decode_exact(lines, schema, shape_of(schema), engine)
-    rows = pa.array(np.cumsum(good) - 1, pa.int64(), mask=~good)
-    values = data.column(0).combine_chunks().take(rows)
     offsets, absent = column.offsets, column.is_null()
-    bad = np.concatenate(([0], np.cumsum(~good)))[offsets.to_numpy()]
-    if is_list:
-        return pa.ListArray.from_arrays(offsets, values, mask=absent), bad[1:] > bad[:-1]
-    return pa.MapArray.from_arrays(offsets, column.keys, values, mask=absent), bad[1:] > bad[:-1]
+    inner = element_type(leaf.type)
+    if leaf.kind is Kind.LIST:
+        values, good = read_values(column.values, inner, engine, _decode)
+        odd = rows_of(offsets, ~good)
+        lists = pa.ListArray.from_arrays(offsets, values, mask=absent)
+        return lists, np.zeros(len(column), np.bool_) if odd is None else odd
+    values, good = read_values(column.items, inner, engine, _decode)
+    keys, misfit = read_keys(column.keys, key_type(leaf.type), engine, _decode)
+    maps, odd = map_of(column, keys, values, either([~good, misfit]))
+    twice = None if keys is column.keys else repeated(keys, offsets, engine)
+    bad = either([odd, twice])
+    return maps, np.zeros(len(column), np.bool_) if bad is None else bad
+
+
+def _decode(lines: pa.Array, schema: Schema, engine: Engine) -> tuple[pa.Table, Mask]:
+    return decode_exact(lines, schema, shape_of(schema), engine)
 
 
 def _occurrences(keys: Any, names: list[str]) -> npt.NDArray[np.int64]:

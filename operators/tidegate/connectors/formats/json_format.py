@@ -10,7 +10,8 @@ that does not fit its type:
 - BOOLEAN: true and false; VARCHAR: strings, and any other value as its text, but null;
 - TIMESTAMP, DATE, TIME: strings that are one as a whole (`tidegate.engine.texts`);
 - BLOB: strings that are base64 (`tidegate.connectors.formats.base64_text`);
-- STRUCT: objects, by these rules; lists: arrays whose elements fit; MAP: objects whose values do.
+- STRUCT: objects, by these rules; lists: arrays whose elements fit; MAP: objects whose values do,
+  and whose keys are texts that fit, as fields of csv do, no two of them equal.
 
 Two paths give the same answer. The fast one is DuckDB's `json_transform_strict`, which fails as a
 whole when one line is not plain (a field missing, twice, or misfit), after a scan for what it is
@@ -37,12 +38,14 @@ from tidegate.connectors.formats.json_shape import (
     Branch,
     Kind,
     Leaf,
+    has_typed_keys,
     kinds_inside,
     leaves,
     pointer,
     shape_of,
     structure,
 )
+from tidegate.connectors.formats.json_texts import Mask, read_nested
 from tidegate.connectors.formats.times import read_times
 from tidegate.engine.engine import Engine
 from tidegate.types import Schema
@@ -66,7 +69,7 @@ class _Plan:
     strict_sql: str
     prefixed: bool  # the lines get a RAW field, since no column is a DECIMAL
     kinds: frozenset[Kind]  # of all values, those inside of lists and maps too
-    lenient: bool  # a list or map has what the strict transform takes from too much
+    lenient: bool  # a list or map has what the strict transform takes from too much, or such keys
 
 
 @lru_cache(maxsize=64)
@@ -83,6 +86,7 @@ def _plan_of(schema: Schema) -> _Plan:
         sql += f", coalesce(json_type(line, '{path}'), 'NULL') IN ('{wanted}', 'NULL') AS ok{index}"
     nested = [kinds_inside(leaf.type) for leaf in found if leaf.kind in NESTED]
     lenient = any(kinds & {Kind.BOOLEAN, Kind.OTHER} for kinds in nested)
+    lenient |= any(has_typed_keys(column.type) for column in schema)
     kinds = frozenset[Kind]().union(*(kinds_inside(column.type) for column in schema))
     return _Plan(shape, found, f"SELECT {sql} FROM lines", prefixed, kinds, lenient)
 
@@ -103,6 +107,16 @@ def decode(lines: pa.Array, schema: Schema, engine: Engine) -> Decoded:
     ]
     data = pa.concat_tables([part.data for part in parts])
     return Decoded(data, np.concatenate([part.good for part in parts]))
+
+
+def decode_texts(texts: pa.Array, type_: str, engine: Engine) -> tuple[pa.Array, Mask]:
+    """``texts``, which are JSON, as values of a nested type, and which of them fit."""
+
+    def whole(lines: pa.Array, schema: Schema, engine: Engine) -> tuple[pa.Table, Mask]:
+        found = decode(lines, schema, engine)
+        return found.data, found.good
+
+    return read_nested(texts, type_, engine, whole)
 
 
 def _decode_fast(lines: pa.Array, schema: Schema, plan: _Plan, engine: Engine) -> pa.Table | None:

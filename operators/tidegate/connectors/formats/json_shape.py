@@ -104,7 +104,7 @@ def structure(branch: Branch, leaf_type: str | None, *, raw: bool, elements: boo
     """``branch`` as `json_transform` takes it; ``leaf_type`` in the place of every leaf's type.
 
     Times are texts there, for `tidegate.connectors.formats.times` to read. Without ``elements``
-    what is in lists and maps is JSON.
+    what is in lists and maps is JSON, and keys are texts.
     """
     tree = _tree(branch, leaf_type, elements)
     return json.dumps({RAW: RAW_TYPE, **tree} if raw else tree)
@@ -130,7 +130,7 @@ def _leaf_type(leaf: Leaf, elements: bool) -> Any:
     if leaf.kind is Kind.LIST:
         return of(duckdb.sqltype(leaf.type)) if elements else ["JSON"]
     if leaf.kind is Kind.MAP and not elements:
-        return f"MAP({key_type(leaf.type)}, JSON)"
+        return "MAP(VARCHAR, JSON)"
     return as_texts(leaf.type)
 
 
@@ -140,8 +140,21 @@ def element_type(type_: str) -> str:
 
 
 def key_type(type_: str) -> str:
-    """Of the keys of a map, where times are texts."""
-    return as_texts(str(duckdb.sqltype(type_).children[0][1]))
+    """Of the keys of a map."""
+    return str(duckdb.sqltype(type_).children[0][1])
+
+
+def has_typed_keys(type_: str) -> bool:
+    """Whether a map in it, or it itself, has keys that are no texts."""
+    found: Any = duckdb.sqltype(type_)
+    if found.id == "map" and found.children[0][1].id != "varchar":
+        return True
+    return is_nested(found) and any(has_typed_keys(str(inner)) for _, inner in found.children)
+
+
+def is_nested(type_: Any) -> bool:
+    """Whether values of a type of DuckDB have values inside."""
+    return type_.id in JSON_FORMS
 
 
 def kinds_inside(type_: str) -> set[Kind]:
@@ -150,11 +163,6 @@ def kinds_inside(type_: str) -> set[Kind]:
     if is_nested(found):
         return set().union(*(kinds_inside(str(inner)) for _, inner in found.children))
     return {Kind.OTHER if str(found) == "JSON" else _KINDS.get(found.id, Kind.OTHER)}
-
-
-def is_nested(type_: Any) -> bool:
-    """Whether values of a type of DuckDB have values inside."""
-    return type_.id in JSON_FORMS
 
 
 def leaves(branch: Branch) -> Iterator[Leaf]:

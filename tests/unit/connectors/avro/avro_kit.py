@@ -156,6 +156,8 @@ def fit(value: Any, schema: Any, type_: str) -> Any:  # noqa: PLR0912 -- one bra
         case ("map", _) if type_.startswith("MAP(VARCHAR, "):
             inner = type_.removeprefix("MAP(VARCHAR, ")[:-1]
             pairs = [(decoded(key), fit(item, schema["values"], inner)) for key, item in value]
+            if len(dict(pairs)) < len(pairs):
+                raise Malformed(pairs)
             return dict(pairs)
         case ("record", _) if type_.startswith("STRUCT("):
             types = {f["name"]: f["type"] for f in schema["fields"]}

@@ -102,14 +102,25 @@ def test_blocks_may_tell_their_bytes() -> None:
     assert rows_of([datum] * (FEW_PASSED + 1), writer, ("z", "BIGINT"))[0] == {"z": None}
 
 
-def test_of_a_key_that_a_map_has_twice_the_last_counts() -> None:
+@pytest.mark.parametrize(
+    ("type_", "good", "bad"),
+    [
+        ("VARCHAR", {"1": 1, "01": 2}, [("1", 1), ("b", 2), ("1", 1)]),
+        ("INTEGER", {1: 1, 2: 2}, [("1", 1), ("01", 2)]),
+        ("DOUBLE", {0.0: 1}, [("0", 1), ("-0", 2)]),
+        ("INTEGER", {3: 1}, [("x", 1)]),
+    ],
+)
+def test_a_map_has_each_key_once(type_: str, good: dict[Any, int], bad: list[Any]) -> None:
     writer = record(m={"type": "map", "values": "long"})
-    entries = [("a", 1), ("b", 2), ("a", 3)]
-    body = b"".join(varint(len(k)) + k.encode() + varint(v) for k, v in entries)
-    datum = varint(3) + body + varint(0)
-    other = varint(1) + varint(1) + b"a" + varint(7) + varint(0)
-    rows = rows_of([datum, other, varint(0)], writer, ("m", "MAP(VARCHAR, BIGINT)"))
-    assert rows == [{"m": {"b": 2, "a": 3}}, {"m": {"a": 7}}, {"m": {}}]
+
+    def datum(entries: list[tuple[Any, int]]) -> bytes:
+        body = b"".join(varint(len(str(k))) + str(k).encode() + varint(v) for k, v in entries)
+        return varint(len(entries)) + body + varint(0)
+
+    datums = [datum(list(good.items())), datum(bad), varint(0)]
+    rows = decode_all(datums, writer, (Column("m", f"MAP({type_}, BIGINT)"),))
+    assert rows == [{"m": good}, None, {"m": {}}]
 
 
 def test_a_column_takes_every_branch_that_fits_it() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tidegate.connectors.formats.json_shape import (
     RAW,
     Kind,
     branches,
+    has_typed_keys,
     leaves,
     pointer,
     shape_of,
@@ -46,6 +49,26 @@ def test_structures() -> None:
     texts = json.loads(structure(SHAPE, "VARCHAR", raw=True))
     assert texts[RAW] == "DECIMAL(1,0)"
     assert (texts["l"], texts["n"]["m"]) == ("VARCHAR", {"t": "VARCHAR"})
+
+
+@pytest.mark.parametrize(
+    ("type_", "wanted"),
+    [
+        ("MAP(VARCHAR, BIGINT)", False),
+        ("MAP(INTEGER, BIGINT)", True),
+        ("STRUCT(a MAP(VARCHAR, MAP(DATE, BIGINT)[]))", True),
+        ("STRUCT(a MAP(VARCHAR, BIGINT[]))[]", False),
+        ("BIGINT", False),
+    ],
+)
+def test_keys_that_are_no_texts(type_: str, wanted: bool) -> None:
+    assert has_typed_keys(type_) is wanted
+
+
+def test_keys_and_what_is_in_maps_are_judged_behind_the_transform() -> None:
+    shape = shape_of((Column("m", "MAP(DATE, BLOB)"), Column("b", "BLOB")))
+    found = json.loads(structure(shape, None, raw=False, elements=False))
+    assert found == {"m": "MAP(VARCHAR, JSON)", "b": "VARCHAR"}
 
 
 def test_pointers() -> None:
