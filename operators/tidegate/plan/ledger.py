@@ -17,9 +17,6 @@ NAMES: Final = tuple(LEDGER_SCHEMA.names)
 
 _TIMES: Final = ("event_time", "watermark")
 _IS_MOMENT: Final = "starts_with(time_type, 'TIMESTAMP')"
-_MOMENT_TEXT: Final = (
-    "rtrim(rtrim(strftime(make_timestamp({0}), '%Y-%m-%d %H:%M:%S.%f'), '0'), '.')"
-)
 
 
 def ledger_sql(name: str, type_: str) -> str:
@@ -46,6 +43,6 @@ def _time_sql(column: str, type_: str) -> str:
     if type_ == "TIMESTAMP WITH TIME ZONE":
         return f"CASE WHEN {_IS_MOMENT} THEN make_timestamptz({column}) END"
     if type_ == "VARCHAR":
-        moment = _MOMENT_TEXT.format(column)
+        moment = f"CAST(make_timestamp({column}) AS VARCHAR)"
         return f"CASE WHEN {_IS_MOMENT} THEN {moment} ELSE CAST({column} AS VARCHAR) END"
     return f"CAST({column} AS {type_})"

@@ -18,9 +18,9 @@ ROWS = pa.Table.from_pylist(
 )
 
 
-def values(name: str, type_: str) -> list[object]:
+def values(name: str, type_: str, rows: pa.Table = ROWS) -> list[object]:
     sql = f"SELECT {ledger_sql(name, type_)} AS v FROM rejected"
-    found: list[object] = ENGINE.query(sql, {"rejected": ROWS}).column("v").to_pylist()
+    found: list[object] = ENGINE.query(sql, {"rejected": rows}).column("v").to_pylist()
     return found
 
 
@@ -38,6 +38,15 @@ def test_a_moment_is_one_in_any_type_and_a_number_is_none() -> None:
     (moment, *others) = values("event_time", "TIMESTAMP WITH TIME ZONE")
     assert str(moment) == "1970-01-01 00:00:01.500000+00:00"
     assert others == [None, None, None]
+
+
+def test_a_moment_of_before_our_era_is_a_text_that_is_read_back() -> None:
+    moments = [-62_198_755_199_500_000, -62_198_755_200_000_000, 253_402_300_800_000_001]
+    given = [{"event_time": each, "time_type": "TIMESTAMP"} for each in moments]
+    texts = values("event_time", "VARCHAR", pa.Table.from_pylist(given, LEDGER_SCHEMA))
+    assert texts == [
+        *("0002-01-01 (BC) 00:00:00.5", "0002-01-01 (BC) 00:00:00", "10000-01-01 00:00:00.000001"),
+    ]
 
 
 def test_a_record_is_bytes_or_text() -> None:

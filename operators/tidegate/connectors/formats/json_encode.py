@@ -1,9 +1,10 @@
 """Rows to JSON lines: one SQL statement, the bytes of its one string column are the file.
 
-Timestamps are ``YYYY-MM-DD HH:MM:SS``, with ``.ffffff`` when there is a fraction; TIMESTAMPTZ the
-same in UTC. Decimals are numbers with all their digits, NULL is null, BLOB is base64. NaN and the
-infinities are strings ("NaN", "Infinity", "-Infinity"): JSON has no number for them, and decode
-reads them back.
+Timestamps are ``YYYY-MM-DD HH:MM:SS``, with ``.ffffff`` when there is a fraction, and those of BC
+as DuckDB writes them; TIMESTAMPTZ the same in UTC. Decimals are numbers with all their digits, NULL
+is null, BLOB is base64. NaN and the infinities are strings ("NaN", "Infinity", "-Infinity"): JSON
+has no number for them. A MAP is an object, its keys the texts of their values. Decode reads all of
+it back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.formats.json_scan import string_bytes
-from tidegate.connectors.formats.text_rules import literal
+from tidegate.connectors.formats.json_shape import is_nested
+from tidegate.connectors.formats.text_rules import decimal_text, literal
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
@@ -64,6 +66,8 @@ def _object(fields: Sequence[tuple[str, str, Any]]) -> str:
 def value_text(sql: str, type_: Any) -> str:
     """DuckDB SQL for the JSON text of a value of type ``type_``; NULL where the value is NULL."""
     kind = type_.id
+    if kind == "decimal":
+        return decimal_text(sql, **dict(type_.children))
     if kind in _NUMBERS:
         return f"CAST({sql} AS VARCHAR)"
     if kind in ("float", "double"):
@@ -85,14 +89,31 @@ def value_text(sql: str, type_: Any) -> str:
         element = f"coalesce({value_text('element', type_.children[0][1])}, 'null')"
         joined = f"array_to_string(list_transform({sql}, lambda element: {element}), ',')"
         return f"'[' || {joined} || ']'"
+    if kind == "map":
+        key, value = (child for _, child in type_.children)
+        name, item = _key_text("entry['key']", key), value_text("entry['value']", value)
+        entry = f"{name} || ':' || coalesce({item}, 'null')"
+        joined = f"array_to_string(list_transform(map_entries({sql}), lambda entry: {entry}), ',')"
+        return f"'{{' || {joined} || '}}'"
     return f"CAST(to_json(CAST({sql} AS VARCHAR)) AS VARCHAR)"
 
 
+def _key_text(sql: str, type_: Any) -> str:
+    """DuckDB SQL for the key of a map: the JSON text of its value, as a string if it is none."""
+    text = value_text(sql, type_)
+    if is_nested(type_):
+        return f"CAST(to_json({text}) AS VARCHAR)"
+    if type_.id in (*_NUMBERS, "float", "double"):
+        return f"CASE WHEN starts_with({text}, '\"') THEN {text} ELSE {_in_quotes(text)} END"
+    return text
+
+
 def timestamp_text(sql: str) -> str:
-    """DuckDB SQL for a TIMESTAMP as ``YYYY-MM-DD HH:MM:SS``, with ``.ffffff`` if it has any."""
-    whole = f"epoch_us({sql}) % 1000000 = 0"
+    """DuckDB SQL for a TIMESTAMP as ``YYYY-MM-DD HH:MM:SS``, with ``.ffffff`` if it has any; of BC
+    ``YYYY-MM-DD (BC) HH:MM:SS``, with the digits that a fraction has."""
+    plain = f"epoch_us({sql}) % 1000000 = 0 OR year({sql}) <= 0"  # strftime knows no BC
     return (
-        f"CASE WHEN {whole} THEN CAST({sql} AS VARCHAR) "
+        f"CASE WHEN {plain} THEN CAST({sql} AS VARCHAR) "
         f"ELSE strftime({sql}, '%Y-%m-%d %H:%M:%S.%f') END"
     )
 

@@ -22,6 +22,14 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def decimal_text(sql: str, precision: int, scale: int) -> str:
+    """DuckDB SQL for a DECIMAL with all its digits: DuckDB's own text may begin with the point."""
+    text = f"CAST({sql} AS VARCHAR)"
+    if precision > scale:
+        return text
+    return f"CASE WHEN {sql} < 0 THEN '-0' || {text}[2:] ELSE '0' || {text} END"
+
+
 def text_fits(kind: Kind, value: str, text: str) -> str:
     """DuckDB SQL: whether ``text`` fits, its TRY_CAST to the declared type being ``value``."""
     there = f"{value} IS NOT NULL"
