@@ -5,7 +5,8 @@ delimiter, and the quote doubled; a field that is the null literal (default: emp
 is NULL. What is written reads back the same, but for text with a newline, and for NULL in a table's
 only column where the null literal is blank: that line is no row. A line is malformed when it has
 fewer or more fields than there are columns, or names in the header, a stray quote, or a field that
-does not fit its type as in `tidegate.connectors.formats.text_rules`.
+does not fit its type as in `tidegate.connectors.formats.text_rules`; a list, map or struct is JSON,
+by the rules of json.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ import csv
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from tidegate.connectors.formats.json_encode import joined, timestamp_text
-from tidegate.connectors.formats.json_format import Decoded
-from tidegate.connectors.formats.json_shape import kinds_of
+from tidegate.connectors.formats.json_encode import joined, timestamp_text, value_text
+from tidegate.connectors.formats.json_format import Decoded, decode_texts
+from tidegate.connectors.formats.json_shape import is_nested, kinds_of
 from tidegate.connectors.formats.text_rules import cast_of, literal, text_fits
 from tidegate.connectors.formats.times import rows_that_fit
 from tidegate.connectors.option_types import CsvOptions
@@ -82,7 +84,17 @@ def decode(
     good = result.column(0).combine_chunks()
     mask = good.to_numpy(zero_copy_only=False).astype(np.bool_)
     columns = [column.combine_chunks() for column in result.columns[1:]]
+    for at in _nested(schema):
+        columns[at], fits = decode_texts(columns[at], schema[at].type, engine)
+        mask = mask & fits
     return Decoded(*rows_that_fit(columns, mask, schema, engine))
+
+
+@lru_cache(maxsize=64)
+def _nested(schema: Schema) -> tuple[int, ...]:
+    """The places of the columns that are JSON."""
+    types = [duckdb.sqltype(column.type) for column in schema]
+    return tuple(at for at, type_ in enumerate(types) if is_nested(type_))
 
 
 @lru_cache(maxsize=64)
@@ -107,10 +119,13 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool, layout: L
         parts, whole = f"string_split(line, {delimiter})", "true"
         texts = [f"nullif(parts[{i}], {null})" if i else "NULL::VARCHAR" for i in layout.places]
     text_list = ", ".join(f"{text} AS t{i}" for i, text in enumerate(texts))
-    values = ", ".join(f"{cast_of(c.type, f't{i}')} AS v{i}" for i, c in enumerate(schema))
+    nested = _nested(schema)
+    casts = [f"t{i}" if i in nested else cast_of(c.type, f"t{i}") for i, c in enumerate(schema)]
+    values = ", ".join(f"{cast} AS v{i}" for i, cast in enumerate(casts))
     fits = [
         f"(t{i} IS NULL OR {text_fits(k, f'v{i}', f't{i}')})"
         for i, k in enumerate(kinds_of(schema))
+        if i not in nested
     ]
     shown = ", ".join(f"v{i}" for i in range(len(schema)))
     return f"""
@@ -119,7 +134,7 @@ def _decode_sql(schema: Schema, options: CsvOptions, has_quotes: bool, layout: L
             SELECT len(parts) = {layout.width} AND {whole} AS whole, {text_list} FROM split
         ),
         vals AS MATERIALIZED (SELECT *, {values} FROM texts)
-        SELECT coalesce(whole AND {" AND ".join(fits)}, false) AS good, {shown} FROM vals"""
+        SELECT coalesce({" AND ".join(["whole", *fits])}, false) AS good, {shown} FROM vals"""
 
 
 def encode(data: pa.Table, schema: Schema, options: CsvOptions, engine: Engine) -> bytes:
@@ -151,9 +166,10 @@ def header(schema: Schema, options: CsvOptions) -> bytes:
 def _encode_sql(schema: Schema, options: CsvOptions, end: str = " || chr(10)") -> str:
     quote, null = literal(options.quote), literal(options.null_literal)
     special = literal(f"[{re.escape(options.delimiter + options.quote)}\r\n]")
-    fields = []
+    fields, texts = [], []
     for index, column in enumerate(schema):
-        text = _csv_text(quoted(column.name), duckdb.sqltype(column.type).id)
+        text = f"t{index}"
+        texts.append(f"{_csv_text(quoted(column.name), duckdb.sqltype(column.type))} AS {text}")
         doubled = literal(options.quote * 2)
         escaped = f"{quote} || replace({text}, {quote}, {doubled}) || {quote}"
         needs = f"regexp_matches({text}, {special}) OR {text} = {null}"
@@ -165,14 +181,19 @@ def _encode_sql(schema: Schema, options: CsvOptions, end: str = " || chr(10)") -
             f"CASE WHEN {text} IS NULL THEN {null} WHEN {needs} THEN {escaped} ELSE {text} END"
         )
     joined = f" || {literal(options.delimiter)} || ".join(fields)
-    return f"SELECT {joined}{end} AS line FROM input"
+    return f"""
+        WITH texts AS MATERIALIZED (SELECT {", ".join(texts)} FROM input)
+        SELECT {joined}{end} AS line FROM texts"""
 
 
-def _csv_text(sql: str, kind: str) -> str:
-    if kind == "timestamp":
-        return timestamp_text(sql)
-    if kind == "timestamp with time zone":
-        return timestamp_text(f"timezone('UTC', {sql})")
-    if kind == "blob":
-        return f"to_base64({sql})"
+def _csv_text(sql: str, type_: Any) -> str:
+    match type_.id:
+        case "timestamp":
+            return timestamp_text(sql)
+        case "timestamp with time zone":
+            return timestamp_text(f"timezone('UTC', {sql})")
+        case "blob":
+            return f"to_base64({sql})"
+        case "decimal" | "list" | "map" | "struct":
+            return value_text(sql, type_)
     return f"CAST({sql} AS VARCHAR)"

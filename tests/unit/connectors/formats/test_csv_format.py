@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -50,6 +51,63 @@ def rows_of(lines: list[str], options: CsvOptions = DEFAULT) -> list[Any]:
 def test_lines(line: str, row: Any) -> None:
     assert rows_of([line]) == [row]
     assert rows_of([line, '1,"q",2']) == [row, ("1", "q", "2.00")]
+
+
+NESTED = (
+    Column("l", "BIGINT[]"),
+    Column("m", "MAP(VARCHAR, DATE)"),
+    Column("s", "STRUCT(a DOUBLE)"),
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        (["[1,null]", '{"k":"2024-05-01"}', '{"a":1.5}'],
+         {"l": [1, None], "m": [("k", date(2024, 5, 1))], "s": {"a": 1.5}}),
+        (["[]", "{}", "{}"], {"l": [], "m": [], "s": {"a": None}}),
+        ([None, None, None], {"l": None, "m": None, "s": None}),
+        (["[x]", "{}", "{}"], None),
+        (["[1.5]", "{}", "{}"], None),
+        (["null", "{}", "{}"], None),
+        (["", "{}", "{}"], None),
+        (["[1]", "{k=2024-05-01}", "{}"], None),
+        (["[1]", '{"k":"2024-05-01 PM"}', "{}"], None),
+        (["[1]", "{}", "{a=x}"], None),
+        (["[1]", "{}", '{"a":"x"}'], None),
+        (["[1]", "{}", '{"a":1},"w":{}'], None),
+    ],
+)  # fmt: skip
+def test_lists_maps_and_rows_are_json(fields: list[str | None], wanted: Any) -> None:
+    line = "|".join("" if text is None else f"'{text}'" for text in fields)
+    good = pa.array([line, "'[7]'||", "x"])
+    decoded = decode(good, NESTED, ODD, ENGINE)
+    others = [{"l": [7], "m": None, "s": None}]
+    assert decoded.data.to_pylist() == [wanted] * (wanted is not None) + others
+    assert decoded.good.tolist() == [wanted is not None, True, False]
+    assert decode(good[:0], NESTED, ODD, ENGINE).data.to_pylist() == []
+
+
+def test_what_is_nested_is_written_as_json() -> None:
+    data = pa.table({
+        "l": pa.array([[1, None], None], pa.list_(pa.int64())),
+        "m": pa.array([[("a|'", 19844)], []], pa.map_(pa.string(), pa.int32())).cast(
+            pa.map_(pa.string(), pa.date32())
+        ),
+        "s": [{"a": float("nan")}, None],
+    })  # fmt: skip
+    text = encode(data, NESTED, ODD, ENGINE).decode()
+    assert text == """[1,null]|'{"a|''":"2024-05-01"}'|{"a":"NaN"}\n|{}|\n"""
+
+
+def test_bytes_are_base64() -> None:
+    schema = (Column("a", "BIGINT"), Column("b", "BLOB"))
+    data = pa.table({"a": [1, 2, 3], "b": [b"\\x41\xff", b"", None]})
+    text = encode(data, schema, DEFAULT, ENGINE).decode()
+    assert text == '1,XHg0Mf8=\n2,""\n3,\n'
+    decoded = decode(pa.array([*text.split("\n")[:-1], "4,\\x41"]), schema, DEFAULT, ENGINE)
+    assert decoded.data.to_pylist() == data.to_pylist()
+    assert decoded.good.tolist() == [True, True, True, False]
 
 
 def test_other_characters() -> None:
