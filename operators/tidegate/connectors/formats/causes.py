@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -25,6 +25,7 @@ from tidegate.plan.nodes import Table
 from tidegate.types import Column
 
 _NO_CSV: Final = parsed(CsvOptions, ())
+_Misfits: TypeAlias = Callable[[Mapping[int, Any], Column, Engine], set[int]]
 _SHOWN: Final = 60
 """Characters of a value that are shown."""
 _QUOTE: Final = "a quote is out of place"
@@ -94,11 +95,16 @@ def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int
     declared = [(column.name, column.type) for column in table.columns]
     halves = {at: _half(each) for at, each in objects.items()}
     told = {at: f"{half} is half of a character" for at, half in halves.items() if half}
-    return found | told | _of_objects(objects, "", declared, engine)
+    misfits = _in_parquet if table.format == "parquet" else _in_json
+    return found | told | _of_objects(objects, "", declared, misfits, engine)
 
 
 def _of_objects(
-    objects: Mapping[int, _Object], path: str, declared: list[tuple[str, str]], engine: Engine
+    objects: Mapping[int, _Object],
+    path: str,
+    declared: list[tuple[str, str]],
+    misfits_of: _Misfits,
+    engine: Engine,
 ) -> dict[int, str]:
     found: dict[int, str] = {}
     for name, type_ in declared:
@@ -109,16 +115,33 @@ def _of_objects(
                 found[at] = f"field '{path}{name}' occurs {len(given)} times"
             elif given and given[0] is not None:
                 values[at] = given[0]
-        lines = {at: f'{{"v":{_text(value)}}}' for at, value in values.items()}
-        misfits = _misfits(lines, "json", Column("v", type_), _NO_CSV, engine)
+        misfits = misfits_of(values, Column("v", type_), engine)
         kind = duckdb.sqltype(type_)
         if kind.id == "struct":
             opened = {at: values[at] for at in misfits if isinstance(values[at], _Object)}
             inner = [(part, str(inside)) for part, inside in kind.children]
-            found |= _of_objects(opened, f"{path}{name}.", inner, engine)
+            found |= _of_objects(opened, f"{path}{name}.", inner, misfits_of, engine)
         for at in misfits - found.keys():
             found[at] = _misfit(f"{path}{name}", values[at], type_)
     return found
+
+
+def _in_json(values: Mapping[int, Any], column: Column, engine: Engine) -> set[int]:
+    """Those of ``values`` that do not fit as fields of json."""
+    lines = {at: f'{{"v":{_text(value)}}}' for at, value in values.items()}
+    return _misfits(lines, "json", column, _NO_CSV, engine)
+
+
+def _in_parquet(values: Mapping[int, Any], column: Column, engine: Engine) -> set[int]:
+    """As `_in_json`, of fields of parquet: texts fit as fields of csv do."""
+    texts = {at: _field(value, '"') for at, value in values.items() if type(value) is str}
+    others = {at: value for at, value in values.items() if at not in texts}
+    return _misfits(texts, "csv", column, _NO_CSV, engine) | _in_json(others, column, engine)
+
+
+def _field(text: str, quote: str) -> str:
+    """A field of csv."""
+    return f"{quote}{text.replace(quote, quote * 2)}{quote}"
 
 
 def _half(value: _Object) -> str:
@@ -160,7 +183,7 @@ def _of_csv(
     for index, column in enumerate(table.columns):
         fields_of = {at: rows[at][index] for at in rows.keys() - found.keys()}
         lines = {
-            at: f"{quote}{field.replace(quote, quote * 2)}{quote}"
+            at: _field(field, quote)
             for at, field in fields_of.items()
             if field is not None and field != options.null_literal
         }

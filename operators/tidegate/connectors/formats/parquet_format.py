@@ -2,7 +2,7 @@
 
 A column that a file lacks is NULL. A row with a value that does not cast to its declared type is
 malformed, as it would be in json: nothing is rounded to an integer, infinity is no moment. The
-record that the ledger keeps is the row as JSON, with the declared columns that the file has.
+record that the ledger keeps is the row as JSON (`tidegate.connectors.formats.parquet_record`).
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 
 from tidegate.connectors.formats import parquet_seal, too_long
 from tidegate.connectors.formats.json_format import Decoded
-from tidegate.connectors.formats.json_shape import kinds_of
+from tidegate.connectors.formats.json_shape import is_nested, kinds_of
 from tidegate.connectors.formats.lines import all_malformed
+from tidegate.connectors.formats.parquet_record import record_sql
 from tidegate.connectors.formats.stored import cast_parts, prepared
 from tidegate.connectors.formats.text_rules import is_text, stored_cast, stored_fits
 from tidegate.connectors.formats.times import Misfit, either, rows_that_fit
@@ -237,14 +238,11 @@ def _fitting(table: pa.Table, misfit: Misfit, schema: Schema, engine: Engine) ->
             values.append(f"CAST(NULL AS {column.type}) AS v{index}")
             continue
         name, given = quoted(column.name), table[column.name].type
-        if pa.types.is_nested(given) and duckdb.sqltype(column.type).id in (
-            "list",
-            "map",
-            "struct",
-        ):
+        declared = duckdb.sqltype(column.type)
+        if pa.types.is_nested(given) or is_nested(declared):
             values.append(f"NULL AS v{index}")
             stored = table[column.name].combine_chunks()
-            parts[index], odd = cast_parts(stored, duckdb.sqltype(column.type), engine)
+            parts[index], odd = cast_parts(stored, declared, engine)
             misfit = either([misfit, odd])
             continue
         value = stored_cast(column.type, name, given)
@@ -252,7 +250,7 @@ def _fitting(table: pa.Table, misfit: Misfit, schema: Schema, engine: Engine) ->
         fits.append(f"({name} IS NULL OR {stored_fits(kind, value, name, given)})")
     good_sql = " AND ".join(fits) or "true"
     result = engine.query(
-        f"SELECT CAST(to_json(rows_) AS VARCHAR) AS record, "
+        f"SELECT {record_sql(table, engine)} AS record, "
         f"coalesce({good_sql}, false) AS good, {', '.join(values)} FROM rows_",
         {"rows_": table},
     ).combine_chunks()

@@ -3,8 +3,11 @@
 - Times are in microseconds, finer ones cut off, as in a text. One that DuckDB cannot hold fails for
   all rows that it is asked with: it becomes the infinity of its sign, and its row misfits.
 - Texts, and bytes that are declared as text, are UTF-8, or misfit: DuckDB takes any bytes for a
-  text, and makes ``\\xC3\\xA9`` of ``é`` in bytes.
+  text, and makes ``\\xC3\\xA9`` of ``é`` in bytes. A text declared as bytes is its UTF-8.
+- Decimals of more digits than DuckDB has, and fractions of 16 bits, which it does not know, are
+  read as what has room for them.
 - What is in lists, maps and structs is cast part by part: DuckDB makes NULL of one that misfits.
+  A text becomes one of these as JSON, and one of these a text.
 """
 
 from __future__ import annotations
@@ -17,7 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.formats.json_shape import kinds_of
+from tidegate.connectors.formats.json_encode import value_text
+from tidegate.connectors.formats.json_format import decode_texts
+from tidegate.connectors.formats.json_shape import Kind, is_nested, kinds_of
+from tidegate.connectors.formats.json_texts import repeated
 from tidegate.connectors.formats.lines import as_strings, valid_utf8
 from tidegate.connectors.formats.text_rules import is_text, stored_cast, stored_fits
 from tidegate.connectors.formats.times import (
@@ -32,6 +38,7 @@ from tidegate.connectors.formats.times import (
 from tidegate.engine.engine import Engine
 from tidegate.types import Column, Schema
 
+_DIGITS_MAX: Final = 38
 _PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _INFINITE: Final = {32: 2**31 - 1, 64: 2**63 - 1}
 """What DuckDB has for the infinite date and timestamp, by the bits of their numbers. (A scalar of
@@ -87,6 +94,12 @@ def _prepared(column: Any, type_: Any) -> tuple[Any, Misfit]:
             return whole, None
         misfit = pc.fill_null(pa.array(odd).take(column.indices), False)
         return whole, misfit.to_numpy(zero_copy_only=False).astype(np.bool_)
+    if pa.types.is_decimal256(kind):
+        return _wide(column, type_)
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32()), None
+    if is_text(kind) and type_ is not None and type_.id == "blob":
+        return column.cast(pa.binary()), None
     if is_text(kind) or (_is_bytes(kind) and type_ is not None and type_.id == "varchar"):
         return _text(column)
     if pa.types.is_date32(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind):
@@ -114,9 +127,26 @@ def _text(column: Any) -> tuple[Any, Misfit]:
     return as_strings(pc.replace_with_mask(data, odd, pa.array(told, pa.binary()))), ~valid
 
 
+def _wide(column: Any, type_: Any) -> tuple[Any, Misfit]:
+    """Decimals of up to 76 digits: of 38 where they all are, else texts, which are judged alike."""
+    scale = column.type.scale
+    if scale <= _DIGITS_MAX:
+        try:
+            return column.cast(pa.decimal128(_DIGITS_MAX, scale)), None
+        except pa.ArrowInvalid:
+            pass
+    found = [None if value is None else f"{value:f}" for value in column.to_pylist()]
+    texts = pa.array(found, pa.string())
+    kind = None if type_ is None else kinds_of((Column("v", str(type_)),))[0]
+    if kind is Kind.INTEGER:
+        texts = pc.replace_substring_regex(texts, r"\.0*$", "")
+    fits = kind in (None, Kind.INTEGER, Kind.DECIMAL, Kind.DOUBLE, Kind.TEXT)
+    return texts, None if fits else texts.is_valid().to_numpy(zero_copy_only=False)
+
+
 def cast_parts(column: Any, type_: Any, engine: Engine) -> tuple[Any, Misfit]:
-    """A `prepared` list, map or struct as the declared ``type_`` of DuckDB, and the rows with a
-    part that does not fit. Fields of structs are found by name."""
+    """A `prepared` list, map or struct, or what is declared as one, as the declared ``type_`` of
+    DuckDB, and the rows with a part that does not fit. Fields of structs are found by name."""
     kind, absent = column.type, column.is_null()
     if type_.id == "struct" and pa.types.is_struct(kind):
         parts = column.flatten()
@@ -134,8 +164,18 @@ def cast_parts(column: Any, type_: Any, engine: Engine) -> tuple[Any, Misfit]:
         (_, key_type), (_, item_type) = type_.children
         keys, odd_keys = cast_parts(column.keys, key_type, engine)
         items, odd_items = cast_parts(column.items, item_type, engine)
-        return map_of(column, keys, items, either([odd_keys, odd_items]))
+        maps, odd = map_of(column, keys, items, either([odd_keys, odd_items]))
+        twice = None if keys.type == kind.key_type else repeated(keys, column.offsets, engine)
+        return maps, either([odd, twice])
     schema = (Column("v", str(type_)),)
+    if is_nested(type_) and is_text(kind):
+        values, good = decode_texts(column.cast(pa.string()), str(type_), engine)
+        return values, None if good.all() else ~good
+    if pa.types.is_nested(kind) and type_.id == "varchar":
+        return texts_of(column, engine), None
+    if pa.types.is_nested(kind) or is_nested(type_):
+        none = pa.nulls(len(column), engine.arrow_schema(schema).field(0).type)
+        return none, column.is_valid().to_numpy(zero_copy_only=False)
     value = stored_cast(str(type_), "s", kind)
     fits = stored_fits(kinds_of(schema)[0], value, "s", kind)
     sql = f"SELECT {value} AS v, coalesce(s IS NULL OR {fits}, false) AS good FROM parts"
@@ -143,6 +183,20 @@ def cast_parts(column: Any, type_: Any, engine: Engine) -> tuple[Any, Misfit]:
     good = result.column("good").to_numpy().astype(np.bool_)
     (read,), misfit = read_times([result.column("v").combine_chunks()], schema, engine)
     return read, either([misfit, None if good.all() else ~good])
+
+
+def texts_of(column: Any, engine: Engine) -> pa.Array:
+    """Each value of ``column`` as its JSON text."""
+    table = pa.table({"s": column})
+    (type_,) = types_of(table, engine)
+    sql = f"SELECT {value_text('s', type_)} AS v FROM parts"
+    return engine.query(sql, {"parts": table}).column("v").combine_chunks()
+
+
+def types_of(table: pa.Table, engine: Engine) -> list[Any]:
+    """What the columns of ``table`` are to DuckDB."""
+    found = engine.query("DESCRIBE SELECT * FROM stored", {"stored": table})
+    return [duckdb.sqltype(text) for text in found.column("column_type").to_pylist()]
 
 
 def _moments(column: Any) -> tuple[Any, Misfit]:

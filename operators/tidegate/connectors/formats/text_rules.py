@@ -1,8 +1,8 @@
 """Which texts fit which declared type: the rules that strings in json and fields in csv share; and
 which values of another type.
 
-DuckDB's casts are kind: ``'1.5'`` becomes the BIGINT 2, ``1e400`` an infinite DOUBLE. What would be
-rounded to an integer does not fit. Times stay texts here: `times.rows_that_fit` reads them.
+Texts are numbers by the rule of `tidegate.engine.texts`; times and bytes stay texts here:
+`times.rows_that_fit` reads them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import pyarrow as pa
 
 from tidegate.connectors.formats.json_shape import Kind
 from tidegate.connectors.formats.times import as_texts
+from tidegate.engine.texts import is_double, is_integer
 
-_SPECIAL: Final = r"(?i)\s*[+-]?(nan|inf|infinity)\s*"
+_NUMBERS: Final = (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL)
+_EXPONENT: Final = r"(-?)(\d)\.?(\d*)e([+-]\d+)"
+_EXACT_DIGITS: Final = 15
+"""So many digits of a DECIMAL, and any power of ten that it has, are exact in a DOUBLE."""
 
 
 def literal(text: str) -> str:
@@ -35,12 +39,9 @@ def text_fits(kind: Kind, value: str, text: str) -> str:
     there = f"{value} IS NOT NULL"
     match kind:
         case Kind.INTEGER:
-            based = rf"regexp_matches({text}, '^\s*0[xXbB]')"
-            return f"({there} AND ({based} OR NOT regexp_matches({text}, '[.eE]')))"
+            return f"({there} AND {is_integer(text)})"
         case Kind.DOUBLE:
-            special = f"regexp_full_match({text}, {literal(_SPECIAL)})"
-            signed = f"NOT contains({text}, '+-')"  # which DuckDB takes for a minus
-            return f"({there} AND CASE WHEN isfinite({value}) THEN {signed} ELSE {special} END)"
+            return f"({there} AND {is_double(text, value)})"
         case _:
             return there
 
@@ -55,7 +56,9 @@ def stored_fits(kind: Kind, value: str, stored: str, type_: pa.DataType) -> str:
     if is_text(type_):
         return text_fits(kind, value, stored)
     there = f"{value} IS NOT NULL"
-    if pa.types.is_boolean(type_) and kind in (Kind.INTEGER, Kind.DOUBLE, Kind.DECIMAL):
+    if pa.types.is_boolean(type_) and kind in _NUMBERS:
+        return "false"
+    if _is_number(type_) and kind is Kind.BOOLEAN:
         return "false"
     if kind is Kind.INTEGER and (pa.types.is_floating(type_) or pa.types.is_decimal(type_)):
         return f"({there} AND {value} = {stored})"  # 1.5 is no integer
@@ -65,8 +68,42 @@ def stored_fits(kind: Kind, value: str, stored: str, type_: pa.DataType) -> str:
 
 
 def stored_cast(type_: str, stored: str, given: pa.DataType) -> str:
-    """DuckDB SQL: what is ``stored`` with an Arrow type, cast to a declared one; as `cast_of`."""
-    return cast_of(type_, stored) if _has_text(given) else f"TRY_CAST({stored} AS {type_})"
+    """DuckDB SQL: what is ``stored`` with an Arrow type, cast to a declared one; as `cast_of`.
+
+    A binary fraction becomes the decimal that is nearest to its shortest text, and not to itself
+    times a power of ten; a long DECIMAL the nearest fraction, which DuckDB's own cast may miss.
+    """
+    if _has_text(given):
+        return cast_of(type_, stored)
+    if pa.types.is_floating(given) and type_.startswith("DECIMAL"):
+        stored = _digits(f"CAST({stored} AS VARCHAR)")
+    elif pa.types.is_decimal(given) and type_ == "VARCHAR":
+        stored = decimal_text(stored, given.precision, given.scale)
+    elif _is_long(given) and type_ in ("DOUBLE", "FLOAT"):
+        stored = f"CAST({stored} AS VARCHAR)"
+    return f"TRY_CAST({stored} AS {type_})"
+
+
+def _digits(text: str) -> str:
+    """DuckDB SQL: a number's text without an exponent, with which DuckDB asks more of a DECIMAL."""
+    parts = f"regexp_extract({text}, '{_EXPONENT}', ['sign', 'one', 'rest', 'power'])"
+    power = "p.power::INTEGER"
+    small = f"'0.' || repeat('0', -{power} - 1) || p.one || p.rest"
+    large = f"p.one || rpad(p.rest, {power}, '0')"  # which has an exponent only if it is whole
+    number = f"p.sign || CASE WHEN {power} < 0 THEN {small} ELSE {large} END"
+    return (
+        f"CASE WHEN contains({text}, 'e') THEN list_transform([{parts}], lambda p: {number})[1]"
+        f" ELSE {text} END"
+    )
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    found = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return any(of(type_) for of in found)
+
+
+def _is_long(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type_)) and type_.precision > _EXACT_DIGITS
 
 
 def is_text(type_: pa.DataType) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tidegate.connectors.formats.causes import causes_of, kind_of
@@ -95,6 +97,42 @@ def test_bytes() -> None:
 )
 def test_csv(record: str, wanted: str) -> None:
     assert cause(record.encode(), "csv") == wanted
+
+
+def parquet_cause(record: str, *columns: Column) -> str:
+    options = validate_options("filesystem", "source", {"path": "/tmp", "format": "parquet"})
+    table = Table("t", columns, "filesystem", "parquet", options)
+    (found,) = causes_of([record.encode()], table, ENGINE)
+    return found
+
+
+def test_parquet() -> None:
+    """Texts fit as fields of csv do, what else there is as in json."""
+    columns = (Column("b", "BOOLEAN"), Column("l", "BIGINT[]"), Column("x", "BLOB"))
+    number = '{"b":2,"l":"[1]","x":"YQ=="}'
+    assert parquet_cause(number, *columns) == "field 'b': 2 does not fit BOOLEAN"
+    nested = '{"b":"t","l":"[1.5]","x":"YQ=="}'
+    assert parquet_cause(nested, *columns) == "field 'l': \"[1.5]\" does not fit BIGINT[]"
+    assert parquet_cause('{"b":"yes","l":[1],"x":7}', *columns) == "field 'x': 7 does not fit BLOB"
+    wide = Column("d", "DECIMAL(10,2)")
+    assert parquet_cause('{"d":"NaN"}', wide) == "field 'd': \"NaN\" does not fit DECIMAL(10,2)"
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("BIGINT[]", "[x]"),
+        ("STRUCT(a INTEGER)", '{"a":"x"}'),
+        ("MAP(INTEGER, BIGINT)", '{"1.0":1}'),
+        ("BLOB", "\\x41"),
+    ],
+)
+def test_nested_fields_of_csv(type_: str, value: str) -> None:
+    pairs = validate_options("filesystem", "source", {"path": "/tmp", "format": "csv"})
+    table = Table("t", (Column("n", "BIGINT"), Column("v", type_)), "filesystem", "csv", pairs)
+    record = '1,"' + value.replace('"', '""') + '"'
+    (found,) = causes_of([record.encode()], table, ENGINE)
+    assert found == f"field 'v': {json.dumps(value)} does not fit {type_}"
 
 
 def test_with_a_header_a_line_alone_does_not_tell() -> None:

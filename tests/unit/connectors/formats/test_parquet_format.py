@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -82,6 +84,47 @@ def test_types_that_are_no_values_of_another_are_malformed(tmp_path: Path) -> No
     put(tmp_path / "a" / "1.parquet", pa.table({"id": [[1]], "name": ["x"]}))
     run = Run(source(tmp_path, format="parquet")).to_end()
     assert run.malformed["a"] == [(0, b'{"id":[1],"name":"x"}')]
+
+
+ODD = [
+    ([0, 1, 2], pa.int8(), "BOOLEAN", ["misfit"] * 3),
+    ([0.0, 1.0], pa.float64(), "BOOLEAN", ["misfit"] * 2),
+    ([True, None], pa.bool_(), "BOOLEAN", [True, None]),
+    ([1.005, 0.1, 99999.995, float("nan")], pa.float64(), "DECIMAL(7,2)",
+     [Decimal("1.01"), Decimal("0.10"), "misfit", "misfit"]),
+    ([0.1], pa.float32(), "DECIMAL(9,8)", [Decimal("0.10000000")]),
+    ([Decimal(f"{10**50}.5"), Decimal("2.5")], pa.decimal256(60, 1), "DECIMAL(3,1)",
+     ["misfit", Decimal("2.5")]),
+    ([Decimal(f"{10**50}.5")], pa.decimal256(60, 1), "VARCHAR", [f"{10**50}.5"]),
+    (["[1]", "[x]", "[1.5]", "null", None], pa.string(), "BIGINT[]",
+     [[1], "misfit", "misfit", "misfit", None]),
+    (['{"a":"YQ=="}', '{"a":"a"}', '{"a":null},"b":1'], pa.string(), "STRUCT(a BLOB)",
+     [{"a": b"a"}, "misfit", "misfit"]),
+    (["[1]"] * 3, pa.dictionary(pa.int32(), pa.string()), "BIGINT[]", [[1]] * 3),
+    ([[1, None]], pa.list_(pa.int64()), "VARCHAR", ["[1,null]"]),
+    ([{"a": 1}], pa.struct([("a", pa.int64())]), "MAP(VARCHAR, BIGINT)", ["misfit"]),
+    ([[("k", 1), ("k", 2)], [("k", 1)]], pa.map_(pa.string(), pa.int64()), "MAP(VARCHAR, BIGINT)",
+     ["misfit", [("k", 1)]]),
+    (["\\x41"], pa.string(), "BLOB", [b"\\x41"]),
+    ([1.5, float("nan")], pa.float16(), "DOUBLE", [1.5, math.nan]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "kind", "declared", "wanted"), ODD)
+def test_values_that_are_stored_as_others(
+    tmp_path: Path, values: list[Any], kind: Any, declared: str, wanted: list[Any]
+) -> None:
+    stored = pa.array(values, kind)
+    put(tmp_path / "a" / "1.parquet", pa.table({"v": stored}))
+    put(tmp_path / "a" / "2.parquet", pa.table({"v": stored.slice(1)}))
+    run = Run(source(tmp_path, (Column("v", declared),), format="parquet")).to_end()
+    found = dict(run.rows.get("a", [])) | dict.fromkeys(at for at, _ in run.malformed.get("a", []))
+    given = [found[at] and found[at]["v"] for at in range(len(found))]
+    both = [*wanted, *wanted[1:]]
+    assert repr(given) == repr([None if each == "misfit" else each for each in both])
+    assert [at for at, each in enumerate(both) if each == "misfit"] == sorted(
+        at for at, _ in run.malformed.get("a", [])
+    )
 
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -112,6 +113,16 @@ def test_bytes_in_a_dictionary_declared_as_text() -> None:
             [("k", 7)],
         ),
         ([[1], [2], None], pa.list_(pa.int64()), "STRUCT(a BIGINT)", None),
+        ([{"a": 1}, {"a": 2}, None], pa.struct([("a", pa.int64())]), "MAP(VARCHAR, BIGINT)", None),
+        ([["[1]"], ["[1.5]"], None], pa.list_(pa.string()), "BIGINT[][]", [[1]]),
+        (['{"1":[]}', '{"1.0":[]}', None], pa.large_string(), "MAP(BIGINT, DATE[])", [(1, [])]),
+        (
+            [[("1", 7), ("2", 7)], [("1", 7), ("01", 7)], None],
+            pa.map_(pa.string(), pa.int64()),
+            "MAP(INTEGER, BIGINT)",
+            [(1, 7), (2, 7)],
+        ),
+        ([[True, None], [None, False], None], pa.list_(pa.bool_()), "BIGINT[]", None),
     ],
 )
 def test_parts_that_do_not_fit(values: list[Any], kind: Any, declared: str, wanted: Any) -> None:
@@ -126,6 +137,77 @@ def test_parts_that_do_not_fit(values: list[Any], kind: Any, declared: str, want
     sliced, misfit = cast_parts(sliced, duckdb.sqltype(declared), ENGINE)
     assert misfit is not None
     assert (len(sliced), misfit.tolist()) == (2, [True, False])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "wanted"),
+    [
+        ([[1, None], [], None], pa.list_(pa.int64()), ["[1,null]", "[]", None]),
+        ([{"a b": 1.5, "t": 0}], pa.struct([("a b", pa.float64()), ("t", pa.timestamp("us"))]),
+         ['{"a b":1.5,"t":"1970-01-01 00:00:00"}']),
+        ([[(1, b"a")], []], pa.map_(pa.int64(), pa.binary()), ['{"1":"YQ=="}', "{}"]),
+        ([[["x\n"], None]], pa.list_(pa.list_(pa.string())), ['[["x\\n"],null]']),
+    ],
+)  # fmt: skip
+def test_what_is_nested_is_a_text_as_json(values: list[Any], kind: Any, wanted: list[Any]) -> None:
+    read, misfit = cast_parts(pa.array(values, kind), duckdb.sqltype("VARCHAR"), ENGINE)
+    assert (read.to_pylist(), misfit) == (wanted, None)
+
+
+def test_texts_declared_as_bytes_are_their_utf_8() -> None:
+    texts = pa.array(["é", "\\x41", None])
+    for given in (texts, texts.cast(pa.large_string()), texts.dictionary_encode()):
+        read, misfit = one(given, "BLOB")
+        assert (read.to_pylist(), misfit) == (["é".encode(), b"\\x41", None], None)
+
+
+NARROW = ["1.50", "-2.00", None]
+WIDE = ["1.500", f"{10**45}.250", "-7.000", None]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(
+    ("values", "declared", "wanted"),
+    [
+        (NARROW, "DECIMAL(10,1)", ["1.5", "-2.0", None]),
+        (NARROW, "BIGINT", ["misfit", -2, None]),
+        (NARROW, "VARCHAR", ["1.50", "-2.00", None]),
+        (WIDE, "DECIMAL(10,1)", ["1.5", "misfit", "-7.0", None]),
+        (WIDE, "DOUBLE", [1.5, 1e45, -7.0, None]),
+        (WIDE, "VARCHAR", ["1.500", f"{10**45}.250", "-7.000", None]),
+        (WIDE, "BIGINT", ["misfit", "misfit", -7, None]),
+        (["0." + "0" * 49 + "1", "0." + "9" * 50, None], "DECIMAL(4,2)", ["0.00", "1.00", None]),
+        (["0." + "0" * 49 + "1", None], "DOUBLE", [1e-50, None]),
+        ([f"{10**45}", "1", None], "BOOLEAN", ["misfit", "misfit", None]),
+        ([f"{10**45}", "1", None], "BLOB", ["misfit", "misfit", None]),
+        ([f"{10**45}", "1", None], "INTERVAL", ["misfit", "misfit", None]),
+    ],
+)
+def test_decimals_of_76_digits(
+    values: list[Any], declared: str, wanted: list[Any], inside: bool
+) -> None:
+    numbers = [None if each is None else Decimal(each) for each in values]
+    scale = len(str(values[0]).partition(".")[2])
+    stored, given = pa.array(numbers, pa.decimal256(76, scale)), declared
+    if inside:
+        stored = pa.ListArray.from_arrays(pa.array(range(len(values) + 1), pa.int32()), stored)
+        given = f"{declared}[]"
+    column, first = one(stored, given)
+    read, second = cast_parts(column, duckdb.sqltype(given), ENGINE)
+    found = [each[0] for each in read.to_pylist()] if inside else read.to_pylist()
+    for misfit in (first, None if second is None else second.tolist()):
+        found = [
+            "misfit" if bad else each
+            for each, bad in zip(found, misfit or [False] * len(found), strict=True)
+        ]
+    decimal = declared.startswith("DECIMAL")
+    kept = [Decimal(w) if decimal and w not in ("misfit", None) else w for w in wanted]
+    assert found == kept
+
+
+def test_fractions_of_16_bits() -> None:
+    read, misfit = one(pa.array([1.5, None, float("inf")], pa.float16()), "DOUBLE")
+    assert (read.type, read.to_pylist(), misfit) == (pa.float32(), [1.5, None, float("inf")], None)
 
 
 @pytest.mark.parametrize(
