@@ -10,7 +10,7 @@ equals the reading, to the bit.
     texts     what a text is as a number, a time, a boolean
     json_line a document of JSON, parsed by hand, and its fields as declared types
     csv_line  a line of CSV likewise
-    parquet   what is stored with one type and declared with another
+    parquet   what is stored with one type and declared with another, by the `kinds` of storing
     account   late, future, without a time, filtered: whose row is it
     spellings values that nobody writes, and those that everybody does, by the `hand` that writes
     worlds    a seed's table, files and rows as they should be read; `declared` are its types

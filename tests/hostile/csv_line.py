@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hostile.declared import Columns
-from hostile.texts import Misfit, of_text
+from hostile.json_line import of_field
+from hostile.texts import Misfit
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def read_line(line: bytes, columns: Columns, dialect: Dialect) -> tuple[Any, ...
         raise Misfit(text[:20])
     given = dict(zip(names, fields, strict=True))
     values = ((given.get(name), type_) for name, type_ in columns)
-    return tuple(None if each is None else of_text(each, str(type_)) for each, type_ in values)
+    return tuple(None if each is None else of_field(each, type_) for each, type_ in values)
 
 
 def _fields(text: str, dialect: Dialect) -> list[str | None]:

@@ -15,9 +15,10 @@ class Items:
 
 @dataclass(frozen=True)
 class Entries:
-    """A MAP of STRING to something."""
+    """A MAP of texts, or of what texts are of a simple type, to something."""
 
     to: Type
+    key: str = "STRING"
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ def sql_of(type_: Type) -> str:
     match type_:
         case Items(inner):
             return f"ARRAY<{sql_of(inner)}>"
-        case Entries(inner):
-            return f"MAP<STRING, {sql_of(inner)}>"
+        case Entries(inner, key):
+            return f"MAP<{key}, {sql_of(inner)}>"
         case Fields(fields):
             return f"ROW<{', '.join(f'{quoted(name)} {sql_of(of)}' for name, of in fields)}>"
     return type_

@@ -87,9 +87,9 @@ def typed(value: Any, type_: Type) -> Any:
         case Items(inner):
             if isinstance(value, list):
                 return [typed(each, inner) for each in value]
-        case Entries(inner):
-            if isinstance(value, Object) and len(dict(value.pairs)) == len(value.pairs):
-                return [(key, typed(each, inner)) for key, each in value.pairs]
+        case Entries(inner, key):
+            if isinstance(value, Object):
+                return _entries(value, key, inner)
         case Fields(fields):
             if isinstance(value, Object):
                 return fields_of(value, fields)
@@ -103,6 +103,29 @@ def typed(value: Any, type_: Type) -> Any:
         case _ if isinstance(value, Number):
             return _of_number(value.text, type_)
     raise Misfit(type_)
+
+
+def _entries(value: Object, key: str, inner: Type) -> list[tuple[Any, Any]]:
+    entries = [(of_text(name, key), typed(each, inner)) for name, each in value.pairs]
+    if len({_alone(name) for name, _ in entries}) < len(entries):
+        raise Misfit(key)
+    return entries
+
+
+def _alone(key: Any) -> Any:
+    """``key``, such that NaN is itself."""
+    return "nan" if key != key else key  # noqa: PLR0124
+
+
+@_deep()
+def of_field(text: str, type_: Type) -> Any:
+    """A field of CSV, or a text in parquet, as a value: JSON where the type is no simple one."""
+    if isinstance(type_, str):
+        return of_text(text, type_)
+    document = parsed(text)
+    if not isinstance(document, list | Object):
+        raise Misfit(text[:20])
+    return typed(document, type_)
 
 
 def _of_number(text: str, type_: str) -> Any:

@@ -169,7 +169,7 @@ def _numbers(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_list(kind):
         return pa.list_(_numbers(kind.value_type))
     if pa.types.is_map(kind):
-        return pa.map_(kind.key_type, _numbers(kind.item_type))
+        return pa.map_(_numbers(kind.key_type), _numbers(kind.item_type))
     if pa.types.is_struct(kind):
         parts = [kind.field(at) for at in range(kind.num_fields)]
         return pa.struct([(part.name, _numbers(part.type)) for part in parts])

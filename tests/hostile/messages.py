@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any, Final
 
 from hostile import csv_line, json_line, spellings
-from hostile.declared import Columns, Type, quoted, sql_of
+from hostile.declared import Columns, quoted, sql_of
 from hostile.hand import Hand
 from hostile.texts import MICROS_MAX, MICROS_MIN, Misfit, as_decimal, integer, of_text
-from hostile.worlds import SIMPLE, harmed, type_of_json
+from hostile.worlds import harmed, type_of_json
 
 ANY: Final = "any"
 SCHEMA_ID: Final = 7
@@ -69,10 +69,7 @@ def _names(rng: Hand, count: int) -> list[str]:
 
 def _of_text(seed: int, rng: Hand) -> Messages:
     form = rng.choice(("json", "csv"))
-    types: Callable[[], Type] = (
-        (lambda: type_of_json(rng)) if form == "json" else (lambda: rng.choice(SIMPLE))
-    )
-    columns: Columns = tuple((name, types()) for name in _names(rng, rng.randint(1, 4)))
+    columns: Columns = tuple((name, type_of_json(rng)) for name in _names(rng, rng.randint(1, 4)))
     dialect = csv_line.Dialect(null=rng.choice(("", "NULL")))
     options = {"csv.null-literal": dialect.null} if form == "csv" else {}
     read: Callable[[bytes], Any] = (

@@ -3,6 +3,7 @@ means."""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable
 from typing import Final
 
@@ -91,6 +92,10 @@ _ODD_TIMES: Final = (
     *("290309-12-21 (BC)", "2024-03-31 02:30:00 Europe/Berlin", "2024-10-27 02:30 Europe/Berlin"),
     *("2024-05-01T10:00:00+02:00[Europe/Berlin]", "2024-05-01 10:00:00" + "0" * 200),
 )
+_BYTES: Final = (
+    *("", "YQ==", "YWI=", "YWJj", "YQ", "YQ=", "YR==", "Y===", "YQ==YQ==", " YQ==", "YQ==\n"),
+    *("-_8=", "+/8=", "\\x41", "\\xC3", "abcd", "abc", "é", "====", "YQ\u0000=", "0x41"),
+)
 _BOOLEANS: Final = (
     *("true", "false", "TRUE", "True", "t", "F", "1", "0", "yes", "NO", "y", "n", "on", "off"),
     *("2", " true", "tru", "", "-1", "1.0", "truefalse"),
@@ -98,13 +103,17 @@ _BOOLEANS: Final = (
 
 
 def text(type_: Type, rng: Hand) -> str:
-    """A text that may be meant for ``type_``, which is a simple one."""
-    if rng.is_calm:
+    """A text that may be meant for ``type_``: JSON where it is no simple one."""
+    if isinstance(type_, str) and rng.is_calm:
         return _plain(type_, rng)
     roll = rng.random()
     if roll < 0.03:
         return rng.choice(_TEXTS)
     match type_:
+        case Items() | Entries() | Fields():
+            return json_value(type_, rng)
+        case "BYTES":
+            return rng.choice(_BYTES) if roll < 0.4 else _base64(rng)
         case "BOOLEAN":
             return rng.choice(_BOOLEANS) if roll < 0.6 else rng.choice(("true", "false"))
         case "STRING":
@@ -126,6 +135,8 @@ def _plain(type_: Type, rng: Hand) -> str:
     match type_:
         case "BOOLEAN":
             return rng.choice(("true", "false"))
+        case "BYTES":
+            return _base64(rng)
         case "STRING":
             return "".join(rng.choice("abc é😀-") for _ in range(rng.randrange(9)))
         case "TIMESTAMP":
@@ -144,6 +155,10 @@ def _plain(type_: Type, rng: Hand) -> str:
             return f"{whole}.{rng.randrange(10**scale):0{scale}}"
     limit = 1 << (_BITS[str(type_)] - 1)
     return str(rng.randrange(-limit, limit))
+
+
+def _base64(rng: Hand) -> str:
+    return base64.b64encode(rng.randbytes(rng.randrange(9))).decode()
 
 
 def json_number(type_: Type, rng: Hand) -> str:
@@ -203,9 +218,11 @@ def json_value(type_: Type, rng: Hand) -> str:
         case Items(inner):
             parts = (json_value(inner, rng) for _ in range(rng.randrange(4)))
             return f"[{_comma(rng).join(parts)}]"
-        case Entries(inner):
+        case Entries(inner, key):
             names = rng.sample(("a", "b", "", "é", "a b", "\\u0041"), rng.randrange(4))
             names += ["a"] * (rng.random() < 0.05 and not rng.is_calm)
+            if key != "STRING":
+                names = [string(text(key, rng), rng)[1:-1] for _ in names]
             return _object(((name, json_value(inner, rng)) for name in names), rng)
         case Fields(fields):
             return json_object(fields, rng)
@@ -216,7 +233,7 @@ def json_value(type_: Type, rng: Hand) -> str:
             return string(text(type_, rng), rng)
         case "STRING":
             return any_json(rng)
-        case "TIMESTAMP" | "TIMESTAMPTZ" | "DATE" | "TIME":
+        case "TIMESTAMP" | "TIMESTAMPTZ" | "DATE" | "TIME" | "BYTES":
             return string(text(type_, rng), rng) if roll < 0.97 else json_number("BIGINT", rng)
     return json_number(type_, rng) if roll < 0.8 else string(text(type_, rng), rng)
 

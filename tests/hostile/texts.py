@@ -6,6 +6,7 @@ timestamp is microseconds since the epoch, a date days, a time of day microsecon
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import re
 from decimal import Decimal
@@ -64,6 +65,8 @@ def of_text(text: str, type_: str) -> Any:
     match type_:
         case "BOOLEAN":
             return boolean(text)
+        case "BYTES":
+            return _base64(text)
         case "TIMESTAMP" | "TIMESTAMPTZ":
             return moment(text, zoned=type_ == "TIMESTAMPTZ")
         case "DATE":
@@ -71,6 +74,16 @@ def of_text(text: str, type_: str) -> Any:
         case "TIME":
             return _time_of_day(text)
     raise AssertionError(type_)
+
+
+def _base64(text: str) -> bytes:
+    try:
+        data = base64.b64decode(text.encode("ascii"), validate=True)
+    except ValueError:
+        raise Misfit(text[:20]) from None
+    if base64.b64encode(data).decode() != text:
+        raise Misfit(text[:20])
+    return data
 
 
 def boolean(text: str) -> bool:
@@ -253,7 +266,8 @@ def _parts(text: str) -> tuple[int, int, str]:
     half = ""
     if behind := re.match(rf"[{_BLANKS}]?([AP]M)(?![A-Za-z0-9_])", rest, re.IGNORECASE):
         half, rest = behind[1].upper(), rest[behind.end() :]
-    rest = rest[1:] if rest[:1] and rest[0] in _BLANKS else rest
+    for _ in range(1 if half else 2):  # one before the half of the day that there is not, too
+        rest = rest[1:] if rest[:1] and rest[0] in _BLANKS else rest
     return days, _clock(clock[0], half), rest
 
 

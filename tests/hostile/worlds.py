@@ -11,14 +11,15 @@ from hostile import csv_line, json_line, spellings
 from hostile.account import Account, Rule, Values, lines_of
 from hostile.declared import Columns, Entries, Fields, Items, Type, quoted, sql_of
 from hostile.hand import Hand
-from hostile.parquet import Stored, parquet_file, stored_of
+from hostile.kinds import Stored
+from hostile.parquet import parquet_file, stored_of
 from hostile.texts import Misfit
 
 NOW_US: Final = 1_700_000_000_000_000
 """When all epochs are read."""
 SIMPLE: Final = (
     *("TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL(10, 2)", "DECIMAL(38, 10)", "DECIMAL(4, 4)"),
-    *("DOUBLE", "REAL", "BOOLEAN", "STRING", "TIMESTAMP", "TIMESTAMPTZ", "DATE", "TIME"),
+    *("DOUBLE", "REAL", "BOOLEAN", "STRING", "TIMESTAMP", "TIMESTAMPTZ", "DATE", "TIME", "BYTES"),
 )
 _NAMES: Final = (
     *("a", "b", "c d", "x.y", "q'uote", 'dou"ble', "a/b", "~1", "é", "😀", "select", "v0", "t_s"),
@@ -188,7 +189,8 @@ def type_of_json(rng: Hand, depth: int = 2) -> Type:
     if depth and roll < 0.08:
         return Items(type_of_json(rng, depth - 1))
     if depth and roll < 0.14:
-        return Entries(type_of_json(rng, depth - 1))
+        key = "STRING" if rng.random() < 0.5 else rng.choice(SIMPLE)
+        return Entries(type_of_json(rng, depth - 1), key)
     if depth and roll < 0.24:
         names = rng.sample(_NAMES, rng.randint(1, 3))
         return Fields(tuple((name, type_of_json(rng, depth - 1)) for name in names))
@@ -225,7 +227,7 @@ def _of_json(seed: int, rng: Hand) -> World:
 
 
 def _of_csv(seed: int, rng: Hand) -> World:
-    frame = _frame(rng, lambda rng: rng.choice(SIMPLE))
+    frame = _frame(rng, type_of_json)
     delimiter, quote = rng.choice((",", ",", ";", "\t", "|", " ")), rng.choice(('"', '"', "'"))
     dialect = csv_line.Dialect(delimiter, quote, rng.choice(("", "", "NULL", "\\N")))
     has_header = rng.random() < 0.4
@@ -285,7 +287,7 @@ def _csv_line(
 def _of_parquet(seed: int, rng: Hand) -> World:
     stored: dict[str, Stored] = {}
     int96 = rng.random() < 0.3
-    frame = _frame(rng, lambda rng: rng.choice((*SIMPLE, "BYTES", "nested")))
+    frame = _frame(rng, lambda rng: rng.choice((*SIMPLE, "nested", "as text")))
     columns = []
     for at, (name, type_) in enumerate(frame.columns):
         is_plain = at in (0, frame.rule.time)
