@@ -31,14 +31,14 @@ class StageProcessor(StatefulProcessor):
 
     def handleInputRows(  # noqa: N802  # Spark's name
         self,
-        key: Any,  # noqa: ARG002  # the route; rows know their vnode
+        key: Any,
         rows: Iterable[Any],
         timerValues: Any,  # noqa: N803, ARG002
     ) -> Iterator[Any]:
         from tidegate.spark.stages.stage import run_route
 
         with carried():
-            yield from run_route(self._job, self._depth, rows, self._index, self._runs)
+            yield from run_route(self._job, self._depth, key[0], rows, self._index, self._runs)
 
     def close(self) -> None:
         pass

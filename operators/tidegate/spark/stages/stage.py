@@ -25,6 +25,7 @@ from tidegate.phases import PHASES
 from tidegate.plan.fragments import Fragment
 from tidegate.plan.places import named_by_place
 from tidegate.spark.exchange.outbox import Outbox
+from tidegate.spark.exchange.routes import routes
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
 from tidegate.spark.stages.state import Map, Value, VnodeState
 from tidegate.state import Run
@@ -35,9 +36,10 @@ BUCKETS_TOLD: Final = 256
 
 
 def run_route(
-    job_text: str, depth: int, rows: Iterable[Any], index: Value, runs: Map
+    job_text: str, depth: int, route: int, rows: Iterable[Any], index: Value, runs: Map
 ) -> Iterator[Any]:
-    """One epoch of the actors of ``depth`` on one vnode; ``index`` and ``runs`` are its state."""
+    """One epoch of the actors of ``depth`` on the vnode of ``route``; ``index`` and ``runs`` are
+    its state."""
     job = decode_job(job_text)
     inbox: dict[tuple[int, int], list[Row]] = {}
     for spark_row in rows:
@@ -48,12 +50,11 @@ def run_route(
             yield spark_row
     if not inbox:
         return
-    (vnode,) = {vnode for _, vnode in inbox}
     with PHASES.phase("state"):
-        state = _state_of(job, depth, vnode, index, runs)
+        state = _state_of(job, depth, routes(job.plan.vnodes).index(route), index, runs)
     reports: list[tuple[Outbox, ActorReport]] = []
     try:
-        for (fragment, _), received in sorted(inbox.items()):
+        for (fragment, vnode), received in sorted(inbox.items()):
             received.sort(key=lambda row: (row.upstream, row.seq))
             run = _run_actor(job, job.plan.fragments[fragment], vnode, received, state, reports)
             yield from map(_to_spark, run)
