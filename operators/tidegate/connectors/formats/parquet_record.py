@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.formats.json_encode import value_text
-from tidegate.connectors.formats.stored import types_of
+from tidegate.connectors.formats.stored import is_bytes, types_of
 from tidegate.connectors.formats.text_rules import literal
 from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import quoted
@@ -44,8 +44,7 @@ def _is_odd(column: Any) -> bool:
 def _has_bytes_or_fraction(kind: pa.DataType, depth: int = 0) -> bool:
     if pa.types.is_dictionary(kind):
         return _has_bytes_or_fraction(kind.value_type, depth)
-    found = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-    if any(of(kind) for of in found) or (depth and pa.types.is_floating(kind)):
+    if is_bytes(kind) or (depth and pa.types.is_floating(kind)):
         return True
     inner = (kind.field(at).type for at in range(kind.num_fields))
     return any(_has_bytes_or_fraction(each, depth + 1) for each in inner)

@@ -100,7 +100,7 @@ def _prepared(column: Any, type_: Any) -> tuple[Any, Misfit]:
         return column.cast(pa.float32()), None
     if is_text(kind) and type_ is not None and type_.id == "blob":
         return column.cast(pa.binary()), None
-    if is_text(kind) or (_is_bytes(kind) and type_ is not None and type_.id == "varchar"):
+    if is_text(kind) or (is_bytes(kind) and type_ is not None and type_.id == "varchar"):
         return _text(column)
     if pa.types.is_date32(kind) or pa.types.is_time(kind) or pa.types.is_timestamp(kind):
         return _moments(column)
@@ -111,7 +111,8 @@ def _children(type_: Any, wanted: str) -> Mapping[str, Any]:
     return dict(type_.children) if type_ is not None and type_.id == wanted else {}
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether it is bytes of any form."""
     found = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     return any(of(kind) for of in found)
 

@@ -70,13 +70,12 @@ def read(node: exp.Expr, type_of: TypeOf, checker: TypeChecker, span: Span) -> e
                 other.replace(_constant(other, type_, checker, span))
     zone = _zone(node)
     if zone is not None:
-        told = f"there is no time zone '{zone.name}'", "write one like 'Europe/Berlin' or 'UTC'"
+        at, hint = _place(zone, span), "write one like 'Europe/Berlin' or 'UTC'"
+        message = f"there is no time zone '{zone.name}'"
         if re.fullmatch(ZONE, zone.name) is None:
-            raise BindError(told[0], _place(zone, span).place, hint=told[1])
-        _must_run(
-            f"TIMESTAMPTZ '2000-01-01' AT TIME ZONE {sql_of(zone)}",
-            *(*told, checker, _place(zone, span)),
-        )
+            raise BindError(message, at.place, hint=hint)
+        sql = f"TIMESTAMPTZ '2000-01-01' AT TIME ZONE {sql_of(zone)}"
+        _must_run(sql, message, hint, checker, at)
     pattern = _pattern(node)
     if pattern is not None:
         _must_run(
@@ -124,9 +123,9 @@ def _cast(node: exp.Cast, type_of: TypeOf, checker: TypeChecker, span: Span) -> 
     if type_ in READS:
         return instead_of(node, read_time(node.this, type_, is_tried))
     text = _number(node.this, type_)
-    return (
-        node if text is node.this else instead_of(node, type(node)(this=text, to=node.args["to"]))
-    )
+    if text is node.this:
+        return node
+    return instead_of(node, type(node)(this=text, to=node.args["to"]))
 
 
 def instead_of(was: exp.Expr, now: exp.Expr) -> exp.Expr:
@@ -211,11 +210,10 @@ def _constant(
 
 
 def _fits(literal: exp.Expr, type_: str, checker: TypeChecker) -> bool:
-    text = sql_of(literal)
     if type_ in READS and _is_text(literal):
-        return checker.is_true(f"{READS[type_]}({text}) IS NOT NULL")
-    text = sql_of(_number(literal, type_)) if _is_text(literal) else text
-    return checker.is_true(f"TRY_CAST({text} AS {type_}) IS NOT NULL")
+        return checker.is_true(f"{READS[type_]}({sql_of(literal)}) IS NOT NULL")
+    text = _number(literal, type_) if _is_text(literal) else literal
+    return checker.is_true(f"TRY_CAST({sql_of(text)} AS {type_}) IS NOT NULL")
 
 
 def _must_run(sql: str, message: str, hint: str, checker: TypeChecker, at: Span) -> None:

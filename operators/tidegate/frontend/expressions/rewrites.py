@@ -38,7 +38,6 @@ _BORROWED: Final = {
     "initcap": ("spark", 1, 1),
 }
 """Functions that sqlglot writes for DuckDB: a dialect that has them, fewest and most arguments."""
-
 _TEXT_FORMATS: Final = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
 
 

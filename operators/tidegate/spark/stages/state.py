@@ -65,7 +65,6 @@ class VnodeState:
     ) -> None:
         self._index = index
         self.runs = runs
-        self.place = place
         stored = index.get()
         document = json.loads(bytes(stored[0])) if stored is not None else {}
         *whose, epoch = document.pop("at", (stage, vnode, 0))
@@ -155,7 +154,8 @@ class SparkStateTable(StateTable):
         with PHASES.phase("state"):
             stored = self._vnode.runs.getValue((number,))
         if stored is None:
-            raise TrustError(f"{self._vnode.place} lacks run {number} of its state", hint=RESTORE)
+            place = self._vnode.version.place
+            raise TrustError(f"{place} lacks run {number} of its state", hint=RESTORE)
         with PHASES.phase("deserialise"):
             return unpacked(bytes(stored[0]))
 
