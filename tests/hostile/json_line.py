@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -114,7 +115,7 @@ def _entries(value: Object, key: str, inner: Type) -> list[tuple[Any, Any]]:
 
 def _alone(key: Any) -> Any:
     """``key``, such that NaN is itself."""
-    return "nan" if key != key else key  # noqa: PLR0124
+    return "nan" if isinstance(key, float) and math.isnan(key) else key
 
 
 @_deep()

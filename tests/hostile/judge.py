@@ -21,6 +21,7 @@ from hostile.messages import ANY, SCHEMA_ID, Messages
 from hostile.worlds import NOW_US, World
 from kits.executor import ENGINE
 from kits.on_disk import METADATA, Files
+from kits.plain import numbers
 from tidegate.clock import ManualClock
 from tidegate.connectors.formats.causes import causes_of
 from tidegate.connectors.formats.schema_registry import WriterSchema
@@ -158,22 +159,7 @@ def _of_rows(world: World, out: Path) -> Iterator[str]:
 
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     """Values as the reading has them: times are numbers, rows tuples."""
-    return [_value(each) for each in column.cast(_numbers(column.type)).to_pylist()]
-
-
-def _numbers(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
-        return pa.int64()
-    if pa.types.is_date32(kind):
-        return pa.int32()
-    if pa.types.is_list(kind):
-        return pa.list_(_numbers(kind.value_type))
-    if pa.types.is_map(kind):
-        return pa.map_(_numbers(kind.key_type), _numbers(kind.item_type))
-    if pa.types.is_struct(kind):
-        parts = [kind.field(at) for at in range(kind.num_fields)]
-        return pa.struct([(part.name, _numbers(part.type)) for part in parts])
-    return kind
+    return [_value(each) for each in column.cast(numbers(column.type)).to_pylist()]
 
 
 def _value(value: Any) -> Any:

@@ -11,6 +11,7 @@ def plain(data: pa.Table) -> str:
 
 
 def numbers(kind: pa.DataType) -> pa.DataType:
+    """``kind`` with numbers for times, inside of lists, maps and structs too."""
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
         return pa.int64()
     if pa.types.is_date32(kind):

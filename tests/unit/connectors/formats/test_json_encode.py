@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.many import examples
+from kits.plain import plain
 from tidegate.connectors.formats.json_encode import encode
 from tidegate.connectors.formats.json_format import decode
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE
-from unit.connectors.plain_kit import plain
 
 
 @pytest.mark.parametrize(

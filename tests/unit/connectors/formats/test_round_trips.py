@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.many import examples
+from kits.plain import plain
 from tidegate.connectors.formats import csv_format, json_encode, json_format, parquet_format
 from tidegate.connectors.option_types import CsvOptions
 from tidegate.types import Column, Schema
 from unit.connectors.files_kit import ENGINE
-from unit.connectors.plain_kit import plain
 
 DAY = 86_400_000_000
 MOMENT = st.integers(-9_223_372_022_400_000_000, 2**63 - 2)
