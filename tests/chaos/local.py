@@ -19,7 +19,7 @@ from bench.soak import look
 from chaos.job import EXECUTORS, IN, OUT
 from kafka.broker import Cluster, free_ports
 from kafka.kit import Kit
-from kafka.orders import job_text
+from kafka.orders import gather, job_text
 from kafka.workload import PARTITIONS
 from spark.orders import ledger_of
 from spark.processes import EXECUTOR, WORKERS, Command, Commands, wait_until
@@ -53,10 +53,7 @@ class LocalJob:
         self.command = self.commands.start(*args)
 
     def gather(self) -> None:
-        known = {path.name for path in (self.log / "epochs").iterdir()}
-        for path in (self.checkpoint / "epochs").glob("*.json"):
-            if path.name not in known:
-                (self.log / "epochs" / path.name).write_bytes(path.read_bytes())
+        gather(self.checkpoint, self.log)
 
     def metrics(self) -> str:
         try:

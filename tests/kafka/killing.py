@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from kafka.broker import Cluster
 from kafka.kit import Kit
-from kafka.orders import job_text, judged, rows_of
+from kafka.orders import gather, job_text, judged, rows_of
 from kafka.workload import IDLE, PARTITIONS, Workload
 from spark.orders import ledger_of
 from spark.processes import Commands, wait_until
@@ -73,6 +73,7 @@ def run(
     source = kit.topic(f"killing-in-{seed}", partitions=PARTITIONS)
     sink = kit.topic(f"killing-out-{seed}", partitions=2)
     file, checkpoint = commands.cwd / "job.sql", commands.cwd / "checkpoint"
+    log = commands.cwd / "gathered"
     options = {"scan.watermark.idle-timeout": f"{IDLE_S} s"}
     file.write_text(job_text(kit, source, sink, options))
     args: list[object] = ["run", file, "--checkpoint", checkpoint, "--json"]
@@ -86,13 +87,15 @@ def run(
             last = killed[-1][0] if killed else 0
             idle = f"{source}-{IDLE}" if number == kills // 3 else ""
             killed.append(_kill(commands, args, checkpoint, rng, last, idle))
+            gather(checkpoint, log)
             print(f"killed {number + 1} of {kills}: epoch {killed[-1]}", flush=True)
         workload.finish()
         workload.put_at_once(_ROWS_MIN)  # where all went fast
         workload.put_last()
         last_run(commands, args, checkpoint, kit.ends(source))
     messages = kit.read(source)
-    wanted = judged(messages, source, checkpoint)
+    gather(checkpoint, log)
+    wanted = judged(messages, source, log)
     rows = rows_of(kit, sink)
     problems = wanted.problems(rows, ledger_of(checkpoint))
     epochs = [epoch for epoch, _ in killed]

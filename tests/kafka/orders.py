@@ -156,6 +156,15 @@ def _lines(values: Sequence[bytes]) -> bytes:
     return b"".join((value or b"{") + b"\n" for value in values)
 
 
+def gather(checkpoint: Path, log: Path) -> None:
+    """Keeps in ``log`` the entries that the checkpoint has now: it drops the first in time."""
+    kept = log / "epochs"
+    kept.mkdir(parents=True, exist_ok=True)
+    for path in (checkpoint / "epochs").glob("*.json"):
+        if not (kept / path.name).exists():
+            (kept / path.name).write_bytes(path.read_bytes())
+
+
 def floors_of(checkpoint: Path, table: str) -> dict[str, list[tuple[int, int]]]:
     """From which row on each split started from which merged watermark, as the epoch log says."""
     floors: dict[str, list[tuple[int, int]]] = {}
