@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Final
 
-_DATE: Final = r"-?\d{4,6}[-/]\d{1,2}[-/]\d{1,2}"
+_DATE: Final = r"-?\d{4,7}[-/]\d{1,2}[-/]\d{1,2}"
 _MINUTES: Final = r":\d{1,2}(?::\d{1,2}(?:\.\d*)?)?"
 _EAST: Final = r"[+-](?:0\d|1[0-5])(?::?[0-5]\d(?::[0-5]\d)?)?"
 _OFFSET: Final = rf"[zZ]|{_EAST}"
@@ -41,16 +41,17 @@ _HALF: Final = r"(?i:[AP]M)\b"
 _PLAIN: Final = rf"{_DATE}([T ]\d{{1,2}}{_MINUTES}(Z|{_EAST})?)?"
 """What DuckDB's casts read as it is meant."""
 _WHOLE: Final = (
-    rf"^\s*\+?({_DATE})(?: ?\(BC\))?"
+    rf"^\s*(\+?)({_DATE})(?: ?\(BC\))?"
     rf"(?:(?:[tT]|\s+)(\d{{1,2}})({_MINUTES})\s?({_HALF})?\s?(?:({_OFFSET})|({ZONE}))??)?"
     r"\s?(?i:AD|BC)?\s*$"
 )
-"""Groups: date, hour, rest of the time of day, AM or PM, offset, zone."""
+"""Groups: plus, date, hour, rest of the time of day, AM or PM, offset, zone."""
 _BYTES_MAX: Final = 200
 """Of a text that is a time. DuckDB compares a zone that there is not with all that there are: a
 megabyte behind a time takes it a minute."""
 _PLAIN_TIME: Final = rf"\d{{1,2}}{_MINUTES}"
-_DATED: Final = r"^\s*[+-]?\d{4,6}[-/]"
+_DAY: Final = rf"{_DATE}( \(BC\))?"
+_DATED: Final = r"^\s*[+-]?\d{4,7}[-/]"
 _ERA: Final = r"(?i)[^a-z/](AD|BC)\s*$"
 READS: Final = {
     "TIMESTAMP": "__to_timestamp",
@@ -80,9 +81,10 @@ def _parts(pattern: str, *names: str) -> str:
 
 
 _MOMENT: Final = rf"""list_transform(
-    {_parts(_WHOLE, "date", "hour", "minutes", "half", "offset", "zone")}, lambda p:
+    {_parts(_WHOLE, "plus", "date", "hour", "minutes", "half", "offset", "zone")}, lambda p:
     CASE WHEN p.date <> '' THEN trim(
-        p.date || CASE WHEN regexp_matches(s, '\(BC\)|(?i:BC)\s*$') THEN ' (BC) ' ELSE ' ' END
+        CASE WHEN regexp_matches(s, '\(BC\)|(?i:BC)\s*$') THEN p.plus || p.date || ' (BC) '
+        ELSE p.date || ' ' END
         || {_CLOCK} || upper(p.offset) || ' ' || p.zone
     ) END)[1]"""
 """The text as DuckDB's casts take it, NULL where it is no time."""
@@ -124,7 +126,7 @@ CREATE MACRO __to_timestamp(s) AS
         CASE WHEN TRY_CAST(m AS TIMESTAMPTZ) IS NOT NULL THEN TRY_CAST(m AS TIMESTAMP) END)[1] END;
 
 CREATE MACRO __to_date(s) AS
-    CASE WHEN regexp_full_match(s, '{_DATE}') THEN TRY_CAST(s AS DATE)
+    CASE WHEN regexp_full_match(s, '{_DAY}') THEN TRY_CAST(s AS DATE)
     ELSE CAST(__to_timestamp(s) AS DATE) END;
 
 CREATE MACRO __to_time(s) AS
