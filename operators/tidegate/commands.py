@@ -73,6 +73,9 @@ def run(
     with progress, Stop() as stop, resumes(shlex.join(again) if checkpoint else ""):
         last = Driver(plan, options, clock, progress.log, (progress,), stop).run()
         progress.finish(last, stopped=stop.requested)
+        counts = last.accounts.total()
+        if checkpoint is not None and counts.late + counts.quarantined:
+            progress.log(f"{shlex.join(['tidegate', 'ledger', checkpoint])} shows the refused rows")
     if stop.at_once:
         raise typer.Exit(130)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -65,6 +65,8 @@ class Chosen:
 
 
 ALL: Final = Chosen()
+_NO_TIME: Final = -(2**63)
+"""The one number that is no time to numpy."""
 
 
 def read_ledger(checkpoint: Checkpoint, chosen: Chosen = ALL) -> dict[str, Any]:
@@ -223,8 +225,8 @@ def show_time(value: int | None, kind: str | None) -> str | int | float | None:
     scale = decimal_scale(kind)
     if scale is not None:
         return float(Decimal(value).scaleb(-scale)) if scale else value
-    try:
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
-    except OverflowError:
-        return value  # beyond the year 9999
-    return moment.replace(tzinfo=None).isoformat(" ")
+    if value == _NO_TIME:
+        return value
+    text = str(np.datetime64(value, "us")).replace("T", " ").removesuffix(".000000")
+    year, month, rest = text.rsplit("-", 2)
+    return text if int(year) > 0 else f"{1 - int(year):04}-{month}-{rest} (BC)"

@@ -114,7 +114,11 @@ def test_splits_of_several_accounts_are_told_apart() -> None:
         (0, "TIMESTAMP", "1970-01-01 00:00:00"),
         (-1, "TIMESTAMP WITH TIME ZONE", "1969-12-31 23:59:59.999999"),
         (253_402_300_799_999_999, "TIMESTAMP", "9999-12-31 23:59:59.999999"),
-        (253_402_300_800_000_000, "TIMESTAMP", 253_402_300_800_000_000),
+        (253_402_300_800_000_000, "TIMESTAMP", "10000-01-01 00:00:00"),
+        (-62_135_596_800_000_001, "TIMESTAMP", "0001-12-31 23:59:59.999999 (BC)"),
+        (-62_167_219_200_000_001, "TIMESTAMP", "0002-12-31 23:59:59.999999 (BC)"),
+        (-9_223_372_022_400_000_000, "TIMESTAMP", "290309-12-22 00:00:00 (BC)"),
+        (-(2**63), "TIMESTAMP", -(2**63)),
     ],
 )
 def test_times_as_people_read_them(value: int | None, kind: str | None, shown: Any) -> None:
