@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 PYTHON := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-ARCHIVE := $(VENV)/share/tidegate/spark.jsa
+ARCHIVE := $(VENV)/share/tidegate/spark.options
 SEEDS ?= 5000
 # Tests that run at a time: most wait for Spark or Kafka to start most of the time.
 AT_A_TIME ?= 3

@@ -32,7 +32,7 @@ from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.reports.ledger import read_ledger, show_time
 from tidegate.spark.driver import Driver
-from tidegate.spark.launch.jvm import class_path
+from tidegate.spark.launch.classes import class_path
 from tidegate.spark.run_options import RunOptions
 
 SQL = Path("jobs/orders.sql")

@@ -82,7 +82,9 @@ def run(
     debug: Debug = False,
 ) -> None:
     """Run a job until its tables end, or until it is stopped."""
-    with _reported(debug):
+    from tidegate.spark.launch.own_jvm import started_early
+
+    with _reported(debug), started_early(master, set_ or ()):
         from tidegate import commands
 
         commands.run(

@@ -29,8 +29,8 @@ from bench.report import machine, text
 from bench.workloads import NAMES, Workload, names_of, workloads
 from kafka.broker import Cluster
 from kafka.kit import Kit
+from tidegate.spark.launch.classes import JVM_OPTIONS
 from tidegate.spark.launch.gateway import DEFAULTS, REQUIRED
-from tidegate.spark.launch.jvm import JVM_OPTIONS
 
 _QUICK: Final = (("orders",), 2, 10_000_000)
 _FULL_ROUNDS: Final = 5

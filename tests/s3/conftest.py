@@ -12,7 +12,7 @@ from s3.minio import Minio
 from s3.proxy import Proxy
 from spark.processes import QUICK_JVM, Commands
 from spark.shared_jvm import SharedJvm
-from tidegate.spark.launch.jvm import class_path
+from tidegate.spark.launch.classes import class_path
 from tidegate.spark.launch.s3a_jars import fetch, home
 
 _NUMBERS = count(1)

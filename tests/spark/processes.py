@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from spark.shared_jvm import SharedJvm
-from tidegate.spark.launch import jvm
+from tidegate.spark.launch import classes
 from tidegate.spark.launch.gateway import DAEMON
 
 TIMEOUT_S = 300.0
@@ -28,7 +28,9 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 """What the command line of an executor has outside of Kubernetes."""
 
 WORKERS = f"-m {DAEMON}"
-"""What the command lines of Python workers have. The JVM's has the module's name too."""
+"""What the command lines of executors' Python workers have. The JVM's has the module's name too."""
+FORKED_WORKERS = f"({DAEMON[-15:]})"
+"""What those of a Spark on this machine have, which are forks of the nursery."""
 
 QUICK_JVM = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 """No thorough compiler for jobs that last seconds: it halves what they cost."""
@@ -37,7 +39,7 @@ QUICK_JVM = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 def environment_of_a_program() -> dict[str, str]:
     """A PySpark program's, whose JVM starts as soon as one of ``tidegate``'s: from the archive."""
     settings = [
-        f"--conf {shlex.quote(f'{name}={value}')}" for name, value in jvm.settings().items()
+        f"--conf {shlex.quote(f'{name}={value}')}" for name, value in classes.settings().items()
     ]
     words = " ".join([*settings, "pyspark-shell"])
     path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
@@ -145,16 +147,17 @@ class Command:
 
 
 def session_of(leader: int) -> dict[int, str]:
-    """Every living process of the session that ``leader`` began: pid and command line."""
+    """Every living process of the session that ``leader`` began: pid, command line and (name)."""
     found = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
             fields = stat_of(int(path.name))
             words = (path / "cmdline").read_bytes().split(b"\0")
+            name = (path / "comm").read_bytes().strip()
         except OSError:
             continue
         if int(fields[3]) == leader and fields[0] not in "ZX":
-            found[int(path.name)] = b" ".join(words).decode(errors="replace")
+            found[int(path.name)] = b" ".join([*words, b"(%s)" % name]).decode(errors="replace")
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oracle.jobs import JobSpec, expected, write
 from spark.orders import BEGIN_US, SECOND_US, order_lines, orders_job, problems_of
-from spark.processes import WORKERS, Command, Commands, Warm, wait_until
+from spark.processes import FORKED_WORKERS, Command, Commands, Warm, wait_until
 
 MINUTE_US = 60 * SECOND_US
 MONITORED = "'source.monitor-interval' = '1 s'"
@@ -75,7 +75,7 @@ def test_workers_are_killed_and_ctrl_c_stops(tidegate: Commands, tmp_path: Path)
     args = ["run", file, "--checkpoint", checkpoint, "--set", "tidegate.epoch.interval=200 ms"]
     command = tidegate.start(*args, "--master", "local[2,4]")  # a task may fail four times
     command.wait_for_line(f"read {expected(first).counts.read:,} ")
-    workers = [pid for pid, words in command.family().items() if WORKERS in words]
+    workers = [pid for pid, words in command.family().items() if FORKED_WORKERS in words]
     assert workers
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
@@ -111,7 +111,7 @@ def in_a_long_epoch(tidegate: Commands, directory: Path) -> Command:
 def test_a_jvm_that_is_killed_is_named(tidegate: Commands, tmp_path: Path) -> None:
     """The kernel kills it where memory is short; systemd signals it beside the driver."""
     command = in_a_long_epoch(tidegate, tmp_path)
-    (jvm,) = (pid for pid, words in command.family().items() if "SparkSubmit" in words)
+    (jvm,) = (pid for pid, words in command.family().items() if "PythonGatewayServer" in words)
     os.kill(jvm, signal.SIGKILL)
     ended = command.wait(60)
     assert ended.code == 1, ended.err

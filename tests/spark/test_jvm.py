@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from tidegate.spark.launch.classes import ARCHIVE, class_path
 from tidegate.spark.launch.java import java
-from tidegate.spark.launch.jvm import ARCHIVE, class_path, make
+from tidegate.spark.launch.jvm import make
 
 _SHARED = "source: shared objects file (top)"
 _JAR = "source: file:"

@@ -39,7 +39,7 @@ def test_the_job_gives_what_the_oracle_says(tidegate: Commands, tmp_path: Path) 
         "run", file, "--checkpoint", checkpoint, "--json", *settings, SESAME="INFO", **secrets
     )
     command.wait_for_line('"epoch": 1')
-    shown = [text for text in command.family().values() if "SparkSubmit" in text]
+    shown = [text for text in command.family().values() if "PythonGatewayServer" in text]
     ran = command.wait()
     assert ran.code == 0, ran.err
     spoken = (checkpoint / "log" / "spark.log").read_text()

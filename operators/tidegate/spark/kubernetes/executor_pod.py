@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tidegate.errors import RunError
-from tidegate.spark.launch.jvm import class_path
+from tidegate.spark.launch.classes import class_path
 
 _BACKEND: Final = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 _OPTIONS: Final = {

@@ -14,7 +14,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pyspark
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
@@ -25,7 +24,9 @@ from pyspark.sql import SparkSession
 from tidegate.connectors.secrets import has_reference, resolve
 from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.errors import RunError
-from tidegate.spark.launch import jvm
+from tidegate.spark.launch import classes
+from tidegate.spark.launch.nursery import start_nursery
+from tidegate.spark.launch.own_jvm import MEMORY, OwnJvm, command_for, set_environment
 
 _STATE = "spark.sql.streaming.stateStore"
 
@@ -35,14 +36,11 @@ _ENDS_S = 5.0
 DAEMON = "tidegate.spark.launch.daemon"
 """The module that Spark starts Python workers by."""
 
-WORKER_PYTHON = str(Path(__file__).with_name("python"))
-"""A script that starts $TIDEGATE_PYTHON, which is this Python, as Spark's workers need it."""
-
 DEFAULTS = {
     "spark.log.level": "WARN",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": "2g",
+    "spark.driver.memory": MEMORY,
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.python.worker.reuse": "true",
@@ -81,6 +79,10 @@ DEFAULTS = {
     f"{_STATE}.minDeltasForSnapshot": "10",
     f"{_STATE}.maintenanceInterval": "15s",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # Its rows are few, each a batch of ours: what Spark compiles for them costs a start half a
+    # second, and nothing is faster by it.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # A worker that dies by a signal says by which.
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.python.worker.faulthandler.enabled": "true",
@@ -199,16 +201,11 @@ def ended_with(spark: SparkSession) -> int | None:
 
 def prepared(name: str, master: str, settings: Mapping[str, str]) -> SparkConf:
     """The settings to start a JVM with; the environment of this process is made so, too."""
-    os.environ.setdefault("TIDEGATE_PYTHON", sys.executable)
-    os.environ.setdefault("PYSPARK_PYTHON", WORKER_PYTHON)
-    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    if master.startswith("local"):  # else it asks what the machine's name stands for: maybe nothing
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    set_environment(master)
     conf = SparkConf(loadDefaults=False)
     conf.set("spark.executorEnv.TIDEGATE_PYTHON", os.environ["TIDEGATE_PYTHON"])
     conf.setAppName(name)
-    for key, value in {**DEFAULTS, **jvm.settings(), **settings, **REQUIRED}.items():
+    for key, value in {**DEFAULTS, **classes.settings(), **settings, **REQUIRED}.items():
         conf.set(key, value)
     conf.setMaster(master)
     return conf
@@ -247,9 +244,32 @@ def _reason(error: Exception) -> str:
 
 
 def _launch(conf: SparkConf, log: Path | None) -> JavaGateway:
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+    command = command_for(str(conf.get(_MASTER)), dict(conf.getAll()))
+    if command is not None:
+        return _connected(OwnJvm.of(command), conf, log)
     launch: Any = launch_gateway  # PySpark gives it no types
     if log is None:
         return launch(conf)
-    log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as file:
         return launch(conf, {"stdout": file, "stderr": file})
+
+
+def _connected(jvm: OwnJvm, conf: SparkConf, log: Path | None) -> JavaGateway:
+    nursery = start_nursery(jvm.nursery, jvm.process.pid)  # it loads while the JVM starts
+    file = log.open("ab") if log is not None else os.fdopen(os.dup(2), "wb")
+    told = jvm.wait(file)
+    if not told:
+        raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+    port, secret = int.from_bytes(told[:4], "big"), told[8:].decode()  # its length between them
+    os.environ.update(PYSPARK_GATEWAY_PORT=str(port), PYSPARK_GATEWAY_SECRET=secret)
+    try:
+        connect: Any = launch_gateway  # which finds one in the environment
+        gateway: Any = connect(conf)
+    finally:
+        for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
+            del os.environ[name]
+    gateway.proc, gateway.nursery = jvm.process, nursery
+    given: JavaGateway = gateway
+    return given

@@ -1,4 +1,4 @@
-"""How Spark's JVMs are started: their options, and an archive of Spark's classes.
+"""An archive of Spark's classes, from which its JVMs start sooner.
 
     tidegate-class-archive      makes the archive, beside this Python, in half a minute
 
@@ -14,6 +14,8 @@ another on each disk), and nothing depends on the archive but speed.
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,25 +23,21 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import pyspark
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from tidegate.clock import SystemClock
 from tidegate.errors import RunError
+from tidegate.spark.launch.classes import (
+    ARCHIVE,
+    JVM_OPTIONS,
+    OPTIONS,
+    QUIET,
+    class_path,
+    spark_home,
+)
 from tidegate.spark.launch.java import java
 
-JVM_OPTIONS: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xms256m -XX:+AlwaysPreTouch"
-"""The JVM moves blocks of bytes for us: rows are Python's and DuckDB's work. Its second compiler
-and its collector's threads take half of its CPU on a small machine, and give nothing back.
-
-Its heap begins with what a driver needs (some 150 MB live), not with a 64th of the machine, and is
-in memory from the start: else it is filled with garbage, collected once in an hour, and looks all
-that time as if it leaked."""
-
-ARCHIVE: Final = Path(sys.prefix) / "share" / "tidegate" / "spark.jsa"
-_QUIET: Final = "-Xlog:disable -Xlog:all=error:stderr"
-"""Java would say on stdout why it does without."""
 _PATIENCE_S: Final = 120.0
 _LINES_TOLD: Final = 20
 _JOB: Final = """
@@ -74,23 +72,6 @@ _S3A: Final = {
 }
 
 
-def class_path() -> str:
-    """Spark's jars, in the order of their names."""
-    return ":".join(map(str, sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))))
-
-
-def settings(archive: Path = ARCHIVE) -> dict[str, str]:
-    """Spark's settings for its JVMs; with the archive, if there is one. An executor in a pod has
-    `class_path` by itself (`tidegate.spark.kubernetes.executor_pod`)."""
-    options, found = JVM_OPTIONS, {}
-    if archive.exists():
-        options += f" -XX:SharedArchiveFile={archive} -Xshare:auto {_QUIET}"
-        found["spark.driver.extraClassPath"] = class_path()
-    for role in ("driver", "executor"):
-        found[f"spark.{role}.extraJavaOptions"] = options
-    return found
-
-
 def main() -> None:
     """The command."""
     argparse.ArgumentParser(
@@ -106,6 +87,7 @@ def main() -> None:
 def make(archive: Path) -> None:
     """Runs a small job and keeps the classes that it has loaded. Raises RunError."""
     archive.parent.mkdir(parents=True, exist_ok=True)
+    OPTIONS.write_text(json.dumps(_options()))
     draft = archive.with_suffix(".draft")
     draft.unlink(missing_ok=True)  # else an earlier one would do
     with tempfile.TemporaryDirectory(prefix="tidegate-classes-") as place:
@@ -115,7 +97,7 @@ def make(archive: Path) -> None:
         file = Path(place, "job.sql")
         file.write_text(_JOB.format(place))
         command = [sys.executable, "-c", _RUN, "run", str(file), "--checkpoint", f"{place}/ck"]
-        options = f"{JVM_OPTIONS} -XX:ArchiveClassesAtExit={draft} {_QUIET}"
+        options = f"{JVM_OPTIONS} -XX:ArchiveClassesAtExit={draft} {QUIET}"
         for setting in (
             f"spark.driver.extraClassPath={class_path()}",
             f"spark.driver.extraJavaOptions={options}",
@@ -140,11 +122,35 @@ def make(archive: Path) -> None:
     draft.rename(archive)
 
 
+def _options() -> list[str]:
+    """What Spark's launcher starts Java with, but for the class path, memory and main class."""
+    jars = spark_home() / "jars"
+    asked = ["org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit"]
+    command = [java(), "-Xmx128m", "-cp", f"{jars}/*", *asked, "--class", "_", "_"]
+    scala = next(jars.glob("spark-core_*.jar")).name.split("_")[1].partition("-")[0]
+    environment = {"SPARK_HOME": str(spark_home()), "SPARK_SCALA_VERSION": scala, **os.environ}
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    words = answer.stdout.strip("\0\n").split("\0")
+    if answer.returncode != 0 or asked[1] not in words:
+        raise RunError(
+            "no class archive: Spark does not say how Java is started", detail=answer.stderr
+        )
+    given = words[words.index("-cp") + 2 : words.index(asked[1])]
+    # A module for who multiplies matrices, with which Java starts later and says so.
+    return [word for word in given if not word.startswith(("-Xmx", "--add-modules"))]
+
+
 def load_clients() -> None:
-    """Has the JVM of this process load what a job in pods needs besides: S3A, and Spark's client of
-    Kubernetes. Both talk to a port where nobody is; without S3A's jars there is nothing to load.
+    """Has the JVM of this process load what a job in pods needs besides: spark-submit, S3A, and
+    Spark's client of Kubernetes. These talk to a port where nobody is; without S3A's jars there is
+    nothing to load.
     """
     jvm: Any = SparkContext._jvm
+    with suppress(Py4JError, TypeError):
+        deploy = jvm.org.apache.spark.deploy
+        words = jvm.PythonUtils.toSeq(["--master", "local", "--class", "none", "pyspark-shell"])
+        given = deploy.SparkSubmitArguments(words, jvm.PythonUtils.toScalaMap({}))
+        deploy.SparkSubmit().prepareSubmitEnvironment(given, jvm.scala.Option.empty())
     with suppress(Py4JError, TypeError):
         conf = jvm.org.apache.hadoop.conf.Configuration()
         for name, value in _S3A.items():

@@ -4,7 +4,7 @@ import pytest
 
 from tidegate.errors import RunError
 from tidegate.spark.kubernetes.executor_pod import executor_command
-from tidegate.spark.launch.jvm import class_path
+from tidegate.spark.launch.classes import class_path
 
 GIVEN = {
     "SPARK_DRIVER_URL": "spark://CoarseGrainedScheduler@10.0.0.1:7078",

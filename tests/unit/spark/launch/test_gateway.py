@@ -4,16 +4,18 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from tidegate.spark.launch import own_jvm
 from tidegate.spark.launch.gateway import (
-    WORKER_PYTHON,
     _redacting,
     overruled,
     socket_settings,
 )
 
+PYTHON = str(Path(own_jvm.__file__).with_name("python"))
 _SHOW = "import json, os, sys; print(json.dumps([os.environ['PYTHONPATH'], sys.argv[1:]]))"
 
 
@@ -27,7 +29,7 @@ _SHOW = "import json, os, sys; print(json.dumps([os.environ['PYTHONPATH'], sys.a
 )
 def test_workers_take_the_installed_pyspark(given: str, left: str) -> None:
     environment = {**os.environ, "PYTHONPATH": given, "TIDEGATE_PYTHON": sys.executable}
-    command = [WORKER_PYTHON, "-c", _SHOW, "a b", "*"]
+    command = [PYTHON, "-c", _SHOW, "a b", "*"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [left, ["a b", "*"]]
 

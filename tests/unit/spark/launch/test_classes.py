@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tidegate.spark.launch.jvm import JVM_OPTIONS, class_path, settings
+from tidegate.spark.launch.classes import JVM_OPTIONS, class_path, settings
 
 
 def test_without_an_archive_there_are_the_options_alone(tmp_path: Path) -> None:
