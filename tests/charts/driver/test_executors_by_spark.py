@@ -35,7 +35,10 @@ def jvm() -> Iterator[Any]:
     yield started.jvm
     started.shutdown()
     started.proc.kill()
-    started.proc.communicate()
+    started.proc.stdin.close()
+    started.proc.wait()
+    if hasattr(started, "nursery"):  # it is not by Spark's scripts
+        started.nursery.wait()
 
 
 @pytest.fixture(scope="module")

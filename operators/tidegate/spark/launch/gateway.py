@@ -79,10 +79,6 @@ DEFAULTS = {
     f"{_STATE}.minDeltasForSnapshot": "10",
     f"{_STATE}.maintenanceInterval": "15s",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
-    # Its rows are few, each a batch of ours: what Spark compiles for them costs a start half a
-    # second, and nothing is faster by it.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # A worker that dies by a signal says by which.
     "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
     "spark.python.worker.faulthandler.enabled": "true",
