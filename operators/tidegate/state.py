@@ -17,22 +17,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
+HASH_MAX = 2**64 - 1
 RUNS_PER_LEVEL = 8
 """Runs of one size tier that `compact` lets gather before it merges them into the next tier."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run: its number where it is kept, its size tier, what it holds."""
+class Run(NamedTuple):
+    """A run: its number where it is kept, its size tier, what it holds.
+
+    A keyed run (see `executor.buffers.keyed_rows`) has its age as its level, the hashes from
+    ``low`` to ``high``, and the ``digest`` of its content, if its adapter gives one.
+    """
 
     number: int
     level: int
     rows: int = 0
     bytes: int = 0
+    low: int = 0
+    high: int = HASH_MAX
+    digest: str = ""
 
 
 class StateTable(ABC):
@@ -90,6 +97,19 @@ class StateTable(ABC):
         """Forgets one bucket."""
         for run in self.runs.pop(bucket, ()):
             self._remove(run.number)
+
+    def write_run(self, run: pa.Table, age: int, low: int, high: int) -> Run:
+        """Keeps a keyed run, which is of no bucket yet."""
+        number, size = self._write(run)
+        return Run(number, age, run.num_rows, size, low, high)
+
+    def read_run(self, run: Run) -> pa.Table:
+        """What a keyed run was written with, whatever its range is by now."""
+        return self._read(run.number)
+
+    def forget_run(self, run: Run) -> None:
+        """Forgets a keyed run, which is of no bucket any more."""
+        self._remove(run.number)
 
     @abstractmethod
     def _write(self, run: pa.Table) -> tuple[int, int]:

@@ -44,7 +44,7 @@ class Limits:
     def settings(self) -> Iterator[str]:
         """For an engine of this process."""
         yield f"SET memory_limit = '{self.memory(host_memory()) >> 10}KiB'"
-        place = _local_directory()
+        place = local_directory()
         # Made when something is put there, and removed with the engine.
         name = str(Path(place, f"tidegate-engine-{uuid4().hex}")).replace("'", "''")
         yield f"SET temp_directory = '{name}'"
@@ -87,7 +87,7 @@ def _number(file: Path) -> list[int]:
         return []
 
 
-def _local_directory() -> str:
+def local_directory() -> str:
     """Spark's own, where a pod has a volume, else the system's."""
     return os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0] or tempfile.gettempdir()
 

@@ -5,15 +5,16 @@ old row, then `Op.UPDATE_AFTER` and the new one; one whose row is as before noth
 of an update are neighbours in one chunk. Groups come ordered by the closing key, then the other
 keys.
 
-State. Partials by the closing key's event times (`group_state`), one bucket where there is none. Of
-each group that has a result or could have had one, all that is known is written anew, with the
-epoch's number, so that an update takes back the very row that was emitted: sums of DOUBLEs depend
-on the order of addition. The latest one counts, and is read when the group is touched again.
+State. In each bucket of `group_state`, by the hash of the group's keys (`keyed_rows`), what is
+known of each group that has a result or could have had one. It is written anew when that changes,
+so that an update takes back the very row that was emitted: sums of DOUBLEs depend on the order of
+addition. An epoch reads and writes the groups that it touches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -22,15 +23,19 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import GroupState
+from tidegate.executor.buffers.keyed_rows import HASH, KeyedRows, hashes_of
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import quoted
-from tidegate.state import StateTable, gathered
-from tidegate.types import END, HIDDEN_PREFIX, OP, Chunk, Op
+from tidegate.state import StateTable
+from tidegate.types import HIDDEN_PREFIX, OP, Chunk, Op
 
 _EPOCH: Final = f"{HIDDEN_PREFIX}epoch"
-READ_ROWS_MAX: Final = 262_144
-"""Partials of old groups that are read before their changes leave."""
+"""A column that partials in state had until release 0.1, in runs that were read whole."""
+_KEYED: Final = "groups:keyed"
+"""State value: there are no such runs."""
+ROWS_MAX: Final = 262_144
+"""New partials that are joined with old ones at once."""
 
 
 class GroupChanges:
@@ -39,46 +44,71 @@ class GroupChanges:
     def __init__(self, node: Aggregate, engine: Engine, state: StateTable) -> None:
         self._engine = engine
         self._sql = _Sql(node)
-        self._groups = GroupState(state, node.closing_key, engine, self._sql.latest)
+        self._state = state
+        self._groups = GroupState(state, node.closing_key, engine, "")
+        self._touched: dict[int, KeyedRows] = {}
+        if state.buckets() and state.get(_KEYED) is None:
+            self._take_over()
 
-    def of(self, partials: list[pa.Table], epoch: int, closed: int = INT64_MIN) -> Iterator[Chunk]:
+    def of(self, partials: list[pa.Table], closed: int = INT64_MIN) -> Iterator[Chunk]:
         """The changes that new ``partials`` make; call it once an epoch.
 
         Of groups below ``closed`` it is the last result: they are not remembered.
         """
         new = self._query(self._sql.merged, rows_=pa.concat_tables(partials))
-        for part, old in self._batches(new):
-            yield from self._changed(part, old, epoch, closed)
+        if new.num_rows > ROWS_MAX:
+            new = self._query(self._sql.ordered, rows_=new)
+        for start in range(0, new.num_rows, ROWS_MAX):
+            yield from self._changed(new.slice(start, ROWS_MAX), closed)
+        for rows in self._touched.values():
+            rows.settle()
+        self._touched = {}
 
     def forget(self, closed: int) -> None:
         """Drops the state of the groups below ``closed``."""
-        self._groups.table.delete_until(closed)
+        self._state.delete_until(closed)
 
-    def _batches(self, new: pa.Table) -> Iterator[tuple[pa.Table, list[pa.Table]]]:
-        """The partials ``new``, with what is kept in their buckets, some buckets at a time."""
-        of_row = self._groups.buckets(new)
-        begin, buckets = INT64_MIN, np.unique(of_row).tolist()
-        for until, old in gathered(self._groups.table, buckets, END, READ_ROWS_MAX):
-            part = new.filter(pa.array((of_row >= begin) & (of_row < until)))
-            if part.num_rows:
-                yield part, old
-            begin = until
-
-    def _changed(
-        self, new: pa.Table, old: list[pa.Table], epoch: int, closed: int
-    ) -> Iterator[Chunk]:
-        """What the partials ``new`` make of groups of which ``old`` are kept."""
-        if old:
-            before = self._query(self._sql.touched, old_=pa.concat_tables(old), new_=new)
-        else:
-            before = new.slice(0, 0)
+    def _changed(self, new: pa.Table, closed: int) -> Iterator[Chunk]:
+        """What the partials ``new`` make of their groups."""
+        before = self._before(new)
         after = self._query(self._sql.merged, rows_=pa.concat_tables([before, new]))
         changes = self._query(self._sql.changes, before_=before, after_=after)
         if changes.num_rows:
             yield Chunk(changes)
-        open_ = after.filter(pa.array(self._groups.buckets(after) >= closed))
-        if open_.num_rows:
-            self._groups.add(open_.append_column(_EPOCH, pa.array(np.full(open_.num_rows, epoch))))
+        self._keep(after, closed)
+
+    def _before(self, new: pa.Table) -> pa.Table:
+        """What is kept of the groups in ``new``, and of others whose keys have the same hash."""
+        buckets, hashes = self._groups.buckets(new), hashes_of(new)
+        found = [new.slice(0, 0)]
+        for bucket in np.unique(buckets).tolist():
+            if bucket in self._state.runs:
+                rows = self._rows(bucket).find(np.unique(hashes[buckets == bucket]))
+                found += [rows] if rows is not None else []
+        return pa.concat_tables(found)
+
+    def _keep(self, groups: pa.Table, closed: int) -> None:
+        """Keeps those of ``groups`` that are not below ``closed``."""
+        buckets = self._groups.buckets(groups)
+        order = np.lexsort((hashes_of(groups), buckets))
+        groups, buckets = groups.take(pa.array(order)), buckets[order]
+        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
+        for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
+            if stop > start and (bucket := int(buckets[start])) >= closed:
+                self._rows(bucket).put(groups.slice(start, stop - start))
+                self._state.put(_KEYED, b"1")
+
+    def _rows(self, bucket: int) -> KeyedRows:
+        return self._touched.setdefault(bucket, KeyedRows(self._state, bucket))
+
+    def _take_over(self) -> None:
+        """Sorts what release 0.1 has kept by its keys, once."""
+        for bucket in self._state.buckets():
+            runs = self._state.read(bucket)
+            self._state.delete_bucket(bucket)
+            last = self._query(self._sql.latest, rows_=pa.concat_tables(runs))
+            self._keep(last, INT64_MIN)
+        self._touched = {}
 
     def _query(self, sql: str, **tables: pa.Table) -> pa.Table:
         return self._engine.query(sql, tables)
@@ -87,20 +117,21 @@ class GroupChanges:
 class _Sql:
     """The statements of an aggregation.
 
-    ``merged``: partials ``rows_`` to one a group; ``latest``: of what is kept, ``rows_``, the last
-    of each group; ``touched``: of ``old_`` that of the groups in ``new_``; ``changes``: from one
-    partial of each group, ``before_`` and ``after_``, to what changed.
+    ``merged``: partials ``rows_`` to one a group, with its hash; ``ordered``: these in the groups'
+    order; ``changes``: from one partial of each group, ``before_`` and ``after_``, to what changed;
+    ``latest``: of what release 0.1 kept, ``rows_``, the last of each group.
     """
 
     def __init__(self, node: Aggregate) -> None:
         keys = [quoted(key) for key in node.keys]
         self._same = " AND ".join(f"o.{key} IS NOT DISTINCT FROM n.{key}" for key in keys) or "true"
         by = f"PARTITION BY {', '.join(keys)} " if keys else ""
-        is_last = f"QUALIFY row_number() OVER ({by}ORDER BY {_EPOCH} DESC) = 1"
-        self.merged = merge_sql(node, "rows_")
-        self.latest = f"SELECT * FROM rows_ {is_last}"
-        kept = f"SELECT o.* FROM old_ AS o SEMI JOIN new_ AS n ON {self._same}"
-        self.touched = f"SELECT * EXCLUDE ({_EPOCH}) FROM ({kept}) {is_last}"
+        last = f"row_number() OVER ({by}ORDER BY {_EPOCH} DESC) = 1"
+        hashed = f"{_hash_of(keys)} AS {HASH}"
+        self.latest = f"SELECT * EXCLUDE ({_EPOCH}), {hashed} FROM rows_ QUALIFY {last}"
+        self.merged = f"SELECT *, {hashed} FROM ({merge_sql(node, 'rows_')})"
+        order = [f"{quoted(key)} NULLS LAST" for key in node.ordered_keys]
+        self.ordered = f"SELECT * FROM rows_ ORDER BY {', '.join(order) or 'ALL'}"
         self.changes = self._changes(node, keys)
 
     def _changes(self, node: Aggregate, keys: list[str]) -> str:
@@ -128,3 +159,7 @@ class _Sql:
                 SELECT {", ".join(keys + olds)}, {int(Op.UPDATE_BEFORE)} AS op
                 FROM pairs WHERE __was
             ) ORDER BY {", ".join([*order, "op"])}"""
+
+
+def _hash_of(keys: list[str]) -> str:
+    return f"hash({', '.join(keys)})" if keys else "0::UBIGINT"

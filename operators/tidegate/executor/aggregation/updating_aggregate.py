@@ -52,7 +52,7 @@ class UpdatingAggregateExecutor(Executor):
         closed = self._bound(self._key)
         ready = self._ready(closed)
         if ready:
-            yield from self._changes.of(ready, barrier.epoch, closed)
+            yield from self._changes.of(ready, closed)
         self._changes.forget(closed)
         if self._key in self._watermarks:
             yield from with_derived(self._watermarks[self._key], self._derived)

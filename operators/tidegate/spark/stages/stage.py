@@ -27,6 +27,7 @@ from tidegate.plan.places import named_by_place
 from tidegate.spark.exchange.outbox import Outbox
 from tidegate.spark.exchange.routes import routes
 from tidegate.spark.exchange.wire import AlignedBarrier, Kind, Row, decode, port_of
+from tidegate.spark.stages.run_cache import run_cache
 from tidegate.spark.stages.state import Map, Value, VnodeState
 from tidegate.state import Run
 from tidegate.types import Barrier
@@ -71,7 +72,8 @@ def _state_of(job: WireJob, depth: int, vnode: int, index: Value, runs: Map) -> 
     context = TaskContext.get()
     operator = job.plan.depth - depth  # Spark numbers them from the last stage on
     place = f"spark/state/{operator}/{context.partitionId() if context else 0}"
-    return VnodeState(index, runs, depth, vnode, place, partial(named_by_place, job.plan))
+    named = partial(named_by_place, job.plan)
+    return VnodeState(index, runs, depth, vnode, place, named, run_cache(job))
 
 
 def _check_version(

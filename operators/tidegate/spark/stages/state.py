@@ -7,6 +7,7 @@ under (operator, number); they are written when appended and read when a bucket 
 
     index:  {"at": [stage, vnode, epoch], "next": n, "tables": [[name, TABLE], …]}
     TABLE:  {"values": {k: base64}, "runs": {bucket: [[n, level, rows, bytes], …]}}
+            a keyed run has its hashes and its digest besides: […, low, high, digest]
     runs:   n -> Arrow IPC stream
 
 ``at`` says whose state it is and when it was last written (see `tidegate.epochs.state_versions`).
@@ -19,7 +20,8 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from typing import Any, Protocol
+from hashlib import blake2b
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
@@ -27,7 +29,11 @@ from tidegate.epochs.task_reports import StateVersion
 from tidegate.errors import RESTORE, TrustError
 from tidegate.phases import PHASES
 from tidegate.spark.exchange.ipc import packed, unpacked
+from tidegate.spark.stages.run_cache import RunCache
 from tidegate.state import Run, StateTable
+
+_PLAIN: Final = 4
+"""Fields of a run that is read as a whole."""
 
 
 class Value(Protocol):
@@ -62,9 +68,11 @@ class VnodeState:
         vnode: int,
         place: str,
         of_0_1: Callable[[str], str],
+        cache: RunCache,
     ) -> None:
         self._index = index
         self.runs = runs
+        self.cache = cache
         stored = index.get()
         document = json.loads(bytes(stored[0])) if stored is not None else {}
         *whose, epoch = document.pop("at", (stage, vnode, 0))
@@ -137,27 +145,61 @@ class SparkStateTable(StateTable):
             content["values"] = values
         if self.runs:
             content["runs"] = {
-                str(bucket): [[run.number, run.level, run.rows, run.bytes] for run in runs]
+                str(bucket): [list(run if run.digest else run[:_PLAIN]) for run in runs]
                 for bucket, runs in sorted(self.runs.items())
             }
         return content
 
-    def _write(self, run: pa.Table) -> tuple[int, int]:
-        number = self._vnode.number()
+    def write_run(self, run: pa.Table, age: int, low: int, high: int) -> Run:
         with PHASES.phase("serialise"):
             body = packed(run, "zstd")
+        digest = _digest(body)
+        with PHASES.phase("state"):
+            self._vnode.cache.keep(digest, run)
+        return Run(self._stored(body), age, run.num_rows, len(body), low, high, digest)
+
+    def read_run(self, run: Run) -> pa.Table:
+        found = self._vnode.cache.find(run.digest)
+        if found is not None:
+            return found
+        body = self._body(run.number)
+        if _digest(body) != run.digest:
+            place = self._vnode.version.place
+            raise TrustError(f"{place} has another run {run.number} than it had", hint=RESTORE)
+        with PHASES.phase("deserialise"):
+            return self._vnode.cache.keep(run.digest, unpacked(body))
+
+    def forget_run(self, run: Run) -> None:
+        super().forget_run(run)
+        self._vnode.cache.drop(run.digest)
+
+    def _write(self, run: pa.Table) -> tuple[int, int]:
+        with PHASES.phase("serialise"):
+            body = packed(run, "zstd")
+        return self._stored(body), len(body)
+
+    def _stored(self, body: bytes) -> int:
+        number = self._vnode.number()
         with PHASES.phase("state"):
             self._vnode.runs.updateValue((number,), (body,))
-        return number, len(body)
+        return number
 
     def _read(self, number: int) -> pa.Table:
+        body = self._body(number)
+        with PHASES.phase("deserialise"):
+            return unpacked(body)
+
+    def _body(self, number: int) -> bytes:
         with PHASES.phase("state"):
             stored = self._vnode.runs.getValue((number,))
         if stored is None:
             place = self._vnode.version.place
             raise TrustError(f"{place} lacks run {number} of its state", hint=RESTORE)
-        with PHASES.phase("deserialise"):
-            return unpacked(bytes(stored[0]))
+        return bytes(stored[0])
 
     def _remove(self, number: int) -> None:
         self._vnode.runs.removeKey((number,))
+
+
+def _digest(body: bytes) -> str:
+    return blake2b(body, digest_size=16).hexdigest()

@@ -67,7 +67,7 @@ def test_changes_come_before_the_watermark_that_ends_their_groups() -> None:
 def test_state_lives_over_restarts_and_is_compacted(
     rows_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_changes, "READ_ROWS_MAX", rows_max)
+    monkeypatch.setattr(group_changes, "ROWS_MAX", rows_max)
     state = MemoryStateTable()
     for epoch in range(1, 40):
         found = TEXT.run(an_aggregate(state), "chunk: 10 a 1; 20 b 2", f"barrier {epoch}")

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pytest
 
 from tidegate.errors import TrustError
+from tidegate.spark.stages.run_cache import RunCache
 from tidegate.spark.stages.state import VnodeState
-from tidegate.state import MemoryStateTable, StateTable
+from tidegate.state import MemoryStateTable, Run, StateTable
 
 VNODE: Final = 5
 EPOCH: Final = 7
@@ -48,9 +50,12 @@ def held(table: StateTable, bucket: int) -> list[int]:
     return [value for part in table.read(bucket) for value in part.column("v").to_pylist()]
 
 
-def reopened(store: Store) -> VnodeState:
+NO_CACHE: Final = RunCache(Path("/nowhere/runs"))
+
+
+def reopened(store: Store, cache: RunCache = NO_CACHE) -> VnodeState:
     return VnodeState(
-        store, store, 1, VNODE, "spark/state/0/1", lambda old: old.removeprefix("1.0.")
+        store, store, 1, VNODE, "spark/state/0/1", lambda old: old.removeprefix("1.0."), cache
     )
 
 
@@ -182,7 +187,7 @@ def test_state_of_another_vnode_is_not_taken() -> None:
     store = Store()
     reopened(store).save(EPOCH)
     with pytest.raises(TrustError, match=r"spark/state/0/1 .* vnode 5 in stage 1 for vnode 6 in"):
-        VnodeState(store, store, 1, 6, "spark/state/0/1", str)
+        VnodeState(store, store, 1, 6, "spark/state/0/1", str, NO_CACHE)
 
 
 def test_a_run_that_is_gone_is_named() -> None:
@@ -192,3 +197,40 @@ def test_a_run_that_is_gone_is_named() -> None:
     store.runs = dict.fromkeys(store.runs)  # as Spark says it of a key that is not there
     with pytest.raises(TrustError, match="spark/state/0/1 lacks run 1 of its state"):
         state.table("t").read(1)
+
+
+def with_keyed_run(store: Store, cache: RunCache) -> Run:
+    state = reopened(store, cache)
+    table = state.table("t")
+    table.runs[0] = [table.write_run(run(1, 2), 3, 10, 2**64 - 1)]
+    state.save(EPOCH)
+    return table.runs[0][0]
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+def test_a_keyed_run_is_read_from_the_host_or_the_store(tmp_path: Path, is_lost: bool) -> None:
+    store = Store()
+    written = with_keyed_run(store, RunCache(tmp_path / "runs"))
+    (file,) = (tmp_path / "runs").iterdir()
+    if is_lost:
+        file.unlink()
+    else:  # then the store is not asked
+        store.runs.clear()
+    state = reopened(store, RunCache(tmp_path / "runs"))
+    (found,) = state.table("t").runs[0]
+    assert found == written
+    assert state.table("t").read_run(found) == run(1, 2)
+    assert file.exists()
+    store.runs[found.number] = b""
+    state.table("t").forget_run(found)
+    assert not file.exists()
+    assert not store.runs
+
+
+def test_a_keyed_run_that_is_another_is_named(tmp_path: Path) -> None:
+    store = Store()
+    written = with_keyed_run(store, RunCache(tmp_path / "runs"))
+    state = reopened(store)
+    store.runs[written.number] = b"another"
+    with pytest.raises(TrustError, match="spark/state/0/1 has another run 1 than it had"):
+        state.table("t").read_run(written)
