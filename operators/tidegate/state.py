@@ -22,6 +22,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 HASH_MAX = 2**64 - 1
+KEYED_MERGE = "keyed:merge:"
+"""The value, with a bucket behind it, of a merge that is going on there (`keyed_rows`)."""
 RUNS_PER_LEVEL = 8
 """Runs of one size tier that `compact` lets gather before it merges them into the next tier."""
 
@@ -95,8 +97,9 @@ class StateTable(ABC):
 
     def delete_bucket(self, bucket: int) -> None:
         """Forgets one bucket."""
+        self.values.pop(f"{KEYED_MERGE}{bucket}", None)
         for run in self.runs.pop(bucket, ()):
-            self._remove(run.number)
+            self.forget_run(run)
 
     def write_run(self, run: pa.Table, age: int, low: int, high: int) -> Run:
         """Keeps a keyed run, which is of no bucket yet."""
@@ -108,7 +111,7 @@ class StateTable(ABC):
         return self._read(run.number)
 
     def forget_run(self, run: Run) -> None:
-        """Forgets a keyed run, which is of no bucket any more."""
+        """Forgets a run, which is of no bucket any more."""
         self._remove(run.number)
 
     @abstractmethod

@@ -21,8 +21,10 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tidegate.state import HASH_MAX, Run, StateTable
+from tidegate.executor.columns import single_array
+from tidegate.state import HASH_MAX, KEYED_MERGE, Run, StateTable
 from tidegate.types import HIDDEN_PREFIX
 
 UInt64s: TypeAlias = npt.NDArray[np.uint64]
@@ -72,7 +74,7 @@ class KeyedRows:
         self._bucket = bucket
         self._adds = adds
         self._prune = prune
-        self._name = f"keyed:merge:{bucket}"
+        self._name = f"{KEYED_MERGE}{bucket}"
         self._put = 0
 
     def find(self, hashes: UInt64s) -> pa.Table | None:
@@ -265,15 +267,13 @@ def _end(generations: Generations, cursor: int, rows_max: int) -> int:
 def _pruned(rows: pa.Table, prune: Callable[[pa.Table], pa.Table]) -> pa.Table:
     if _GONE not in rows.column_names:
         return prune(rows)
-    gone = rows.filter(rows.column(_GONE)).column(HASH).combine_chunks().to_numpy()
+    gone = hashes_of(rows.filter(rows.column(_GONE)))
     return _with_gone(prune(_without_gone(rows)), gone)
 
 
 def hashes_of(rows: pa.Table) -> UInt64s:
     """The column `HASH`."""
-    column = rows.column(HASH)
-    chunk = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    hashes: UInt64s = chunk.to_numpy(zero_copy_only=False)
+    hashes: UInt64s = single_array(rows.column(HASH)).to_numpy(zero_copy_only=False)
     return hashes
 
 
@@ -340,5 +340,5 @@ def _with_gone(rows: pa.Table, gone: UInt64s) -> pa.Table:
 def _without_gone(rows: pa.Table) -> pa.Table:
     if _GONE not in rows.column_names:
         return rows
-    gone = rows.column(_GONE).combine_chunks().fill_null(False).to_numpy(zero_copy_only=False)
-    return rows.filter(pa.array(~gone)).drop_columns([_GONE])
+    stays = pc.invert(pc.fill_null(rows.column(_GONE), False))
+    return rows.filter(stays).drop_columns([_GONE])

@@ -9,12 +9,9 @@ disk a run is used as it is, in memory.
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
 from zlib import crc32
 
 import pyarrow as pa
@@ -22,11 +19,10 @@ import pyarrow as pa
 from tidegate.engine.limits import local_directory
 from tidegate.epochs.job import WireJob
 
-_OPEN_MAX: Final = 4_096
-
 
 class RunCache:
-    """The files of one job in ``directory``, which is private."""
+    """The files of one job in ``directory``, which is private. One is for one epoch: what it has
+    mapped takes room on the disk, also when another worker has dropped it since."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -38,9 +34,10 @@ class RunCache:
             return self._open[digest]
         try:
             with pa.memory_map(str(self._directory / digest)) as file:
-                return self._opened(digest, pa.ipc.open_file(file).read_all())
+                self._open[digest] = pa.ipc.open_file(file).read_all()
         except OSError:
             return None
+        return self._open[digest]
 
     def keep(self, digest: str, run: pa.Table) -> pa.Table:
         """``run``, of one chunk a column, from the file that now has it if there is room."""
@@ -52,7 +49,7 @@ class RunCache:
                     with pa.ipc.new_file(draft, run.schema) as writer:
                         writer.write_table(run)
                     draft.flush()
-                    os.replace(draft.name, self._directory / digest)  # noqa: PTH105
+                    Path(draft.name).replace(self._directory / digest)
                 except OSError:
                     Path(draft.name).unlink(missing_ok=True)
                     raise
@@ -67,20 +64,11 @@ class RunCache:
         with suppress(OSError):
             (self._directory / digest).unlink()
 
-    def _opened(self, digest: str, run: pa.Table) -> pa.Table:
-        if len(self._open) >= _OPEN_MAX:
-            self._open.clear()
-        self._open[digest] = run
-        return run
-
 
 def run_cache(job: WireJob) -> RunCache:
-    """This worker's: beside the driver's own files where it is on this machine, which go with the
-    run, else where Spark has room for such."""
+    """One for an epoch: beside the driver's own files where it is on this machine, which go with
+    the run, else where Spark has room for such."""
     driver = Path(job.stop_mark).parent
     if job.stop_mark and driver.is_dir():
-        return _cache(driver / "runs")
-    return _cache(Path(local_directory()) / f"tidegate-runs-{crc32(job.stop_mark.encode()):08x}")
-
-
-_cache: Final = cache(RunCache)
+        return RunCache(driver / "runs")
+    return RunCache(Path(local_directory()) / f"tidegate-runs-{crc32(job.stop_mark.encode()):08x}")

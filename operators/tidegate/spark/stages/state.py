@@ -171,7 +171,8 @@ class SparkStateTable(StateTable):
 
     def forget_run(self, run: Run) -> None:
         super().forget_run(run)
-        self._vnode.cache.drop(run.digest)
+        if run.digest:
+            self._vnode.cache.drop(run.digest)
 
     def _write(self, run: pa.Table) -> tuple[int, int]:
         with PHASES.phase("serialise"):

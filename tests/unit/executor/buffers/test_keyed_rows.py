@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -55,6 +56,10 @@ def with_hash(known: Mapping[int, list[int]], keys: list[int]) -> dict[int, list
     return {key: values for key, values in known.items() if hash_of(key) in wanted}
 
 
+def since(bound: int, rows: pa.Table) -> pa.Table:
+    return rows.filter(pc.field("v") >= bound)
+
+
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs and merges of few rows, so that there are many."""
@@ -98,11 +103,7 @@ def test_rows_add_up_and_old_ones_are_dropped_in_merges(seed: int) -> None:
     state, known = MemoryStateTable(), dict[int, list[int]]()
     for value in range(60):
         bound = value - 10
-        rows = KeyedRows(
-            state,
-            adds=True,
-            prune=lambda t, b=bound: t.filter(pc.field("v") >= b),  # type: ignore[misc]
-        )
+        rows = KeyedRows(state, adds=True, prune=partial(since, bound))
         new = {key: [value] for key in rng.sample(range(KEYS), 20)}
         for key in new:
             known.setdefault(key, []).append(value)
@@ -148,3 +149,19 @@ def test_a_table_without_rows() -> None:
     rows.put(table_of({}), hashes([1]))
     assert rows.find(hashes([1])) is None
     assert list(rows.scan()) == []
+
+
+def test_a_bucket_goes_with_the_merge_in_it() -> None:
+    """And one that comes again begins anew: what merged there is not taken for its own."""
+    state = MemoryStateTable()
+    every = {key: [0] for key in range(KEYS)}
+    for value in range(3):
+        KeyedRows(state, 7).put(table_of({key: [value] for key in every}))
+    KeyedRows(state, 7).settle()
+    assert state.values, "no merge is going on"
+    state.delete_until(8)
+    assert (state.values, state.rows) == ({}, 0)
+    rows = KeyedRows(state, 7)
+    rows.put(table_of(every))
+    rows.settle()
+    assert by_key(pa.concat_tables(rows.scan())) == every

@@ -57,9 +57,8 @@ def test_it_lies_with_the_driver_or_where_spark_has_room(
     places = []
     for mark in (tmp_path / "stop", tmp_path / "elsewhere" / "stop", Path("/x/stop"), ""):
         job = cast(WireJob, SimpleNamespace(stop_mark=str(mark)))
-        cache = run_cache(job)
-        assert run_cache(job) is cache
-        places.append(cache._directory)
+        places.append(run_cache(job)._directory)
+        assert run_cache(job)._directory == places[-1]
     assert places[0] == tmp_path / "runs"
     assert len(set(places)) == 4
     assert {place.parent for place in places[1:]} == {tmp_path}

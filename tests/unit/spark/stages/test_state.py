@@ -227,6 +227,15 @@ def test_a_keyed_run_is_read_from_the_host_or_the_store(tmp_path: Path, is_lost:
     assert not store.runs
 
 
+def test_a_bucket_takes_its_files_with_it(tmp_path: Path) -> None:
+    store = Store()
+    with_keyed_run(store, RunCache(tmp_path / "runs"))
+    state = reopened(store, RunCache(tmp_path / "runs"))
+    state.table("t").delete_bucket(0)
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert not store.runs
+
+
 def test_a_keyed_run_that_is_another_is_named(tmp_path: Path) -> None:
     store = Store()
     written = with_keyed_run(store, RunCache(tmp_path / "runs"))
