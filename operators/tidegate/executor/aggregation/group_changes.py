@@ -14,7 +14,6 @@ addition. An epoch reads and writes the groups that it touches.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -22,8 +21,9 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
-from tidegate.executor.aggregation.group_state import GroupState
+from tidegate.executor.aggregation.group_state import buckets_of
 from tidegate.executor.buffers.keyed_rows import HASH, KeyedRows, hashes_of
+from tidegate.executor.buffers.time_runs import stretches
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import quoted
@@ -45,7 +45,7 @@ class GroupChanges:
         self._engine = engine
         self._sql = _Sql(node)
         self._state = state
-        self._groups = GroupState(state, node.closing_key, engine, "")
+        self._key = node.closing_key
         self._touched: dict[int, KeyedRows] = {}
         if state.buckets() and state.get(_KEYED) is None:
             self._take_over()
@@ -79,7 +79,7 @@ class GroupChanges:
 
     def _before(self, new: pa.Table) -> pa.Table:
         """What is kept of the groups in ``new``, and of others whose keys have the same hash."""
-        buckets, hashes = self._groups.buckets(new), hashes_of(new)
+        buckets, hashes = buckets_of(new, self._key), hashes_of(new)
         found = [new.slice(0, 0)]
         for bucket in np.unique(buckets).tolist():
             if bucket in self._state.runs:
@@ -89,12 +89,11 @@ class GroupChanges:
 
     def _keep(self, groups: pa.Table, closed: int) -> None:
         """Keeps those of ``groups`` that are not below ``closed``."""
-        buckets = self._groups.buckets(groups)
+        buckets = buckets_of(groups, self._key)
         order = np.lexsort((hashes_of(groups), buckets))
         groups, buckets = groups.take(pa.array(order)), buckets[order]
-        steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
-        for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
-            if stop > start and (bucket := int(buckets[start])) >= closed:
+        for bucket, start, stop in stretches(buckets):
+            if bucket >= closed:
                 self._rows(bucket).put(groups.slice(start, stop - start))
                 self._state.put(_KEYED, b"1")
 

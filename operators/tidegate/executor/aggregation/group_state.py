@@ -35,20 +35,21 @@ class GroupState:
         """One partial a group."""
         return self._engine.query(self._merge, {"rows_": pa.concat_tables(partials)})
 
-    def buckets(self, data: pa.Table) -> Int64s:
-        """The bucket of each row."""
-        if not self._key:
-            return np.zeros(data.num_rows, dtype=np.int64)
-        times, valid = event_times(data.column(self._key))
-        return np.minimum(np.where(valid, times, NULL_BUCKET), NULL_BUCKET)
-
     def add(self, data: pa.Table) -> None:
         """Appends partials, one run per bucket."""
-        buckets = self.buckets(data)
+        buckets = buckets_of(data, self._key)
         if (buckets[1:] < buckets[:-1]).any():
             order = np.argsort(buckets, kind="stable")
             data, buckets = data.take(pa.array(order)), buckets[order]
         append_runs(self.table, data, buckets, self.merged)
+
+
+def buckets_of(data: pa.Table, key: str) -> Int64s:
+    """The bucket of each row, by the closing ``key``."""
+    if not key:
+        return np.zeros(data.num_rows, dtype=np.int64)
+    times, valid = event_times(data.column(key))
+    return np.minimum(np.where(valid, times, NULL_BUCKET), NULL_BUCKET)
 
 
 def with_derived(watermark: Watermark, derived: tuple[tuple[str, int], ...]) -> Iterator[Watermark]:

@@ -9,7 +9,7 @@ it. Rows without a time are in `NULL_BUCKET`, which only `END` reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Final
 
@@ -52,14 +52,20 @@ def append_runs(
 
     Gives for each bucket the number behind its last row.
     """
-    steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
     stops = {}
-    for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
-        bucket = int(buckets[start])
+    for bucket, start, stop in stretches(buckets):
         state.append(bucket, data.slice(start, stop - start))
         compact(state, bucket, merge)
         stops[bucket] = stop
     return stops
+
+
+def stretches(buckets: Int64s) -> Iterator[tuple[int, int, int]]:
+    """Each bucket, of rows that are together, from which row to which."""
+    steps = np.flatnonzero(buckets[1:] != buckets[:-1]) + 1
+    for start, stop in pairwise([0, *steps.tolist(), len(buckets)]):
+        if stop > start:
+            yield int(buckets[start]), start, stop
 
 
 def _width_bits(times: Int64s) -> int:
