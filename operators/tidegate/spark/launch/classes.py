@@ -5,6 +5,7 @@ line starts one before it knows what is asked (see `own_jvm`).
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -28,6 +29,7 @@ _UNUSED: Final = ("spark-mllib_", "spark-hive", "spark-connect_", "hive-exec", "
 functions with each session by Scala's reflection, half a second long."""
 
 
+@cache
 def spark_home() -> Path:
     """The directory of the Spark that Tidegate is installed with."""
     found = find_spec("pyspark")
@@ -36,6 +38,7 @@ def spark_home() -> Path:
     return Path(found.origin).parent
 
 
+@cache
 def class_path() -> str:
     """Spark's jars that jobs need, in the order of their names."""
     jars = sorted((spark_home() / "jars").glob("*.jar"))
