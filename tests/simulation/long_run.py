@@ -14,18 +14,18 @@ import datetime as dt
 import json
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Final
 from unittest.mock import patch
 
+from kits.keyed import small_merges
 from simulation.check import engine
 from simulation.run import START_US
 from simulation.world import Choices, World
 from tidegate.executor.buffers import known_rows
-from tidegate.executor.joins import temporal_join
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 from tidegate.simulator.states import States
@@ -152,10 +152,8 @@ def _line(id_: int, key: int, moment: dt.datetime, value: int) -> str:
 
 @contextmanager
 def little_slack() -> Iterator[None]:
-    """Logs that are written anew when half of them is not needed may else be larger than all."""
-    with ExitStack() as stack:
-        for module in (known_rows, temporal_join):
-            stack.enter_context(patch.object(module, "SLACK_ROWS", SLACK))
+    """What is written anew when half of it is not needed may else be larger than all."""
+    with patch.object(known_rows, "SLACK_ROWS", SLACK), small_merges():
         yield
 
 

@@ -12,7 +12,7 @@ barrier, and while all splits are active that gives what it had. It is here to s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -36,6 +36,7 @@ from simulation.commit_mutants import (
 )
 from tidegate.executor import base, union
 from tidegate.executor.buffers import known_rows, time_queue
+from tidegate.executor.buffers.keyed_rows import KeyedRows
 from tidegate.executor.columns import INT64_MIN
 from tidegate.executor.exchange import merge
 from tidegate.executor.exchange.dispatch import Dispatch
@@ -230,19 +231,13 @@ def temporal_join_does_not_wait() -> AbstractContextManager[Any]:
     return patch.object(temporal_join, "divided", divided)
 
 
-@contextmanager
-def temporal_join_keeps_last_versions_only() -> Iterator[None]:
+def temporal_join_keeps_last_versions_only() -> AbstractContextManager[Any]:
     """The temporal join forgets all but the last version of each key, whatever rows may come."""
-    honest = temporal_join.TemporalJoinExecutor._forget
 
-    def forget(self: Any, bound: int) -> None:
-        honest(self, bound if bound == END else END - 1)
+    def built(state: Any, **_: Any) -> Any:
+        return KeyedRows(state)
 
-    with (
-        patch.object(temporal_join, "SLACK_ROWS", 0),
-        patch.object(temporal_join.TemporalJoinExecutor, "_forget", forget),
-    ):
-        yield
+    return patch.object(temporal_join, "KeyedRows", built)
 
 
 def _slices_with_the_bound(queues: Any, bound: int) -> Any:

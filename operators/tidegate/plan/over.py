@@ -71,6 +71,11 @@ class Reach:
     time_back: int | None = None
     time_ahead: int = 0
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a call looks at later rows."""
+        return self.rows_ahead > 0 or self.time_ahead > 0
+
     @classmethod
     def of(cls, calls: Iterable[OverCall]) -> Reach:
         """The reach of all ``calls`` together."""

@@ -23,7 +23,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.engine.engine import Engine
 from tidegate.executor.columns import single_array
+from tidegate.plan.nodes import quoted
 from tidegate.state import HASH_MAX, KEYED_MERGE, Run, StateTable
 from tidegate.types import HIDDEN_PREFIX
 
@@ -271,6 +273,45 @@ def _pruned(rows: pa.Table, prune: Callable[[pa.Table], pa.Table]) -> pa.Table:
     return _with_gone(prune(_without_gone(rows)), gone)
 
 
+def with_hashes(rows: pa.Table, keys: Sequence[str], engine: Engine) -> pa.Table:
+    """``rows`` with the column `HASH`, of their ``keys``."""
+    if keys:
+        sql = f"SELECT hash({', '.join(map(quoted, keys))}) FROM rows_"
+        hashes = single_array(engine.query(sql, {"rows_": rows.select(list(keys))}).column(0))
+    else:
+        hashes = pa.array(np.zeros(rows.num_rows, np.uint64))
+    return rows.append_column(HASH, hashes)
+
+
+def by_hash(rows: pa.Table) -> pa.Table:
+    """``rows`` in the order of `HASH`; those of one hash as they stand."""
+    return rows.take(pa.array(np.argsort(hashes_of(rows), kind="stable")))
+
+
+def groups_of(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Where the rows of each hash begin, and how many they are; ``rows`` are in that order."""
+    hashes = hashes_of(rows)
+    starts = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
+    return starts, np.diff(starts, append=len(hashes))
+
+
+def only_needed(
+    rows: pa.Table,
+    is_asked: npt.NDArray[np.bool_],
+    needed: Callable[[pa.Table], npt.NDArray[np.int64]],
+) -> pa.Table:
+    """For `prune`: ``rows`` without those that are asked about and that ``needed`` does not name.
+
+    It is given the rows asked about, and gives the numbers of those that stay.
+    """
+    asked = np.flatnonzero(is_asked)
+    if not len(asked):
+        return rows
+    stays = ~is_asked
+    stays[asked[needed(rows.take(pa.array(asked)))]] = True
+    return rows.filter(pa.array(stays))
+
+
 def hashes_of(rows: pa.Table) -> UInt64s:
     """The column `HASH`."""
     hashes: UInt64s = single_array(rows.column(HASH)).to_numpy(zero_copy_only=False)
@@ -334,7 +375,7 @@ def _concat(tables: Sequence[pa.Table]) -> pa.Table:
 def _with_gone(rows: pa.Table, gone: UInt64s) -> pa.Table:
     marks = pa.table({HASH: gone, _GONE: np.ones(len(gone), np.bool_)})
     both = pa.concat_tables([rows, marks], promote_options="default").combine_chunks()
-    return both.take(pa.array(np.argsort(hashes_of(both), kind="stable")))
+    return by_hash(both)
 
 
 def _without_gone(rows: pa.Table) -> pa.Table:

@@ -59,6 +59,7 @@ class KnownRows(Executor):
         if bound is not None and bound > self._queue.cut:
             for until, (tables,) in slices([self._queue], bound):
                 yield from self._step(tables, until)
+        self._settle()
         self._queue.persist()
         held = bound
         if bound is not None and bound != END:
@@ -71,6 +72,9 @@ class KnownRows(Executor):
     @abstractmethod
     def _step(self, tables: list[pa.Table], bound: int) -> Iterator[Chunk]:
         """All rows below ``bound`` are known now; those of ``tables``, if any, are new."""
+
+    def _settle(self) -> None:
+        """Behind the steps of an epoch: what is left to do with the state."""
 
 
 def is_worn(rows: int, needed: int) -> bool:

@@ -11,7 +11,8 @@ Watermarks. With the watermarks L and R of the two times, what leaves later is a
 in ``join.follow``. All others end here, those of versions too: a version may be ever so old.
 
 State: the left rows that the right watermark has not passed; of each key, the versions later than
-``min(L, R)`` and the one before. So a key's last version stays as long as the job runs.
+``min(L, R)`` and the one before (`KeyedRows`: others go when versions are merged). So a key's last
+version stays as long as the job runs. An epoch reads the versions of the keys that leave in it.
 """
 
 from __future__ import annotations
@@ -25,22 +26,26 @@ import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import chunks, held_back, least
+from tidegate.executor.buffers.keyed_rows import (
+    KeyedRows,
+    by_hash,
+    groups_of,
+    hashes_of,
+    only_needed,
+    with_hashes,
+)
 from tidegate.executor.buffers.time_queue import TimeQueue, divided, slices
-from tidegate.executor.columns import INT64_MIN, event_times, single_array
+from tidegate.executor.columns import INT64_MIN, Int64s, event_times, single_array
 from tidegate.executor.evaluate import evaluate
 from tidegate.executor.joins.joining import Joining
 from tidegate.executor.joins.pairing import beside, with_keys
 from tidegate.plan.joins import JoinKind, TemporalJoin
-from tidegate.state import StateTable, compact, get_int, put_int
+from tidegate.state import StateTable
 from tidegate.types import END, HIDDEN_PREFIX, Barrier, Chunk, Message, Watermark
 
-SLACK_ROWS: Final = 8_192
-"""A log of fewer versions than twice what is needed and these is not written anew."""
-_LOG: Final = 0
-_ROWS: Final = "versions:rows"
-"""State value: how many versions the log has."""
-_NEEDED: Final = "versions:needed"
-"""State value: how many of them were needed when that was looked at last."""
+_BUCKET: Final = 0
+_OF_0_1: Final = ("versions:rows", "versions:needed")
+"""State values where the versions are a log, of release 0.1."""
 
 
 class TemporalJoinExecutor(Joining):
@@ -54,7 +59,12 @@ class TemporalJoinExecutor(Joining):
         self._engine = engine
         self._ties = join.ties
         self._waiting = TimeQueue(state(0), join.times[0])
-        self._versions = state(1)
+        self._right = state(1)
+        self._versions = KeyedRows(self._right, adds=True, prune=self._needed)
+        self._bound = INT64_MIN
+        """No left row below it comes any more."""
+        if any(name in self._right.values for name in _OF_0_1):
+            self._take_over()
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         left, right = self._passed
@@ -63,14 +73,14 @@ class TemporalJoinExecutor(Joining):
         known, unknown = divided(self._taken(0), self._join.times[0], passed)
         for rows in unknown:
             self._waiting.add(rows)
-        versions: list[pa.Table] = []
-        for number, tables in enumerate(self._ready(known, passed)):
-            if number == 0:
-                versions = self._versions.read(_LOG)
-            yield from self._joined(tables, versions)
+        for tables in self._ready(known, passed):
+            yield from self._joined(pa.concat_tables(tables))
         self._waiting.persist()
         if left is not None and right is not None:
-            self._forget(min(left, right))
+            self._bound = min(left, right)
+        if self._bound == END:
+            self._right.delete_bucket(_BUCKET)
+        self._versions.settle()
         bound, status = least(self._watermarks)
         for column, _, distance in self._join.follow:
             yield Watermark(column, held_back(bound, distance), status)
@@ -87,19 +97,19 @@ class TemporalJoinExecutor(Joining):
         new = self._taken(1)
         if not new:
             return
-        versions = with_keys(pa.concat_tables(new), (key for _, key in self._join.keys))
-        if versions.num_rows:
-            self._versions.append(_LOG, versions)
-            compact(self._versions, _LOG, pa.concat_tables)
-            put_int(self._versions, _ROWS, get_int(self._versions, _ROWS, 0) + versions.num_rows)
+        self._put(with_keys(pa.concat_tables(new), self._keys(1)))
 
-    def _joined(self, tables: list[pa.Table], versions: list[pa.Table]) -> Iterator[Chunk]:
-        rows = pa.concat_tables(tables)
-        visible = self._visible[1]
-        if versions:
-            all_versions = pa.concat_tables(versions)
-            found = self._found(rows, all_versions)
-            right = all_versions.select(visible)
+    def _put(self, versions: pa.Table) -> None:
+        self._versions.put(by_hash(with_hashes(versions, self._keys(1), self._engine)))
+
+    def _keys(self, side: int) -> list[str]:
+        return [keys[side] for keys in self._join.keys]
+
+    def _joined(self, rows: pa.Table) -> Iterator[Chunk]:
+        hashes = hashes_of(with_hashes(rows, self._keys(0), self._engine))
+        versions = self._versions.find(np.unique(hashes))
+        if versions is not None:
+            found, right = self._found(rows, versions), versions.select(self._visible[1])
         else:
             found, right = pa.nulls(rows.num_rows, pa.int64()), self._like[1].empty_table()
         if self._join.condition is not None:
@@ -142,20 +152,22 @@ class TemporalJoinExecutor(Joining):
         (holds,) = evaluate(self._engine, pairs, [condition])
         return pc.if_else(single_array(holds), found, pa.scalar(None, pa.int64()))
 
-    def _forget(self, bound: int) -> None:
-        """Drops the versions that no row at or above ``bound`` can have."""
-        if bound == END:
-            self._versions.delete_bucket(_LOG)
-            put_int(self._versions, _ROWS, 0)
-            return
-        needed_then = get_int(self._versions, _NEEDED, 0)
-        if get_int(self._versions, _ROWS, 0) <= 2 * needed_then + SLACK_ROWS:
-            return
-        versions = pa.concat_tables(self._versions.read(_LOG))
-        sql = f"SELECT i FROM ({self._last_of(f'if(t <= {bound}, NULL, t)')}) ORDER BY i"
-        needed = self._engine.query(sql, {"r_": self._narrow(versions, 1)}).column(0)
-        if 2 * len(needed) < versions.num_rows:
-            self._versions.delete_bucket(_LOG)
-            self._versions.append(_LOG, versions.take(needed))
-            put_int(self._versions, _ROWS, len(needed))
-        put_int(self._versions, _NEEDED, len(needed))
+    def _needed(self, versions: pa.Table) -> pa.Table:
+        """Of versions by their hashes those that a row at or above the bound can have."""
+        _, counts = groups_of(versions)
+        return only_needed(versions, np.repeat(counts > 1, counts), self._within_reach)
+
+    def _within_reach(self, versions: pa.Table) -> Int64s:
+        sql = f"SELECT i FROM ({self._last_of(f'if(t <= {self._bound}, NULL, t)')})"
+        found = self._engine.query(sql, {"r_": self._narrow(versions, 1)})
+        numbers: Int64s = found.column(0).to_numpy()
+        return numbers
+
+    def _take_over(self) -> None:
+        """Sorts by keys what release 0.1 has kept in the order of arrival, once."""
+        for name in _OF_0_1:
+            self._right.values.pop(name, None)
+        versions = self._right.read(_BUCKET)
+        self._right.delete_bucket(_BUCKET)
+        if versions:
+            self._put(pa.concat_tables(versions))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from random import Random
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from kits.keyed import small_merges
 from kits.many import seeds
 from tidegate.executor.buffers import keyed_rows
 from tidegate.executor.buffers.keyed_rows import HASH, KeyedRows, hashes_of
@@ -61,11 +62,9 @@ def since(bound: int, rows: pa.Table) -> pa.Table:
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs and merges of few rows, so that there are many."""
-    sizes = {"RUN_ROWS_MAX": 16, "MERGED_ROWS_MIN": 24, "FANOUT": 3, "_SMALL_ROWS": 4}
-    for name, value in {**sizes, "MERGED_SHARE": 2, "_WASTE_ROWS": 64}.items():
-        monkeypatch.setattr(keyed_rows, name, value)
+def small() -> Iterator[None]:
+    with small_merges():
+        yield
 
 
 @pytest.mark.parametrize("seed", seeds(80))

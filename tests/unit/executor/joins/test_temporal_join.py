@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE, expr, leaf
 from kits.join import LEFT, RIGHT, Said, States
+from kits.keyed import one_hash, small_merges
 from kits.many import examples
 from tidegate.executor.buffers import time_queue
 from tidegate.executor.joins import temporal_join
@@ -89,17 +92,17 @@ def test_the_lesser_watermark_is_that_of_the_left_time() -> None:
 
 
 @pytest.mark.slow
-def test_versions_that_none_can_have_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(temporal_join, "SLACK_ROWS", 0)
+def test_versions_that_none_can_have_are_dropped() -> None:
     state = States()
-    join = joining(state=state)
-    for epoch in range(40):
-        time = epoch * 10
-        versions = f"1| chunk: a {time} {epoch}; b {time + 1} {epoch}"
-        found = join.rows(f"0| chunk: a {time} 1", versions, *until(time, time + 5, epoch))
-        assert found == [f"a {time} 1 a {time} {epoch}"]
-        assert state.rows[0] <= 1
-        assert state.rows[1] <= 10
+    with small_merges():
+        join = joining(state=state)
+        for epoch in range(40):
+            time = epoch * 10
+            versions = f"1| chunk: a {time} {epoch}; b {time + 1} {epoch}"
+            found = join.rows(f"0| chunk: a {time} 1", versions, *until(time, time + 5, epoch))
+            assert found == [f"a {time} 1 a {time} {epoch}"]
+            assert state.rows[0] <= 1
+            assert state.rows[1] <= 10
     join(*until("end finished", "end finished", 99))
     assert state.rows == (0, 0)
 
@@ -110,15 +113,15 @@ def test_of_equal_times_the_last_by_the_ties() -> None:
 
 
 @pytest.mark.slow
-def test_the_log_of_versions_does_not_grow_run_by_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_do_not_grow_run_by_run() -> None:
     """Under Spark an executor lives for an epoch: what it must know is in state."""
-    monkeypatch.setattr(temporal_join, "SLACK_ROWS", 100)
     state = States()
-    for epoch in range(300):
-        join = joining(state=state)
-        join(f"1| chunk: k{epoch % 7} {epoch} {epoch}", *until(epoch, epoch, epoch))
-        assert len(state(1).read(0)) <= 20
-        assert state.rows[1] <= 120
+    with small_merges():
+        for epoch in range(300):
+            join = joining(state=state)
+            join(f"1| chunk: k{epoch % 7} {epoch} {epoch}", *until(epoch, epoch, epoch))
+            assert len(state(1).runs[0]) <= 20
+            assert state.rows[1] <= 40
     found = joining(state=state).rows(
         "0| chunk: k1 300 1", *until("end finished", "end finished", 999)
     )
@@ -147,10 +150,22 @@ EPOCHS = st.lists(
 @pytest.mark.slow
 @examples(150)
 @given(epochs=EPOCHS)
+@small_merges()
 def test_however_rows_come(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:
     """Each left row that is not late leaves once, with what a look at all versions gives."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(temporal_join, "SLACK_ROWS", 0)
+    _however(epochs)
+
+
+@pytest.mark.slow
+@examples(50)
+@given(epochs=EPOCHS)
+@small_merges()
+@patch.object(temporal_join, "with_hashes", one_hash)
+def test_keys_of_one_hash(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:
+    _however(epochs)
+
+
+def _however(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) -> None:
     state, marks, number = States(), [0, 0], 0
     join, found = joining(state=state), list[str]()
     lefts, rights = list[tuple[str, int, int]](), list[tuple[str, int, int]]()
@@ -175,6 +190,5 @@ def test_however_rows_come(epochs: list[tuple[_Rows, _Rows, int, int, bool]]) ->
         version = max(valid, key=lambda row: row[1], default=None)
         shown = ". . ." if version is None else " ".join(map(str, version))
         wanted.append(f"{key} {time} {number} {shown}")
-    patch.undo()
     assert sorted(found) == sorted(wanted)
     assert state.rows == (0, 0)

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
+from unittest.mock import patch
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kits.executor import ENGINE
+from kits.keyed import one_hash, small_merges
 from kits.many import examples
 from kits.over import ENDED, SO_FAR, Said, Tables, a_node, call, lag, lead, rows, span, to
 from oracle import decode
 from oracle.over import Call, OverQuery, Span
-from tidegate.executor.buffers import known_rows, time_queue
+from tidegate.executor.buffers import time_queue
+from tidegate.executor.buffers.keyed_rows import with_hashes
+from tidegate.executor.over import over_rows
 from tidegate.executor.over.over_rows import OverRowsExecutor
 from tidegate.plan.nodes import SortKey
 from tidegate.plan.over import Frame, OverCall
@@ -21,9 +25,8 @@ from tidegate.types import END
 
 
 def over(*calls: OverCall, tables: Tables | None = None, **parts: Any) -> Said:
-    return Said(
-        OverRowsExecutor(a_node(*calls, **parts), ENGINE, Tables() if tables is None else tables)
-    )
+    tables = Tables() if tables is None else tables
+    return Said(OverRowsExecutor(a_node(*calls, **parts), ENGINE, tables))
 
 
 def test_rows_behind_leave_as_soon_as_they_are_known() -> None:
@@ -256,18 +259,18 @@ def test_an_epoch_that_is_played_again_gives_the_same() -> None:
 
 
 @pytest.mark.slow
-def test_the_last_rows_of_each_partition_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_rows, "SLACK_ROWS", 3)
+def test_the_last_rows_of_each_partition_are_kept() -> None:
     tables = Tables()
-    said = over(lag(2), call("sum", SO_FAR), tables=tables)
-    for epoch in range(40):
-        found = said.rows(f"chunk: a {epoch} {epoch}; b {epoch} 0", *to(epoch + 1, epoch))
-        before = "." if epoch < 2 else epoch - 2
-        total = epoch * (epoch + 1) // 2
-        assert found[0] == f"a {epoch} {epoch} {before} {total}"
-        assert tables["context"].rows <= 2 * 4 + 3
-        assert tables["carry"].rows <= 2 * 2 + 3 + 2
-        assert tables["rows"].rows == 0
+    with small_merges():
+        said = over(lag(2), call("sum", SO_FAR), tables=tables)
+        for epoch in range(40):
+            found = said.rows(f"chunk: a {epoch} {epoch}; b {epoch} 0", *to(epoch + 1, epoch))
+            before = "." if epoch < 2 else epoch - 2
+            total = epoch * (epoch + 1) // 2
+            assert found[0] == f"a {epoch} {epoch} {before} {total}"
+            assert tables["context"].rows <= 3 * 4
+            assert tables["carry"].rows <= 3 * 2
+            assert tables["rows"].rows == 0
     said(*to(ENDED, 99))
     assert tables.held == {}
 
@@ -278,9 +281,9 @@ def test_what_time_has_passed_is_forgotten_without_new_rows() -> None:
     said = over(call("count", span(-10)), tables=tables)
     said("chunk: a 5 1; b 6 2; c 7 3", *to(8, 1))
     assert tables["context"].rows == 3
-    said(*to(18, 2))
-    assert tables["context"].rows == 3  # the row at 7 may still be counted, in the same log
-    said(*to(19, 3))
+    said(*to(17, 2))
+    assert tables["context"].rows == 3  # the row at 7 may still be counted
+    said(*to(18, 3))
     assert tables.held == {}
 
 
@@ -301,7 +304,6 @@ def test_a_backlog_leaves_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     said = over(lag(), lead(), call("sum", SO_FAR), tables=tables)
     said(f"chunk: {'; '.join(f'a {time} 1' for time in times)}; a . 1", "barrier 1")
     monkeypatch.setattr(time_queue, "EMIT_ROWS_MAX", 2)
-    monkeypatch.setattr(known_rows, "SLACK_ROWS", 0)
     found = said(*to(ENDED, 2))
     assert len(found) > 4
     shown = [row.split() for line in found[:-2] for row in line.removeprefix("chunk: ").split("; ")]
@@ -324,14 +326,13 @@ EPOCHS = st.lists(
 FRAMES = (
     SO_FAR,
     rows(None),
-    *(rows(start, end) for start, end in [(-2, 0), (-3, -1), (-1, 2), (0, 1), (1, 2)]),
+    *(rows(*edges) for edges in [(-2, 0), (-3, -1), (-1, 2), (0, 1), (1, 2), (-6, 0), (-5, 1)]),
     *(span(start, end) for start, end in [(-3, 0), (-2, 2), (0, 3), (-6, -2), (1, 4)]),
 )
-PLAIN = ("row_number", "rank", "dense_rank")
 CALLS = st.one_of(
     st.builds(lag, st.integers(1, 3)),
     st.builds(lead, st.integers(1, 3)),
-    st.sampled_from(PLAIN).map(call),
+    st.sampled_from(["row_number", "rank", "dense_rank"]).map(call),
     st.builds(
         call,
         st.sampled_from(["count", "sum", "min", "max", "first_value", "last_value"]),
@@ -369,14 +370,16 @@ def _span(frame: Frame | None) -> Span | None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("hashing", [with_hashes, one_hash])
 @given(EPOCHS, st.lists(CALLS, min_size=1, max_size=3))
 @examples(60)
 def test_random_rows_leave_when_they_are_final_with_what_all_rows_say(
-    epochs: list[tuple[list[tuple[str, int, int | None]], int, bool]], calls: list[OverCall]
+    hashing: Callable[..., pa.Table],
+    epochs: list[tuple[list[tuple[str, int, int | None]], int, bool]],
+    calls: list[OverCall],
 ) -> None:
-    """Cut into epochs anywhere, with restarts, and logs that are written anew all the time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known_rows, "SLACK_ROWS", 0)
+    """Cut into epochs anywhere, with restarts, and merges all the time, also of equal hashes."""
+    with small_merges(), patch.object(over_rows, "with_hashes", hashing):
         tables, seen, left, watermark = Tables(), list[decode.Row](), list[str](), 0
         said = over(*calls, tables=tables)
         for epoch, (drawn, rise, restarts) in enumerate(epochs):
@@ -384,8 +387,8 @@ def test_random_rows_leave_when_they_are_final_with_what_all_rows_say(
                 said = over(*calls, tables=tables)
             lines = []
             for key, above, value in drawn:
-                split, offset = f"s{Random(len(seen)).randrange(3)}", len(seen)
-                shown = "." if value is None else str(value)
+                split, offset = f"s{len(seen) * 5 // 2 % 3}", len(seen)
+                shown = "." if value is None else value
                 lines.append(f"{key} {watermark + above} {shown} {split} {offset}")
                 values = {"k": None if key == "." else key, "t": watermark + above, "v": value}
                 seen.append(decode.Row(split, offset, values))
