@@ -12,6 +12,11 @@ from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExec
 from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
 from tidegate.executor.aggregation.window_partials import WindowPartialsExecutor
 from tidegate.executor.base import Executor
+from tidegate.executor.changes.aggregate_block import AggregateBlock
+from tidegate.executor.changes.as_changes import AsChangesExecutor
+from tidegate.executor.changes.join_block import JoinBlock
+from tidegate.executor.changes.over_block import OverBlock
+from tidegate.executor.changes.recompute import Block, RecomputeExecutor
 from tidegate.executor.checked import Checked
 from tidegate.executor.filter import FilterExecutor
 from tidegate.executor.joins.interval_join import IntervalJoinExecutor
@@ -32,7 +37,9 @@ from tidegate.executor.windows.hop import HopExecutor
 from tidegate.executor.windows.session_rows import SessionRowsExecutor
 from tidegate.executor.windows.tumble import TumbleExecutor
 from tidegate.plan import joins, nodes, physical, windows
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.match import MatchRecognize
+from tidegate.plan.over import ChangingOver
 from tidegate.state import StateTable
 
 
@@ -67,6 +74,9 @@ def _build(  # noqa: PLR0912  # one branch an operator
     def side(port: int) -> StateTable:
         return state(("left", "right")[port])
 
+    def numbered(port: int) -> StateTable:
+        return state(str(port))
+
     match node:
         case nodes.Project():
             return ProjectExecutor(node, engine)
@@ -85,6 +95,10 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return join(node, engine, side)
         case MatchRecognize():
             return MatchRowsExecutor(node, engine, state)
+        case physical.AsChanges():
+            return AsChangesExecutor(node)
+        case physical.Recompute():
+            return RecomputeExecutor(node, _block(node.of, engine), engine, numbered)
         case physical.OverRows() if node.over.by_partition:
             return OverPartitionsExecutor(node, engine, state())
         case physical.OverRows():
@@ -108,6 +122,18 @@ def _build(  # noqa: PLR0912  # one branch an operator
         case physical.MergeRuns():
             return MergeSortExecutor(node.sort, node.hidden, engine)
     raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def _block(node: nodes.Node, engine: Engine) -> Block:
+    """What is computed anew, one branch a kind of node."""
+    match node:
+        case ChangingOver():
+            return OverBlock(node, engine)
+        case Aggregate():
+            return AggregateBlock(node, engine)
+        case joins.ChangingJoin():
+            return JoinBlock(node, engine)
+    raise AssertionError(f"no block for {type(node).__name__}")
 
 
 def _windows(node: windows.Window) -> WindowExecutor:

@@ -90,6 +90,11 @@ class Aggregate(Unary):
         return by(self.keys).lstrip() or "of all rows"
 
     @property
+    def title(self) -> str:
+        calls = ", ".join(call.text for call in self.calls)
+        return f"Aggregate {f'{calls} {self.by}' if calls else self.by}, {self.when}"
+
+    @property
     def when(self) -> str:
         """When its results leave, as EXPLAIN has it."""
         if self.early is not None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.joins import ChangingJoin, JoinKind
 from tidegate.plan.nodes import Filter, Node, Project, Sink
+from tidegate.plan.over import ChangingOver
+from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
 
 
 def is_changing(node: Node) -> bool:
     """Whether rows of ``node`` may be taken back: chunks then have the column `OP`."""
-    return any(isinstance(part, Aggregate) and part.updates for part in node.walk())
+    return any(_changes(part) for part in node.walk())
+
+
+def _changes(node: Node) -> bool:
+    if isinstance(node, UpdatingAggregate | EarlyAggregate | Recompute):
+        return True  # as `lower` has them
+    is_over = isinstance(node, ChangingOver | ChangingJoin)
+    return is_over or (isinstance(node, Aggregate) and node.updates)
 
 
 def is_early(node: Node) -> bool:
@@ -24,6 +36,10 @@ def changing_key(node: Node) -> tuple[str, ...] | None:
     match node:
         case Aggregate():
             return node.keys
+        case ChangingOver():
+            return _key_of_first(node)
+        case ChangingJoin():
+            return _key_of_pairs(node)
         case Filter() | Sink():
             return changing_key(node.input)
         case Project():
@@ -33,3 +49,32 @@ def changing_key(node: Node) -> tuple[str, ...] | None:
                 return None
             return tuple(kept[key] for key in below)
     return None
+
+
+def _key_of_first(node: ChangingOver) -> tuple[str, ...] | None:
+    """A partition's rows are told apart by their numbers, if equal ones have not the same."""
+    if node.first is None or node.numbering.function != "row_number":
+        return None
+    name, most = node.first
+    if most == 1:
+        return node.keys
+    return (*node.keys, name) if any(column.name == name for column in node.schema) else None
+
+
+def _key_of_pairs(node: ChangingJoin) -> tuple[str, ...] | None:
+    """What tells pairs apart: the left row, if it has one partner at most, else both."""
+    left, right = (changing_key(side) for side in node.inputs)
+    if not node.kind.has_right or left is None:
+        return left
+    is_one = right is not None and set(right) <= {key for _, key in node.keys}
+    if is_one and node.kind in (JoinKind.INNER, JoinKind.LEFT):
+        return left
+    return None if right is None else (*left, *right)
+
+
+def kept_for_ever(node: Node) -> Iterator[tuple[Node, Node]]:
+    """What keeps all rows of an input that none are taken from, with that input."""
+    for part in node.walk():
+        keeps = isinstance(part, ChangingOver) and not part.keeps_first
+        if keeps or isinstance(part, ChangingJoin):
+            yield from ((part, side) for side in part.inputs if not is_changing(side))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.joins import Join, LookupJoin, TemporalJoin, Union
+from tidegate.plan.joins import ChangingJoin, Join, LookupJoin, TemporalJoin, Union
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Expr,
@@ -26,14 +26,16 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
 )
-from tidegate.plan.over import OverWindow, RecentRows
+from tidegate.plan.over import ChangingOver, OverWindow, RecentRows
 from tidegate.plan.physical import (
+    AsChanges,
     Exchange,
     FinalAggregate,
     Input,
     MergeRuns,
     OverRows,
     PartialAggregate,
+    Recompute,
     SessionRows,
     SortRuns,
     Tally,
@@ -108,6 +110,7 @@ class Derived:
 
 NONE: Final = Derived(lost="no watermark is declared on it")
 BEFORE_THE_ROW: Final = Derived(lost="it is the watermark before the row")
+_COMPUTED: Final = Derived(lost="it is computed over several rows")
 PROCESSING_TIME: Final = "it is the processing time"
 """Why what reads the clock has no watermark: only a table's column that is nothing else has."""
 
@@ -137,6 +140,11 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Union():
             below = [derive(branch, ports) for branch in node.branches]
             return {c.name: _least([columns[c.name] for columns in below]) for c in node.schema}
+        case Recompute():
+            every = {n: d for part in node.parts for n, d in derive(part, ports).items()}
+            return _of_changes(node, every)
+        case ChangingJoin():
+            return _of_changes(node, derive(node.left, ports) | derive(node.right, ports))
         case LookupJoin():
             sides = derive(node.left, ports), derive(node.right, ports)
             return {c.name: (sides[0] | sides[1])[c.name] for c in node.schema}
@@ -179,7 +187,7 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
         case Sort() | SortRuns() | MergeRuns():
             column = (node if isinstance(node, Sort) else node.sort).column
             return _ended(below, {column}, f"rows leave in the order of {column}")
-        case Filter() | Sink() | Tally() | Exchange():
+        case Filter() | Sink() | Tally() | Exchange() | AsChanges():
             return below
     raise AssertionError(f"no derivation for {type(node).__name__}")
 
@@ -270,22 +278,27 @@ def behind_time(time: str, columns: Columns) -> tuple[tuple[str, int], ...]:
 
 
 def _of_over(node: OverWindow | OverRows | RecentRows, below: Columns) -> dict[str, Derived]:
+    if isinstance(node, ChangingOver):
+        return _of_changes(node, below)
     over = node.over if isinstance(node, OverRows) else node
     result = dict(below)
     if isinstance(over, OverWindow):
         follow = node.follow if isinstance(node, OverRows) else behind_time(over.time, below)
         result = _ended(below, dict(follow), f"rows leave in the order of {over.time}")
-    computed = Derived(lost="it is computed over several rows")
-    return result | {call.output.name: computed for call in over.calls}
+    return result | {call.output.name: _COMPUTED for call in over.calls}
+
+
+def _of_changes(node: Node, below: Columns) -> dict[str, Derived]:
+    found = {c.name: below.get(c.name, _COMPUTED) for c in node.schema}
+    return _ended(found, (), "its rows may be taken back at any time")
 
 
 def _of_match(node: MatchRecognize, below: Columns) -> dict[str, Derived]:
     keys = {key: below[key] for key in node.keys}
     result = _ended(keys, (), f"matches leave in the order of {node.time}")
-    computed = Derived(lost="it is computed over several rows")
     time = replace(below[node.time], window=None)
     for look in node.looks:
-        result[look.output.name] = time if look.output.name in node.times else computed
+        result[look.output.name] = time if look.output.name in node.times else _COMPUTED
     return result
 
 

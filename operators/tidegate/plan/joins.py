@@ -200,6 +200,27 @@ class LookupJoin(Join):
         return (*left, *(column for column in right if column.name != self.times[1]))
 
 
+@dataclass(frozen=True, slots=True)
+class ChangingJoin(Join):
+    """All pairs that there are at the end of an epoch: rows of either side may come, and be taken
+    back, at any time (S14). There are no times: both are empty, and the bounds are not used."""
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ()
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return tuple(read - {""} for read in Join.reads(self, wanted))
+
+    @property
+    def kind_of_times(self) -> tuple[str, str]:
+        return "Join", ""
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: all rows of both sides"
+
+
 def has_splits(node: Node) -> bool:
     """Whether the rows of ``node`` are a source's, each of a split, at an offset."""
     return all(part.gives_splits for part in node.walk())

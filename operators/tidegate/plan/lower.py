@@ -8,6 +8,7 @@ Each rule is one branch of `lower`:
 - sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - over-windows and row patterns are computed behind an exchange by the hash of their partition;
+- what is computed anew where rows change has all rows alike in its keys in one actor;
 - the two sides of a join meet behind exchanges by the hash of its keys;
 - a union rises above what has no state (`raised`): each of its branches is sent, to the operator
   that needs them all or to the sink, by whoever has it;
@@ -21,8 +22,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.changes import is_changing
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
 from tidegate.plan.joins import (
+    ChangingJoin,
     Join,
     LookupJoin,
     TemporalJoin,
@@ -44,9 +47,10 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
 )
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
+    AsChanges,
     Distribution,
     EarlyAggregate,
     Exchange,
@@ -54,6 +58,7 @@ from tidegate.plan.physical import (
     MergeRuns,
     OverRows,
     PartialAggregate,
+    Recompute,
     SessionRows,
     SortRuns,
     Tally,
@@ -61,11 +66,17 @@ from tidegate.plan.physical import (
     WindowPartials,
 )
 from tidegate.plan.windows import Session
-from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, RECORD, SPLIT, TICK
+from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, OP, RECORD, SPLIT, TICK
 
 
-def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
+def lower(  # noqa: PLR0912  # one branch an operator
+    node: Node, pushdown: bool, keep: tuple[str, ...] = ()
+) -> Node:
     """The physical tree of a logical one; ``keep`` are the hidden columns asked for above it."""
+    if isinstance(node, ChangingOver | ChangingJoin) or (
+        isinstance(node, Aggregate) and is_changing(node.input)
+    ):
+        return _recomputed(node, pushdown)
     match node:
         case Scan():
             return node
@@ -93,8 +104,7 @@ def lower(node: Node, pushdown: bool, keep: tuple[str, ...] = ()) -> Node:
         case Union():
             return node.on([lower(branch, pushdown, keep) for branch in node.branches])
         case Sink():
-            parts = [_tallied(lower(part, pushdown), ()) for part in branches(node.input)]
-            return replace(node, input=united(parts))
+            return replace(node, input=united(_written(node.input, pushdown)))
     raise AssertionError(f"no lowering for {type(node).__name__}")
 
 
@@ -166,6 +176,14 @@ def _together(keys: tuple[str, ...]) -> Distribution:
     return Distribution.HASH if keys else Distribution.GATHER
 
 
+def _written(node: Node, pushdown: bool) -> list[Node]:
+    """What is written of ``node``: of each branch of a union."""
+    parts = [_tallied(lower(part, pushdown), ()) for part in branches(node)]
+    if is_changing(node):
+        parts = [p if is_changing(p) else AsChanges(p.schema, p) for p in parts]
+    return parts
+
+
 def _sent(
     node: Node,
     pushdown: bool,
@@ -206,6 +224,23 @@ def _lower_over(node: OverWindow | MatchRecognize, pushdown: bool, keep: tuple[s
     follow = behind_time(node.time, derive(node.input))
     together = _sent(node.input, pushdown, node.keys, hidden)
     return OverRows(node.schema, together, node, hidden, keep, follow)
+
+
+def _recomputed(node: Aggregate | ChangingOver | ChangingJoin, pushdown: bool) -> Recompute:
+    """``node`` where all rows alike in its keys are, as they change."""
+    ties: tuple[str, ...] = ()
+    keys: tuple[tuple[str, ...], ...]
+    if isinstance(node, ChangingJoin):
+        keys = (tuple(key for key, _ in node.keys), tuple(key for _, key in node.keys))
+    else:
+        keys = (node.keys,)
+    if isinstance(node, ChangingOver):
+        ties = tuple(tie for tie in node.ties if tie.startswith(HIDDEN_PREFIX))
+    parts = []
+    for part, own in zip(node.inputs, keys, strict=True):
+        rides = (*ties, OP) if is_changing(part) else ties
+        parts.append(_sent(part, pushdown, own, rides))
+    return Recompute(node.schema, tuple(parts), node, keys, (ties,) * len(parts))
 
 
 def _lower_sort(node: Sort, pushdown: bool) -> Node:

@@ -17,11 +17,13 @@ from typing import Any, Final
 
 from tidegate.plan.nodes import INSTEAD_OF, Expr, Node, Project, Refusing
 from tidegate.plan.physical import (
+    AsChanges,
     Exchange,
     FinalAggregate,
     MergeRuns,
     OverRows,
     PartialAggregate,
+    Recompute,
     SessionRows,
     SortRuns,
     Tally,
@@ -132,7 +134,7 @@ def _hash(document: Any) -> str:
 def _meant(node: Node) -> Node:
     """What a physical node computes: the logical one."""
     match node:
-        case Exchange() | Tally():
+        case Exchange() | Tally() | AsChanges():
             return _meant(node.input)
         case FinalAggregate() | PartialAggregate() | WindowPartials():
             return node.aggregate
@@ -142,4 +144,6 @@ def _meant(node: Node) -> Node:
             return node.sort
         case OverRows():
             return node.over
+        case Recompute():
+            return node.of
     return node

@@ -109,6 +109,11 @@ class OverWindow(Unary):
     by_partition: bool
 
     @property
+    def tie_order(self) -> str:
+        """The direction of ``ties`` in SQL."""
+        return "ASC NULLS LAST"
+
+    @property
     def waits_for(self) -> tuple[tuple[Node, str], ...]:
         return ((self.input, self.time),)
 
@@ -139,6 +144,64 @@ class OverWindow(Unary):
             yield f"state: the rows of the last {length}"
         if any(call.is_running for call in self.calls):
             yield f"state: one row {of}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingOver(OverWindow):
+    """An over-window whose rows change, or of which more may come anywhere: what it says of them
+    changes with every epoch (S14).
+
+    ``first``: the output of a call that numbers rows, and up to which number rows are in the result
+    (Top-N). The schema has those of the outputs that are read. No time decides: ``time`` is empty.
+    ``newest_first``: the order is that of a time, backwards, so of equal rows the last is first.
+    """
+
+    gives_splits: ClassVar[bool] = False
+
+    first: tuple[str, int] | None = None
+    newest_first: bool = False
+
+    @property
+    def tie_order(self) -> str:
+        return "DESC NULLS LAST" if self.newest_first else "ASC NULLS LAST"
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ()
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        (read,) = OverWindow.reads(self, wanted)
+        return (read - {""},)
+
+    @property
+    def numbering(self) -> OverCall:
+        """The call that ``first`` names."""
+        assert self.first is not None
+        return next(call for call in self.calls if call.output.name == self.first[0])
+
+    @property
+    def keeps_first(self) -> bool:
+        """Whether rows that are not among the first ones can be let go of, if none is taken back:
+        no call looks at them."""
+        numbering = ("row_number", "rank", "dense_rank")
+        return self.first is not None and all(call.function in numbering for call in self.calls)
+
+    @property
+    def state(self) -> Iterator[str]:
+        if self.keeps_first and self.first is not None:
+            yield f"state: the first {count(self.first[1], 'row')} {of_each(self.keys)}"
+            yield "state: and all others, if the input changes"
+        else:
+            yield "state: all rows"
+
+    @property
+    def title(self) -> str:
+        order = ", ".join(key.text for key in self.order)
+        ordered = f" in the order of {order}" if order else ""
+        if self.first is None:
+            calls = ", ".join(call.output.name for call in self.calls)
+            return f"Over {calls}{by(self.keys)}{ordered}, on update"
+        return f"TopN {self.numbering.function} <= {self.first[1]}{by(self.keys)}{ordered}"
 
 
 @dataclass(frozen=True, slots=True)

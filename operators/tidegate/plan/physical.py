@@ -6,8 +6,9 @@ They are values like the logical nodes. A node tree that holds no `Exchange` run
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.nodes import Node, Sort, Unary
@@ -110,9 +111,7 @@ class FinalAggregate(Unary):
 
     @property
     def title(self) -> str:
-        calls = ", ".join(call.text for call in self.aggregate.calls)
-        what = f"{calls} {self.aggregate.by}" if calls else self.aggregate.by
-        return f"Aggregate {what}, {self.aggregate.when}"
+        return self.aggregate.title
 
     @property
     def state(self) -> Iterator[str]:
@@ -173,6 +172,42 @@ class MergeRuns(Unary):
     @property
     def title(self) -> str:
         return f"MergeSort by {self.sort.by}"
+
+
+@dataclass(frozen=True, slots=True)
+class AsChanges(Unary):
+    """Rows that stay, for who gets others that change: each is one more."""
+
+    row_wise: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Recompute(Node):
+    """What ``of`` says of rows alike in ``keys``, computed anew when some of them change (S14).
+
+    ``parts`` are its inputs, ``keys`` those of each of them, and ``hidden`` the hidden columns that
+    are kept with its rows.
+    """
+
+    parts: tuple[Node, ...]
+    of: Node
+    keys: tuple[tuple[str, ...], ...]
+    hidden: tuple[tuple[str, ...], ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return self.parts
+
+    def on(self, inputs: Sequence[Node]) -> Node:
+        return replace(self, parts=tuple(inputs))
+
+    @property
+    def title(self) -> str:
+        return self.of.title
+
+    @property
+    def state(self) -> Iterator[str]:
+        return self.of.state
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Filter, Node, Project, Refusing, Sink, Sort
-from tidegate.plan.over import OverWindow
+from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.projections import narrowed, project
 from tidegate.plan.windows import Session, Window
 from tidegate.types import Schema
@@ -68,6 +68,9 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
             return replace(node, left=inputs[0], right=inputs[1], schema=schema)
         case Filter() | Sort():
             return replace(node, schema=inputs[0].schema, input=inputs[0])
+        case ChangingOver():
+            own = _of(node.schema[len(node.input.schema) :], names)
+            return replace(node, schema=(*inputs[0].schema, *own), input=inputs[0])
         case Window() | Session() | OverWindow():
             own = node.schema[len(node.input.schema) :]
             return replace(node, schema=(*inputs[0].schema, *own), input=inputs[0])

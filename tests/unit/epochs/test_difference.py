@@ -45,7 +45,7 @@ def told(*changes: tuple[str, str]) -> list[str]:
         ),
         ("id > 7", "id > 8", ["sink 'counts': Filter", "id > 7", "id > 8"]),
         ("sum(price)", "max(price)", ["sink 'counts'", "sum", "max"]),
-        ("count(*)", "count(id)", ["sink 'counts': Aggregate, its calls was:", "argument id"]),
+        ("count(*)", "count(id)", ["Aggregate was: Aggregate count(*)", "is: Aggregate count(id)"]),
         ("id > 7 GROUP", "id > 7 AND price > 1 GROUP", ["sink 'counts': Filter", "price > 1"]),
         ("price INT,", "price INT, double AS price * 2,", ["Scan, its computed", "price * 2"]),
         ("id + 1", "id + 2", ["sink 'plain'", "id + 1", "id + 2"]),

@@ -65,7 +65,7 @@ class Clauses:
     def total(self) -> str:
         """Every row has its place."""
         keys = [self._key(n, key) for n, key in enumerate(self.node.order)]
-        keys += [f"s{n} ASC NULLS LAST" for n in range(len(self.node.ties))]
+        keys += [f"s{n} {self.node.tie_order}" for n in range(len(self.node.ties))]
         return f"ORDER BY {', '.join(keys)}" if keys else ""
 
     @property

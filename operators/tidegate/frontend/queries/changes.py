@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tidegate.connectors.connector import with_key
@@ -10,10 +11,23 @@ from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.source import Span
-from tidegate.plan.changes import changing_key, is_changing, is_early
-from tidegate.plan.nodes import Node, Sink
+from tidegate.plan.changes import changing_key, is_changing, is_early, kept_for_ever
+from tidegate.plan.joins import ChangingJoin
+from tidegate.plan.nodes import Node, Scan, Sink
+from tidegate.plan.over import ChangingOver
 
+ONCE = "EMIT ON WINDOW CLOSE"
 _FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
+_IN_TIME = (
+    "order by a time column that has a watermark, ascending, or PARTITION BY window_start,"
+    " window_end of a window: each row is emitted once, when final"
+)
+_BOUND: Mapping[type[Node], str] = {
+    ChangingOver: "keep the first rows of each partition, WHERE rn <= 3; or order by a time column"
+    " that has a watermark, ascending",
+    ChangingJoin: "bound the time between the two sides: b.t BETWEEN a.t AND a.t + INTERVAL"
+    " '1' HOUR",
+}
 _ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
 
 
@@ -34,6 +48,7 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     if not is_changing(sink.input):
         return sink
     place = (query.group_span or query.head).place
+    _check_bound(sink.input, query)
     connector = connector_of(table)
     if not connector.takes_changes(table):
         raise BindError(
@@ -67,6 +82,22 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     return sink
 
 
+def _check_bound(node: Node, query: Query) -> None:
+    """Raises BindError where ``node`` keeps all rows that ever come, and nobody has said so."""
+    for keeps, side in () if query.unbounded else kept_for_ever(node):
+        tables = [part.table for part in side.walk() if isinstance(part, Scan)]
+        endless = [each.name for each in tables if not connector_of(each).is_bounded(each)]
+        if endless:
+            raise BindError(
+                f"{keeps.title}: all rows of {', '.join(endless)} would be kept for ever",
+                query.head.place,
+                hint=_BOUND[type(keeps)] + "; or write ALLOW UNBOUNDED at the end of the query,"
+                " where state may grow for ever",
+            )
+
+
 def _once(node: Node) -> str:
     """What to write so that the results of ``node`` are emitted once."""
+    if any(isinstance(part, ChangingOver) for part in node.walk()):
+        return _IN_TIME
     return _FINAL if is_early(node) else _ONCE

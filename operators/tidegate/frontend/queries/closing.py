@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidegate.errors import BindError, Position, SqlError, UnsupportedError
 from tidegate.frontend.expressions.clocks import clock_hint
+from tidegate.plan.changes import is_changing
 from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
 from tidegate.plan.nodes import Node, Scan
 from tidegate.plan.windows import Session, Window
@@ -31,6 +32,8 @@ def closing_key_of(
     closing = closing_key(keys, derive(below))
     if closing is not None:
         return closing
+    if updates and is_changing(below):
+        return ""  # there is no more of it than of the table that changes
     if not updates:
         raise _never_closes(below, keys, place, clause)
     times = (key for key in keys if below.column_of(key).type.startswith("TIMESTAMP"))

@@ -39,7 +39,7 @@ from tidegate.plan.derivation import (
     Columns,
     derive,
 )
-from tidegate.plan.joins import Join, JoinKind, LookupJoin, TemporalJoin
+from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, TemporalJoin
 from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node
 from tidegate.plan.projections import widened
 from tidegate.types import column_named
@@ -101,6 +101,17 @@ class JoinCondition:
         left, right, condition = self._parts(times)
         keys = tuple(self._keys)
         return _shaped(Join((), left, right, kind, keys, times, lower, upper, condition))
+
+    def changing_join(self, kind: JoinKind) -> ChangingJoin:
+        """The plan's node where rows are kept for as long as they are there."""
+        left, right, condition = self._parts(None)
+        keys = tuple(self._keys)
+        return _shaped(ChangingJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the time between the two sides is bounded, so that rows can be forgotten."""
+        return any(b.lower is not None and b.upper is not None for b in self._bounds.values())
 
     def lookup_join(self, kind: JoinKind) -> LookupJoin:
         """The plan's node of a join with a static table (`lookups.is_static`) on the right."""

@@ -11,6 +11,7 @@ from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.queries.join_condition import JoinCondition
 from tidegate.frontend.queries.lookups import is_static
+from tidegate.plan.changes import is_changing
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import project
@@ -26,17 +27,19 @@ def joined(
     syntax: JoinRef,
     further: list[Scalar],
     *,
+    unbounded: bool = False,
     swapped: bool = False,
 ) -> tuple[Relation, list[Scalar]]:
     """The relation of the join, and those of the ``further`` conditions that are not its.
 
-    ``swapped``: what stands on the left is here on the right. Raises BindError or
-    UnsupportedError.
+    ``unbounded``: rows without a bound on the time may be kept for ever. ``swapped``: what stands
+    on the left is here on the right. Raises BindError or UnsupportedError.
     """
     _check_names(left, right, syntax)
-    looked_up = is_static(right)
+    changes = is_changing(left.node) or is_changing(right.node)
+    looked_up = is_static(right) and not changes
     is_right = syntax.as_of is not None or (looked_up and syntax.kind is not JoinKind.RIGHT)
-    if is_static(left) and not is_right and syntax.kind in _SWAPPED:
+    if is_static(left) and not (is_right or changes) and syntax.kind in _SWAPPED:
         other = replace(syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind])
         relation, further = joined(context, right, left, other, further, swapped=True)
         count = len(right.fields)
@@ -61,6 +64,8 @@ def joined(
             further = [other for other in further if other is not part]
     if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
         node: Join = condition.lookup_join(_lookup_kind(syntax))
+    elif syntax.as_of is None and (changes or (unbounded and not condition.is_bounded)):
+        node = condition.changing_join(syntax.kind)
     elif syntax.as_of is None:
         node = condition.join(syntax.kind, syntax.span.place)
     else:

@@ -1,13 +1,14 @@
 """Plans over-windows: calls with OVER become columns of an `OverWindow` below the query (S5).
 
 Calls of one partition and order share a node. Their rows are final in the order of a time with a
-watermark, or, where a column of the partition has one, when it has passed the partition.
+watermark, or, where a column of the partition has one, when it has passed the partition. All others
+change with every row, which only results that are emitted once must not do (S14).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
 from sqlglot import exp
@@ -26,7 +27,7 @@ from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
 from tidegate.plan.derivation import Derived, closing_key, derive
 from tidegate.plan.nodes import Expr, SortKey
-from tidegate.plan.over import CARRIED, OverCall, OverWindow, RecentRows
+from tidegate.plan.over import CARRIED, ChangingOver, OverCall, OverWindow, RecentRows
 from tidegate.types import Column
 
 _NUMBERING: Final = {"row_number": "BIGINT", "rank": "BIGINT", "dense_rank": "BIGINT"}
@@ -34,6 +35,9 @@ _OF_WHOLE: Final = {"percent_rank": "DOUBLE", "cume_dist": "DOUBLE", "ntile": "B
 """What can be computed only once a partition is whole."""
 _OFFSETS: Final = ("lag", "lead")
 FUNCTIONS: Final = frozenset({*OVER_AGGREGATES, *_NUMBERING, *_OF_WHOLE, *_OFFSETS})
+
+
+_OR_CHANGES: Final = "or leave EMIT ON WINDOW CLOSE out: results then change as rows come"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +70,15 @@ class OverPlanner:
     """Plans the over-windows of one query."""
 
     def __init__(
-        self, context: Context, named: Iterable[NamedWindow], *, judged: bool = False
+        self,
+        context: Context,
+        named: Iterable[NamedWindow],
+        *,
+        judged: bool = False,
+        emit: bool = False,
     ) -> None:
         self._judged = judged  # by a watermark filter above, below which splits have an order
+        self._emit = emit  # results are emitted once
         self._context = context
         self._names: Mapping[exp.Expr, str] = {}
         self._named = {window.name.text.lower(): window for window in named}
@@ -139,14 +149,16 @@ class OverPlanner:
             for each in spec.order
         )
         in_split_order = self._judged and not (keys or order)
-        time, by_partition = Column("", ""), False
+        time, by_partition, changes = Column("", ""), False, False
         if not in_split_order:
             derived = derive(below.build())
             closing = closing_key(keys, derived)
-            by_partition = closing is not None
-            if closing is None:
+            changes = closing is None and not self._emit and not _is_in_time(order, derived)
+            by_partition = closing is not None or changes
+            if closing is None and not changes:
                 self._check_order(group, order, derived)
-            time = below.build().column_of(closing or order[0].column)
+            if not changes:
+                time = below.build().column_of(closing or order[0].column)
         planner = _CallPlanner(FramePlanner(binder, time, order, by_partition), below, self._names)
         calls = []
         for each in group.calls:
@@ -161,6 +173,10 @@ class OverPlanner:
             return replace(relation, node=RecentRows(schema, node, "", "", tuple(calls)))
         ties = ties_of(relation.node)
         over = OverWindow(schema, node, keys, time.name, order, ties, tuple(calls), by_partition)
+        if changes:
+            newest_first = bool(order) and order[0].descending and not derived[order[0].column].lost
+            given = {each.name: getattr(over, each.name) for each in fields(OverWindow)}
+            over = ChangingOver(**given, newest_first=newest_first)
         return replace(relation, node=over)
 
     def _check_order(
@@ -174,7 +190,7 @@ class OverPlanner:
                 "OVER without ORDER BY would wait for all rows of the stream",
                 place,
                 hint="add ORDER BY a time column that has a watermark; or PARTITION BY"
-                " window_start, window_end of a window",
+                f" window_start, window_end of a window; {_OR_CHANGES}",
             )
         shown = argument_span(group.spec.order[0].this, span).shown
         lost = derived[order[0].column].lost
@@ -186,7 +202,7 @@ class OverPlanner:
                 hint=clock_hint(
                     lost,
                     "order by a time column with WATERMARK FOR, or PARTITION BY window_start,"
-                    " window_end of a window",
+                    f" window_end of a window; {_OR_CHANGES}",
                 ),
             )
         if order[0].descending or order[0].nulls_first:
@@ -194,7 +210,8 @@ class OverPlanner:
                 f"OVER (… ORDER BY {shown} {'DESC' if order[0].descending else 'NULLS FIRST'})"
                 " is not supported on a stream, whose rows come in the order of time",
                 place,
-                hint=f"order by {shown} ascending; LEAD looks the other way than LAG",
+                hint=f"order by {shown} ascending, LEAD looks the other way than LAG;"
+                f" {_OR_CHANGES}",
             )
 
 
@@ -297,6 +314,13 @@ class _CallPlanner:
         argument = self.below.column(arguments[0])
         column = self.below.output(Column(output, type_))
         return OverCall(column, name, (argument,), None, offset, default)
+
+
+def _is_in_time(order: tuple[SortKey, ...], derived: Mapping[str, Derived]) -> bool:
+    """Whether rows come in that order, as time passes."""
+    if not order or order[0].descending or order[0].nulls_first:
+        return False
+    return not derived[order[0].column].lost
 
 
 def _check_arguments(name: str, arguments: list[Expr], place: Position) -> None:

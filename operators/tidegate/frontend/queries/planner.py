@@ -20,7 +20,7 @@ from tidegate.frontend.ast.queries import Relation as RelationSyntax
 from tidegate.frontend.ast.statements import CreateView
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Relation, matches
-from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.changes import ONCE, refuse_changing
 from tidegate.frontend.queries.early import check_early
 from tidegate.frontend.queries.joins import joined
 from tidegate.frontend.queries.match import matched
@@ -112,9 +112,14 @@ def _joined(
     else:
         left = _relation(context, syntax.left, env)
     right = _relation(context, syntax.right, env)
-    for side in (left, right):
-        refuse_changing(side, syntax.span, "a join of")
-    return joined(context, left, right, syntax, conditions)
+    if syntax.as_of is not None:
+        refused = "a join FOR SYSTEM_TIME AS OF"
+    else:
+        refused = f"{ONCE} of a join of" if env.emit else ""
+    for side in (left, right) if refused else ():
+        refuse_changing(side, syntax.span, refused)
+    unbounded = env.unbounded and not env.emit
+    return joined(context, left, right, syntax, conditions, unbounded=unbounded)
 
 
 def _table(context: Context, syntax: TableRef, env: Environment) -> Relation:

@@ -16,12 +16,13 @@ from tidegate.frontend.expressions.functions import conjuncts, sql_of
 from tidegate.frontend.expressions.scalar import Binder, identifier_path, require_boolean
 from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
-from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.changes import ONCE, refuse_changing
 from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.queries.over import OverPlanner
 from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.sorting import in_order, order_target
+from tidegate.frontend.queries.top_n import limited
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, windowed
 from tidegate.plan.aggregates import Aggregate
@@ -137,7 +138,8 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
             env.early.span.place,
             hint="name the columns in GROUP BY",
         )
-    refuse_changing(relation, query.head, "DISTINCT over")
+    if env.emit:
+        refuse_changing(relation, query.head, f"{ONCE} of DISTINCT over")
     fields, place = tuple(relation.visible), query.head.place
     schema = tuple(Column(known.column, known.type) for known in fields)
     below = narrowed(relation.node, schema)
@@ -190,7 +192,8 @@ def _with_over(
     names = {i.value.node: i.alias.text for i in query.items if i.value and i.alias}
     over, columns = relation, dict[exp.Expr, str]()
     if not is_grouped(query):
-        planner = OverPlanner(context, query.windows, judged=env.judged)
+        emit = env.emit or relation.final
+        planner = OverPlanner(context, query.windows, judged=env.judged, emit=emit)
         over, columns = planner.planned(relation, scalars, names)
     elif query.qualify is not None:
         raise UnsupportedError(
@@ -198,8 +201,8 @@ def _with_over(
             query.qualify.span.place,
             hint="put the groups into a query in FROM",
         )
-    if columns:
-        refuse_changing(relation, query.head, "OVER on")
+    if columns and env.emit:
+        refuse_changing(relation, query.head, f"{ONCE} of OVER on")
     for condition in conditions:
         filtered = _filter(Binder(over, context.checker, over=columns), condition)
         over = replace(over, node=filtered)
@@ -210,8 +213,8 @@ def _filter(binder: Binder, condition: Scalar) -> Node:
     bound = binder.bind(condition)
     predicate = replace(bound, text=condition.text or bound.text)
     require_boolean(predicate, "the WHERE condition", condition.span)
-    node = binder.scope.relation.node
-    return Filter(node.schema, node, predicate)
+    node, holds = limited(binder, condition)
+    return node if holds else Filter(node.schema, node, predicate)
 
 
 def _grouped(
@@ -222,7 +225,8 @@ def _grouped(
     absent: Sequence[Scalar],
 ) -> tuple[Node, Bind, tuple[str, ...]]:
     relation = binder.scope.relation
-    refuse_changing(relation, query.group_span or query.head, "GROUP BY over")
+    if env.emit:
+        refuse_changing(relation, query.group_span or query.head, f"{ONCE} of GROUP BY over")
     updates = not (env.emit or relation.final)
     aggregation = Aggregation(binder, query, window, absent)
     scalars = [_value(item) for item in query.items]

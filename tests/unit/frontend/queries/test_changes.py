@@ -3,10 +3,21 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import job, plan
-from tidegate.errors import BindError, SqlError, UnsupportedError
-from tidegate.plan.changes import is_changing
+from tidegate.errors import BindError, UnsupportedError
+from tidegate.plan.changes import changing_key, is_changing
 
 _GROUPS = "(SELECT id, max(order_time) AS t, count(*) AS n FROM orders GROUP BY id)"
+_AS_OF = f"{_GROUPS} FOR SYSTEM_TIME AS OF o.order_time AS a"
+_HOURS = (
+    "(SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)"
+    " GROUP BY window_end)"
+)
+_EARLY = "EMIT ON WINDOW CLOSE EARLY EVERY INTERVAL '1' MINUTE"
+_LIVE = (
+    "CREATE TABLE live (id BIGINT, x BIGINT, at TIMESTAMP, WATERMARK FOR at AS at)"
+    " WITH (connector = 'filesystem', path = '/tmp', format = 'json',"
+    " 'source.monitor-interval' = '1 s');"
+)
 _TOPIC = (
     "CREATE TABLE u (id BIGINT, n BIGINT{key}) WITH (connector = 'upsert-kafka', topic = 'u',"
     " 'properties.bootstrap.servers' = 'b:1', format = 'json'{more}); INSERT INTO u "
@@ -14,26 +25,87 @@ _TOPIC = (
 _BY_ID = "SELECT id, count(*) FROM orders GROUP BY id"
 
 
+_LATEST = (
+    "SELECT id, price FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY order_time DESC)"
+    " AS rn FROM orders) WHERE rn = 1"
+)
+
+
 @pytest.mark.parametrize(
     ("query", "what"),
     [
-        (f"SELECT n, count(*) FROM {_GROUPS} GROUP BY n", "GROUP BY over"),
-        (f"SELECT DISTINCT n FROM {_GROUPS}", "DISTINCT over"),
-        (f"SELECT sum(n) FROM {_GROUPS}", "GROUP BY over"),
-        (f"SELECT id, row_number() OVER (PARTITION BY n ORDER BY t) FROM {_GROUPS}", "OVER"),
         (f"SELECT * FROM TUMBLE({_GROUPS}, t, INTERVAL '1' HOUR)", "windows of"),
-        (f"SELECT a.n FROM {_GROUPS} AS a JOIN orders AS o ON a.t = o.order_time", "a join of"),
+        (f"SELECT o.id FROM orders o JOIN {_AS_OF} ON a.id = o.id", "a join FOR SYSTEM_TIME AS OF"),
+        (
+            f"SELECT a.n FROM {_HOURS} a JOIN orders o ON a.window_end = o.order_time {_EARLY}",
+            "EMIT ON WINDOW CLOSE of a join of",
+        ),
     ],
 )
 def test_what_cannot_be_done_with_results_that_change(query: str, what: str) -> None:
-    with pytest.raises(SqlError) as caught:
+    with pytest.raises(UnsupportedError) as caught:
         job(query)
     assert caught.value.position is not None
-    if isinstance(caught.value, UnsupportedError):
-        assert caught.value.message == f"{what} results that change is not supported"
-        assert "EMIT ON WINDOW CLOSE" in caught.value.hint
-    else:  # an order without a watermark is refused before
-        assert what == "OVER"
+    assert caught.value.message == f"{what} results that change is not supported"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT n, count(*) FROM {_GROUPS} GROUP BY n",
+        f"SELECT DISTINCT n FROM {_GROUPS}",
+        f"SELECT sum(n) FROM {_GROUPS}",
+        f"SELECT id, row_number() OVER (PARTITION BY n ORDER BY t) FROM {_GROUPS}",
+        f"SELECT a.n FROM {_GROUPS} AS a LEFT JOIN orders AS o ON a.t = o.order_time",
+        _LATEST,
+    ],
+)
+def test_what_is_computed_anew_changes_too(query: str) -> None:
+    (sink,) = job(query).sinks
+    assert is_changing(sink.input)
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        (
+            "SELECT sum(id) OVER (PARTITION BY x) FROM live",
+            "Over sum(id) OVER (PARTITION BY x) by x",
+        ),
+        ("SELECT live.id FROM live JOIN orders o ON live.id = o.id ALLOW UNBOUNDED", ""),
+        ("SELECT sum(id) OVER (PARTITION BY x) FROM live ALLOW UNBOUNDED", ""),
+        (f"SELECT live.id FROM live JOIN {_GROUPS} g ON live.id = g.id", "Join inner on id = id#2"),
+    ],
+)
+def test_what_would_be_kept_for_ever_is_said(query: str, says: str) -> None:
+    if not says:
+        assert job(_LIVE + query).sinks
+        return
+    with pytest.raises(BindError) as caught:
+        job(_LIVE + query)
+    assert caught.value.message.startswith(says)
+    assert caught.value.message.endswith("all rows of live would be kept for ever")
+    assert "ALLOW UNBOUNDED" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        (_LATEST, ("id",)),
+        (_LATEST.replace("rn = 1", "rn <= 2").replace("id, price", "id, rn"), ("id", "rn")),
+        (_LATEST.replace("rn = 1", "rn <= 2"), None),
+        (_LATEST.replace("row_number", "rank").replace("id, price", "id, rn"), None),
+        (f"SELECT a.id, b.n FROM {_GROUPS} a JOIN {_GROUPS} b ON a.n = b.id", ("id",)),
+        (
+            f"SELECT a.id, b.id AS o FROM {_GROUPS} a FULL JOIN {_GROUPS} b ON a.n = b.n",
+            ("id", "o"),
+        ),
+        (f"SELECT a.id, b.n FROM {_GROUPS} a JOIN {_GROUPS} b ON a.n = b.n", None),
+    ],
+)
+def test_what_tells_rows_apart(query: str, key: tuple[str, ...] | None) -> None:
+    (sink,) = job(query).sinks
+    assert changing_key(sink.input) == key
 
 
 def test_projections_filters_and_unions_take_changes() -> None:

@@ -1,0 +1,1 @@
+"""Results that change: what was touched is computed anew (S14)."""

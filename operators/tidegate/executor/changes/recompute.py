@@ -1,0 +1,125 @@
+"""Recompute: results that follow from the rows alike in a key, which come and go (S14).
+
+Contract. Rows in, those alike in the keys of their port at one instance; with `OP` they are changes
+of a table, which take back rows that were there. At the barrier the rows of the keys that have got
+changes are looked at as they were and as they are now, and what the block makes of both differs by
+what leaves: ``+``, ``-``, and the neighbours ``U-`` and ``U+`` of rows that a key tells apart. So
+the fold of what has left is what the block says of the fold of what has come, at every barrier.
+
+Watermarks end here: a row may be taken back at any time.
+
+State: the rows of each port by the hash of their keys (`KeyedRows`), but those that the block has
+no need of. An epoch reads and writes the rows of the keys that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from tidegate.engine.engine import Engine
+from tidegate.executor.base import Junction
+from tidegate.executor.buffers.keyed_rows import (
+    HASH,
+    KeyedRows,
+    UInt64s,
+    by_hash,
+    hashes_of,
+    with_hashes,
+)
+from tidegate.executor.changes.as_changes import as_changes
+from tidegate.executor.changes.difference import changed, difference
+from tidegate.plan.changes import changing_key
+from tidegate.plan.physical import Recompute
+from tidegate.state import StateTable
+from tidegate.types import OFFSET, OP, SPLIT, Barrier, Chunk, Column, Message, Watermark
+
+HASHES_MAX: Final = 65_536
+"""Keys that are looked at together."""
+_TYPES: Final = {SPLIT: "VARCHAR", OFFSET: "BIGINT"}
+"""Of hidden columns."""
+
+
+class Block(Protocol):
+    """What a node says of the rows alike in some keys."""
+
+    def results(self, tables: list[pa.Table]) -> tuple[pa.Table, list[pa.Table]]:
+        """The rows of the result, and those of each port that must be kept."""
+
+
+class RecomputeExecutor(Junction):
+    """One of the parallel instances; ``state`` gives the state of each input by its port."""
+
+    def __init__(
+        self, node: Recompute, block: Block, engine: Engine, state: Callable[[int], StateTable]
+    ) -> None:
+        super().__init__(len(node.parts))
+        self.schema = node.schema
+        self._engine = engine
+        self._block = block
+        self._keys = node.keys
+        self._told_apart = changing_key(node.of)
+        schemas = [
+            (*part.schema, *(Column(name, _TYPES[name]) for name in hidden))
+            for part, hidden in zip(node.parts, node.hidden, strict=True)
+        ]
+        self._columns = [[column.name for column in schema] for schema in schemas]
+        self._empty = [
+            engine.empty(schema).append_column(HASH, pa.array([], pa.uint64()))
+            for schema in schemas
+        ]
+        self._rows = [KeyedRows(state(port)) for port in range(self.ports)]
+        self._new: list[list[pa.Table]] = [[] for _ in node.parts]
+
+    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
+        """Rows wait for the barrier: then it shows what has become of a key."""
+        if data.num_rows:
+            self._new[port].append(data.select([*self._columns[port], *self._op_of(data)]))
+        return iter(())
+
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        del port, watermark
+        return iter(())
+
+    def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        changes = [self._taken(port) for port in range(self.ports)]
+        touched = np.unique(np.concatenate([hashes_of(rows) for rows in changes]))
+        for start in range(0, len(touched), HASHES_MAX):
+            yield from self._recomputed(touched[start : start + HASHES_MAX], changes)
+        for rows in self._rows:
+            rows.settle()
+        yield barrier
+
+    @staticmethod
+    def _op_of(data: pa.Table) -> list[str]:
+        return [OP] if OP in data.column_names else []
+
+    def _taken(self, port: int) -> pa.Table:
+        """The changes of an input since the last barrier, with hashes."""
+        tables, self._new[port] = self._new[port], []
+        if not tables:
+            return self._empty[port]
+        if any(OP in table.column_names for table in tables):
+            tables = [as_changes(table) for table in tables]
+        return with_hashes(pa.concat_tables(tables), self._keys[port], self._engine)
+
+    def _recomputed(self, hashes: UInt64s, changes: list[pa.Table]) -> Iterator[Chunk]:
+        found = [rows.find(hashes) for rows in self._rows]
+        before = [self._empty[at] if rows is None else rows for at, rows in enumerate(found)]
+        after = []
+        for rows, new in zip(before, changes, strict=True):
+            its = hashes_of(new)
+            part = new.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
+            after.append(changed(self._engine, rows, part) if part.num_rows else rows)
+        old, _ = self._block.results(before)
+        new, kept = self._block.results(after)
+        out = difference(self._engine, old, new, self._told_apart)
+        if out.num_rows:
+            yield Chunk(out)
+        for port, rows in enumerate(kept):
+            if after[port] is not before[port]:
+                gone = np.setdiff1d(hashes_of(before[port]), hashes_of(rows))
+                self._rows[port].put(by_hash(rows), gone)

@@ -1,0 +1,248 @@
+"""Random queries over rows that change, judged by DuckDB at every barrier (S14).
+
+    PYTHONPATH=operators:tests python -m simulation.changing [--seeds N] [--only SEED]
+
+The oracle is DuckDB: the text of the query, over the rows that were read until the barrier. What
+the job has emitted until then must fold to that table. Queries are blocks in each other, all with
+the columns ``k``, ``v``, ``w``; so each block may have rows that were taken back below it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final, TypeAlias
+
+import duckdb
+
+from kits.keyed import small_merges
+from oracle.changes import ends_in
+from simulation.check import engine
+from simulation.run import START_US
+from simulation.world import Choices, World
+from tidegate.epochs.offsets import Offset
+from tidegate.epochs.targets import TO_SINK
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import cut
+
+Row: TypeAlias = tuple[int | None, int | None, int]
+_DEPTH: Final = 3
+_TABLE: Final = """
+CREATE TABLE {name} (k BIGINT, v BIGINT, w BIGINT, ts TIMESTAMP,
+  WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+WITH (connector = 'filesystem', path = '{path}', format = 'json');
+"""
+_AGGREGATES: Final = (
+    "count(*)", "count(v)", "CAST(sum(v) AS BIGINT)", "min(v)", "max(w)",
+    "count(DISTINCT v)", "CAST(sum(v) FILTER (WHERE w > 2) AS BIGINT)",
+)  # fmt: skip
+_OVERS: Final = (
+    "CAST(sum(v) OVER (PARTITION BY k) AS BIGINT)",
+    "count(*) OVER (PARTITION BY k, w)",
+    "max(w) OVER ()",
+    "lag(v) OVER (PARTITION BY k ORDER BY v, w)",
+    "CAST(sum(w) OVER (PARTITION BY k ORDER BY v DESC, w) AS BIGINT)",
+    "row_number() OVER (PARTITION BY k ORDER BY w DESC, v)",
+    "count(v) OVER (PARTITION BY k ORDER BY w, v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)",
+)
+_NULLS: Final = "nulls_last_on_asc_first_on_desc"
+"""NULL is the largest value (S12)."""
+_NUMBERS: Final = ("row_number", "rank", "dense_rank")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A job: the rows of each split of each table, and the query."""
+
+    tables: dict[str, list[list[Row]]]
+    query: str
+
+    def write(self, folder: Path) -> str:
+        """The job's text; its tables are written to ``folder``."""
+        sql = ""
+        for name, splits in self.tables.items():
+            for number, rows in enumerate(splits):
+                split = folder / name / f"s{number}"
+                split.mkdir(parents=True)
+                lines = [_line(row, at) for at, row in enumerate(rows)]
+                (split / "0.json").write_text("".join(lines))
+            sql += _TABLE.format(name=name, path=folder / name)
+        end = "WITH (connector = 'blackhole')"
+        return sql + f"CREATE SINK s AS {self.query} ALLOW UNBOUNDED {end};"
+
+    def answer(self, read: dict[str, list[int]]) -> Counter[tuple[Any, ...]]:
+        """What the query says of so many rows of each split."""
+        with duckdb.connect() as connection:
+            connection.execute(f"SET default_null_order = '{_NULLS}'")
+            for name, splits in self.tables.items():
+                connection.execute(f"CREATE TABLE {name} (k BIGINT, v BIGINT, w BIGINT)")
+                counts = read.get(name, [0] * len(splits))
+                rows = [
+                    r for split, count in zip(splits, counts, strict=True) for r in split[:count]
+                ]
+                if rows:
+                    connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)
+            return Counter(connection.execute(self.query).fetchall())
+
+
+def _line(row: Row, at: int) -> str:
+    values = dict(zip("kvw", row, strict=True))
+    return json.dumps({**values, "ts": f"2024-01-01 00:{at // 60:02}:{at % 60:02}"}) + "\n"
+
+
+class _Queries:
+    """Draws queries, all with the columns ``k``, ``v`` and ``w``."""
+
+    def __init__(self, rng: Random) -> None:
+        self._rng = rng
+        self._blocks: tuple[Callable[[int], str], ...] = (
+            self._filtered, self._grouped, self._grouped_anew, self._whole, self._distinct,
+            self._first, self._first, self._over, self._joined, self._joined, self._together,
+        )  # fmt: skip
+
+    def draw(self, depth: int) -> str:
+        if depth == 0:
+            return f"SELECT k, v, w FROM {self._rng.choice('ab')}"
+        return self._rng.choice(self._blocks)(depth)
+
+    def _below(self, depth: int) -> str:
+        deep = self._rng.random() < 0.6
+        return f"({self.draw(depth - 1 if deep else self._rng.randint(0, depth - 1))})"
+
+    def _filtered(self, depth: int) -> str:
+        condition = self._rng.choice(["v > 1", "w < 4", "k IS NOT NULL", "v <> w"])
+        return f"SELECT k, v, w FROM {self._below(depth)} AS x WHERE {condition}"
+
+    def _grouped(self, depth: int) -> str:
+        v, w = self._rng.sample(_AGGREGATES, 2)
+        having = self._rng.choice(["", "", " HAVING count(*) > 1"])
+        return f"SELECT k, {v} AS v, {w} AS w FROM {self._below(depth)} AS x GROUP BY k{having}"
+
+    def _grouped_anew(self, depth: int) -> str:
+        below = self._below(depth)
+        return f"SELECT v AS k, count(*) AS v, max(w) AS w FROM {below} AS x GROUP BY v"
+
+    def _whole(self, depth: int) -> str:
+        v, w = self._rng.sample(_AGGREGATES, 2)
+        below = self._below(depth)
+        return f"SELECT max(k) AS k, {v} AS v, {w} AS w FROM {below} AS x HAVING count(*) > 0"
+
+    def _distinct(self, depth: int) -> str:
+        return f"SELECT DISTINCT k, v, CAST(0 AS BIGINT) AS w FROM {self._below(depth)} AS x"
+
+    def _first(self, depth: int) -> str:
+        rng = self._rng
+        partition = rng.choice(["PARTITION BY k ", "PARTITION BY v ", ""])
+        function = rng.choice(_NUMBERS)
+        order = rng.choice(["v DESC, w", "w, v DESC", "v, w", "v"])
+        if function == "row_number":
+            order = rng.choice(["v DESC NULLS LAST, w, k", "v, w, k"])
+        over = f"{function}() OVER ({partition}ORDER BY {order}) AS rn"
+        k = rng.choice(["k", "rn AS k"])
+        condition = rng.choice(["rn <= 2", "rn = 1", "rn < 4", "rn = 2", "2 >= rn"])
+        grouped = depth > 1 and rng.random() < 0.4
+        rows = f"({self._grouped_anew(1)})" if grouped else self._below(depth)
+        below = f"SELECT *, {over} FROM {rows} AS x"
+        return f"SELECT {k}, v, w FROM ({below}) AS y WHERE {condition}"
+
+    def _over(self, depth: int) -> str:
+        value = self._rng.choice(_OVERS)
+        return f"SELECT k, {value} AS v, w FROM {self._below(depth)} AS x"
+
+    def _joined(self, depth: int) -> str:
+        rng = self._rng
+        kind = rng.choice(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"])
+        on = rng.choice(
+            ["l.k = r.k", "l.k = r.k AND l.v < r.v", "l.k = r.v", "l.k = r.k AND l.v = r.v"]
+        )
+        k = rng.choice(["l.k", "r.k", "coalesce(l.k, r.k)"])
+        left, right = self._below(depth), self._below(depth)
+        return f"SELECT {k} AS k, l.v AS v, r.w AS w FROM {left} AS l {kind} {right} AS r ON {on}"
+
+    def _together(self, depth: int) -> str:
+        return f"{self.draw(depth - 1)} UNION ALL {self.draw(depth - 1)}"
+
+
+def draw(seed: int) -> Spec:
+    """The job of a seed."""
+    rng = Random(seed)
+    tables = {
+        name: [
+            [
+                (
+                    rng.choice([None, 1, 2, 3]),
+                    rng.choice([None, 0, 1, 2, 3]),
+                    rng.randrange(6),
+                )
+                for _ in range(rng.choice([0, 1, 5, 12]))
+            ]
+            for _ in range(rng.randint(1, 2))
+        ]
+        for name in "ab"
+    }
+    return Spec(tables, _Queries(rng).draw(rng.randint(1, _DEPTH)))
+
+
+def check_seed(seed: int) -> str:
+    """What is wrong with the seed's job; the empty text if nothing is."""
+    spec = draw(seed)
+    try:
+        difference = _difference(spec, seed)
+    except Exception:
+        difference = traceback.format_exc()
+    return f"seed {seed}: {spec.query}\n{spec.tables}\n{difference}" if difference else ""
+
+
+def _difference(spec: Spec, seed: int) -> str:
+    rng = Random(seed)
+    with tempfile.TemporaryDirectory(prefix="tidegate-changing-") as directory, small_merges():
+        plan = cut(compile_sql(spec.write(Path(directory)), "job.sql", {}), rng.choice([1, 2, 3]))
+        world = World(plan, rng, Choices.draw(rng), engine(), START_US)
+        last = world.run().last
+    published = world.local.outputs.published[TO_SINK]
+    rows: list[dict[str, Any]] = []
+    for epoch in range(1, last.epoch + 1):
+        places = sorted(place for place in published if place[0] == epoch)
+        rows += [row for place in places for row in published[place].to_pylist()]
+        found = Counter(tuple(row.values()) for row in ends_in(rows))
+        wanted = spec.answer(_read(world.course.planned[epoch], spec))
+        if found != wanted:
+            more, less = dict(found - wanted), dict(wanted - found)
+            return f"after epoch {epoch} of {last.epoch}: too many {more}, missing {less}"
+    return ""
+
+
+def _read(offset: Offset, spec: Spec) -> dict[str, list[int]]:
+    """How many rows of each split are read at the end of an epoch."""
+    found = {}
+    for name, splits in spec.tables.items():
+        read = offset.tables.get(name, {})
+        counts = [read.get(f"s{number}", (0,))[0] for number in range(len(splits))]
+        found[name] = [count if isinstance(count, int) else 0 for count in counts]
+    return found
+
+
+def main() -> int:
+    """Judges seeds; gives how many fail."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", type=int)
+    given = parser.parse_args()
+    seeds = range(given.first, given.first + given.seeds) if given.only is None else [given.only]
+    failed = [found for found in map(check_seed, seeds) if found]
+    print("\n\n".join(failed))
+    print(f"{len(seeds)} seeds, {len(failed)} failed")
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main()))

@@ -1,0 +1,63 @@
+"""Random queries over rows that change (S14), and what must not pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from kits.many import seeds
+from simulation.changing import check_seed
+from tidegate.executor.changes import difference, recompute
+from tidegate.types import OP, Op
+
+BATCH = 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", seeds(6))
+def test_at_every_barrier_the_fold_is_what_the_query_says(batch: int) -> None:
+    failed = [check_seed(seed) for seed in range(BATCH * batch, BATCH * (batch + 1))]
+    assert not any(failed), "\n\n".join(filter(None, failed))
+
+
+def retractions_are_dropped() -> AbstractContextManager[Any]:
+    """What is taken back stays."""
+    honest = difference.changed
+
+    def changed(engine: Any, rows: pa.Table, changes: pa.Table) -> pa.Table:
+        if OP in changes.column_names:
+            came = pa.array([int(Op.INSERT), int(Op.UPDATE_AFTER)], pa.int8())
+            changes = changes.filter(pc.is_in(changes.column(OP), value_set=came))
+        return honest(engine, rows, changes)
+
+    return patch.object(recompute, "changed", changed)
+
+
+def equal_rows_are_one() -> AbstractContextManager[Any]:
+    """A table is taken for a set."""
+    honest = difference.difference
+
+    def of(engine: Any, old: pa.Table, new: pa.Table, key: Any) -> pa.Table:
+        one, other = (table.group_by(table.column_names).aggregate([]) for table in (old, new))
+        return honest(engine, one, other, key)
+
+    return patch.object(recompute, "difference", of)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mutant", "caught_by"),
+    [
+        (retractions_are_dropped, 40),
+        (equal_rows_are_one, 100),
+    ],
+)
+def test_is_caught(mutant: Callable[[], AbstractContextManager[Any]], caught_by: int) -> None:
+    with mutant():
+        assert any(check_seed(seed) for seed in range(caught_by))
