@@ -84,6 +84,8 @@ class Connector:
     has_keys: bool = False
     """Whether tables have a primary key of their own. It need not be told: of results that change,
     the query says what tells them apart."""
+    takes_equal_rows: bool = False
+    """Whether a sink can take back one of several equal rows, where nothing tells rows apart."""
     buckets: str = ""
     """The option that says how many buckets a table has; empty where it has none."""
     is_shown: bool = False
@@ -163,6 +165,11 @@ class Connector:
 def with_option(table: Table, name: str, value: str) -> Table:
     """``table`` with this value of an option."""
     return replace(table, options=tuple(sorted({**dict(table.options), name: value}.items())))
+
+
+def without_key(table: Table) -> Table:
+    """``table``, whose rows nothing tells apart but all they have."""
+    return with_option(table, "changes.by", "row")
 
 
 def with_key(table: Table, key: Iterable[str]) -> Table:

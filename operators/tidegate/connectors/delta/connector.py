@@ -16,6 +16,7 @@ CONNECTOR = Connector(
     committer=DeltaCommitter,
     takes_changes=lambda _: True,
     has_keys=True,
+    takes_equal_rows=True,
     check=lambda table, _: check_delta(table),
     resolved=resolved,
     places=("path",),

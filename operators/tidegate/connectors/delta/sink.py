@@ -3,8 +3,9 @@
 Writers stage Parquet on the checkpoint's store; when the epoch commits, the driver makes one
 transaction of what they staged. It carries the checkpoint's name and the epoch (Delta's ``txn``
 action), so an epoch that is published again after a crash is not applied again. Rows are appended;
-changes are merged by the columns that tell rows apart (``key.fields``), so the table is the result
-as it stands. Anything that reads Delta can query it meanwhile.
+changes are merged by the columns that tell rows apart (``key.fields``), or, where nothing does, by
+all they have and how often they are there: so the table is the result as it stands. Anything that
+reads Delta can query it meanwhile.
 
 Without a ``path`` the table is ``views/NAME`` in the checkpoint: a materialized view.
 """
@@ -41,6 +42,7 @@ TIDY_EVERY: Final = 50
 """Versions between two compactions: every epoch adds a small file."""
 
 
+_CAME: Final = f"{int(Op.INSERT)}, {int(Op.UPDATE_AFTER)}"
 _KNOWN: Final = frozenset(
     (
         *("boolean", "tinyint", "smallint", "integer", "bigint", "float", "double", "decimal"),
@@ -53,11 +55,12 @@ _KNOWN: Final = frozenset(
 class DeltaOptions(Options):
     """A Delta table; without a ``path`` one of the checkpoint's own.
 
-    ``key_fields`` tell the rows of a changing result apart.
+    ``key_fields`` tell the rows of a changing result apart; ``changes_by`` row: nothing does.
     """
 
     path: str = ""
     key_fields: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field((), alias="key.fields")
+    changes_by: Literal["key", "row"] = Field("key", alias="changes.by")
     format: Literal["parquet"] = "parquet"
 
 
@@ -68,6 +71,7 @@ class DeltaCommitter:
         options = parsed(DeltaOptions, table.options)
         self._table = table
         self._key = options.key_fields
+        self._by_row = options.changes_by == "row"
         self._is_view = not options.path
         self._place = one_spelling(options.path or view_path(staging, table.name))
         self._staging = Staging(staging)
@@ -149,6 +153,8 @@ class DeltaCommitter:
         data = rows.select(self._schema.names).cast(self._schema)
         if OP not in rows.column_names:
             write_deltalake(table, data, mode="append", commit_properties=once)
+        elif self._by_row:
+            self._merge_rows(table, data.append_column(OP, rows.column(OP)), once)
         else:
             self._merge(table, data.append_column(OP, rows.column(OP)), once)
 
@@ -172,6 +178,56 @@ class DeltaCommitter:
             .when_matched_delete(predicate=is_gone)
             .when_matched_update(updates=values, predicate=f"NOT ({is_gone})")
             .when_not_matched_insert(updates=values, predicate=f"NOT ({is_gone})")
+            .execute()
+        )
+
+    def _merge_rows(self, table: DeltaTable, changes: pa.Table, once: CommitProperties) -> None:
+        """Of each row as many as there are now. Those of which some go are all taken out, and what
+        is left of them is written again."""
+        from deltalake import write_deltalake
+
+        names = [quoted(name) for name in self._schema.names]
+        columns = ", ".join(names)
+        engine, sign = shared_engine(), f"if({quoted(OP)} IN ({_CAME}), 1, -1)"
+        net = f"SELECT {columns}, sum({sign}) AS __n FROM changes_ GROUP BY {columns}"
+        changed = engine.query(f"{net} HAVING __n <> 0", {"changes_": changes})
+        gone = changed.filter(pc.less(changed.column("__n"), 0))
+        came = "SELECT * FROM changed_ WHERE __n > 0"
+        tables = {"changed_": changed}
+        if gone.num_rows:
+            same = " AND ".join(f"was_.{name} IS NOT DISTINCT FROM gone_.{name}" for name in names)
+            left = (
+                f"SELECT gone_.*, count(*) AS __there FROM was_ JOIN gone_ ON {same} GROUP BY ALL"
+            )
+            there = f"SELECT {columns}, __there + __n AS __n FROM ({left}) WHERE __there + __n > 0"
+            came = f"{came} UNION ALL {there}"
+            tables |= {"gone_": gone, "was_": table.to_pyarrow_dataset()}
+        copies = (
+            f"SELECT {columns} FROM (SELECT *, unnest(range(CAST(__n AS BIGINT))) FROM ({came}))"
+        )
+        added = engine.query(copies, tables).cast(self._schema)
+        if not gone.num_rows:
+            write_deltalake(table, added, mode="append", commit_properties=once)
+            return
+        taken = gone.select(self._schema.names).cast(self._schema)
+        now = pa.concat_tables(
+            rows.append_column(OP, pa.array([int(op)] * rows.num_rows, pa.int8()))
+            for rows, op in ((taken, Op.DELETE), (added, Op.INSERT))
+        )
+        same = " AND ".join(f"(now.{name} IS NOT DISTINCT FROM was.{name})" for name in names)
+        is_gone = f"now.{quoted(OP)} = {int(Op.DELETE)}"
+        (
+            table.merge(
+                now,
+                predicate=f"{same} AND ({is_gone})",
+                source_alias="now",
+                target_alias="was",
+                commit_properties=once,
+            )
+            .when_matched_delete()
+            .when_not_matched_insert(
+                updates={name: f"now.{name}" for name in names}, predicate=f"NOT ({is_gone})"
+            )
             .execute()
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tidegate.connectors.connector import with_key
+from tidegate.connectors.connector import with_key, without_key
 from tidegate.connectors.registry import connector_of
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Query
@@ -62,6 +62,8 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     if key is None:
         return sink
     told_apart = changing_key(sink.input)
+    if told_apart is None and not key and connector.takes_equal_rows:
+        return replace(sink, table=without_key(table))
     if told_apart is None:
         raise BindError(
             f"nothing in '{table.name}' tells the results apart that change",
