@@ -106,6 +106,7 @@ class _Queries:
         self._blocks: tuple[Callable[[int], str], ...] = (
             self._filtered, self._grouped, self._grouped_anew, self._whole, self._distinct,
             self._first, self._first, self._over, self._joined, self._joined, self._together,
+            self._limited, self._one_of_each,
         )  # fmt: skip
 
     def draw(self, depth: int) -> str:
@@ -152,6 +153,18 @@ class _Queries:
         rows = f"({self._grouped_anew(1)})" if grouped else self._below(depth)
         below = f"SELECT *, {over} FROM {rows} AS x"
         return f"SELECT {k}, v, w FROM ({below}) AS y WHERE {condition}"
+
+    def _limited(self, depth: int) -> str:
+        rng = self._rng
+        order = rng.choice(["v DESC, w, k", "w, v, k DESC", "k, v + w, w"])
+        offset = rng.choice(["", "", " OFFSET 1"])
+        below = f"SELECT k, v, w FROM {self._below(depth)} AS x ORDER BY {order}"
+        return f"SELECT k, v, w FROM ({below} LIMIT {rng.randint(0, 4)}{offset}) AS y"
+
+    def _one_of_each(self, depth: int) -> str:
+        order = self._rng.choice(["k, v DESC, w", "k, w, v"])
+        below = f"SELECT DISTINCT ON (k) k, v, w FROM {self._below(depth)} AS x ORDER BY {order}"
+        return f"SELECT k, v, w FROM ({below}) AS y"
 
     def _over(self, depth: int) -> str:
         value = self._rng.choice(_OVERS)

@@ -227,6 +227,15 @@ class Emit:
 
 
 @dataclass(frozen=True, slots=True)
+class Limit:
+    """``LIMIT rows OFFSET offset``."""
+
+    rows: int
+    offset: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
 
@@ -234,6 +243,8 @@ class Query:
     ``united_distinct`` where it is a UNION, which gives each row once.
     ``group_by`` are all keys; ``sets`` the keys of each grouping, where there are several.
     ``unbounded``: ALLOW UNBOUNDED, state may grow as long as the job runs.
+    ``limit`` says how many rows there are at most, in its order; ``distinct_on`` of what the first
+    one alone is there.
     ``qualify`` is a condition on what OVER computes, ``windows`` are those of the WINDOW clause.
     """
 
@@ -254,6 +265,13 @@ class Query:
     distinct: bool = False
     united_distinct: bool = False
     unbounded: bool = False
+    limit: Limit | None = None
+    distinct_on: tuple[Scalar, ...] = ()
+
+    @property
+    def takes_first(self) -> bool:
+        """Whether there are only the first rows, in the order that is said."""
+        return self.limit is not None or bool(self.distinct_on)
 
     @property
     def head(self) -> Span:

@@ -45,7 +45,7 @@ def early_of(binder: Binder, key: Expr, name: str, every: Scalar) -> tuple[Early
 
 def check_early(query: Query, node: Node) -> None:
     """Raises SqlError where ``query``, planned as ``node``, has no groups to show early."""
-    if query.order_by and is_changing(node):
+    if query.order_by and not query.takes_first and is_changing(node):
         raise UnsupportedError(
             "ORDER BY over results that change is not supported",
             query.order_by[0].span.place,

@@ -41,7 +41,7 @@ def plan_query(
     for cte in query.ctes:
         env = env.with_cte(cte)
     if query.further:
-        first = replace(query, further=(), order_by=(), emit=None, ctes=())
+        first = replace(query, further=(), order_by=(), limit=None, emit=None, ctes=())
         parts = [(part, plan_query(context, part, env)) for part in (first, *query.further)]
         relation = united(context, query, parts, env)
     else:
@@ -140,6 +140,17 @@ def _check_clauses(query: Query, env: Environment, top: bool) -> None:
         raise UnsupportedError(
             "a query without FROM is not supported", query.head.place, hint="select FROM a table"
         )
+    if query.takes_first:
+        if env.emit:
+            span = query.limit.span if query.limit else query.distinct_on[0].span
+            raise UnsupportedError(
+                f"{ONCE} of the first rows of all is not supported: a better one may come",
+                span.place,
+                hint="leave EMIT ON WINDOW CLOSE out: results change then; or take the first of"
+                " each window: QUALIFY row_number() OVER (PARTITION BY window_start, window_end"
+                " ORDER BY …) <= 3",
+            )
+        return
     if not query.order_by:
         return
     order = query.order_by[0].span.place

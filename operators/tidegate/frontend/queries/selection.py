@@ -21,8 +21,8 @@ from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.queries.over import OverPlanner
 from tidegate.frontend.queries.relations import Environment
-from tidegate.frontend.queries.sorting import in_order, order_target
-from tidegate.frontend.queries.top_n import limited
+from tidegate.frontend.queries.sorting import in_order, order_target, order_target_of
+from tidegate.frontend.queries.top_n import first_rows, limited
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, windowed
 from tidegate.plan.aggregates import Aggregate
@@ -51,14 +51,14 @@ def selected(
     relation, binder = _with_over(context, relation, query, late, env)
     if not (query.sets or query.distinct):
         return _outputs(context, query, relation, binder, env, top)
-    unordered = replace(query, order_by=())
+    unordered = replace(query, order_by=(), limit=None, distinct_on=())
     if query.sets:
         result = _of_sets(context, unordered, relation, env)
     else:
         result = _outputs(context, unordered, relation, binder, env, top)
     if query.distinct:
         result = _distinct(result, query, env)
-    return _ordered(context, query, result) if query.order_by else result
+    return _ordered(context, query, result)
 
 
 def united(
@@ -68,7 +68,8 @@ def united(
     relation = all_of(context, parts)
     if query.united_distinct:
         relation = _distinct(relation, query, env)
-    return _ordered(context, query, relation) if query.order_by else relation
+    query = replace(query, distinct_on=())  # that is said of the first part
+    return _ordered(context, query, relation)
 
 
 def is_grouped(query: Query) -> bool:
@@ -111,10 +112,7 @@ def _outputs(
             if not (top and output.hidden)
         ]
     outputs = with_unique_columns(outputs)
-    if query.order_by:
-        result = in_order(query, node, outputs, bind, keys)
-    else:
-        result = projected(node, outputs)
+    result = _in_order(query, node, outputs, bind, keys)
     return replace(result, final=relation.final)
 
 
@@ -153,12 +151,25 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
 
 
 def _ordered(context: Context, query: Query, relation: Relation) -> Relation:
-    """The rows of ``relation`` in the order of ``query``, which names its columns."""
+    """The rows of ``relation`` in the order of ``query``, if any, which names its columns."""
+    if not (query.order_by or query.takes_first):
+        return relation
     outputs = [Output.of(known) for known in relation.fields]
     bind = Binder(relation, context.checker).bind
     whole = replace(query, items=())  # an alias is a column here, no longer what it stood for
-    result = in_order(whole, relation.node, outputs, bind, None)
+    result = _in_order(whole, relation.node, outputs, bind, None)
     return replace(result, final=relation.final)
+
+
+def _in_order(
+    query: Query, node: Node, outputs: list[Output], bind: Bind, keys: tuple[str, ...] | None
+) -> Relation:
+    """``outputs`` over ``node``, in the order of ``query`` or the first in it, if it says one."""
+    if query.takes_first:
+        return first_rows(query, node, outputs, bind, keys)
+    if query.order_by:
+        return in_order(query, node, outputs, bind, keys)
+    return projected(node, outputs)
 
 
 def _conditions(
@@ -232,6 +243,7 @@ def _grouped(
     scalars = [_value(item) for item in query.items]
     scalars += [query.having] if query.having else []
     scalars += [order_target(item, query) for item in query.order_by]
+    scalars += [order_target_of(scalar, query) for scalar in query.distinct_on]
     for scalar in scalars:
         aggregation.register(scalar)
     node = aggregation.build(updates, env.unbounded, env.early)

@@ -24,14 +24,8 @@ def in_order(
 ) -> Relation:
     """``outputs`` over ``node`` in the order that ``query`` says; ``keys`` of a grouped one."""
     extras: list[Output] = []
-    columns: list[str] = []
-    for item in query.order_by:
-        known = _ordinal(item, outputs)
-        if known is None:
-            value = bind(order_target(item, query))
-            known = _output(item.value.span.shown, value, outputs, extras)
-        columns.append(known.column)
-    ties = _ties(node, outputs, extras, keys)
+    columns = order_columns(query, outputs, extras, bind)
+    ties = ties_between(node, outputs, extras, keys)
     below = projected(node, outputs + extras)
     first = query.order_by[0]
     derived = derive(below.node)[columns[0]]
@@ -53,7 +47,21 @@ def in_order(
     return replace(below, node=sort)
 
 
-def _ties(
+def order_columns(
+    query: Query, outputs: list[Output], extras: list[Output], bind: Bind
+) -> list[str]:
+    """The columns of what the query orders by, some of them among ``extras`` then."""
+    columns: list[str] = []
+    for item in query.order_by:
+        known = _ordinal(item, outputs)
+        if known is None:
+            value = bind(order_target(item, query))
+            known = output_of(item.value.span.shown, value, outputs, extras)
+        columns.append(known.column)
+    return columns
+
+
+def ties_between(
     node: Node, outputs: list[Output], extras: list[Output], keys: tuple[str, ...] | None
 ) -> tuple[str, ...]:
     """What orders equal times: split and offset of source rows, the group keys of groups.
@@ -71,11 +79,11 @@ def _ties(
         keys = ()
     for key in keys:
         value = column_expr(node.column_of(key))
-        ties.append(_output(key, value, outputs, extras).column)
+        ties.append(output_of(key, value, outputs, extras).column)
     return tuple(ties)
 
 
-def _output(name: str, value: Expr, outputs: list[Output], extras: list[Output]) -> Output:
+def output_of(name: str, value: Expr, outputs: list[Output], extras: list[Output]) -> Output:
     """The one of ``outputs`` and ``extras`` that is ``value``; one more of these where none is."""
     for known in outputs + extras:
         if known.value.sql == value.sql:
@@ -113,8 +121,13 @@ def _ordinal(item: OrderItem, outputs: list[Output]) -> Output | None:
 
 def order_target(item: OrderItem, query: Query) -> Scalar:
     """What an ORDER BY key that is no ordinal means: an alias of the SELECT list, or itself."""
-    found = aliased(query, item.value)
-    return item.value if found is None else found[0]
+    return order_target_of(item.value, query)
+
+
+def order_target_of(scalar: Scalar, query: Query) -> Scalar:
+    """As `order_target`, of what DISTINCT ON is about too."""
+    found = aliased(query, scalar)
+    return scalar if found is None else found[0]
 
 
 def _sortable_hint(node: Node) -> str:

@@ -1,7 +1,8 @@
 """Top-N: a condition on the number of a row in its partition bounds what must be known (S14).
 
 ``WHERE rn <= 3`` over ``ROW_NUMBER() OVER (…) AS rn``, in a query around it or as QUALIFY, RANK and
-DENSE_RANK too. Rows in the order of time need none of this: their numbers are final.
+DENSE_RANK too. Rows in the order of time need none of this: their numbers are final. And LIMIT and
+DISTINCT ON, which say the same without a number.
 """
 
 from __future__ import annotations
@@ -10,11 +11,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tidegate.frontend.ast.queries import Scalar
+from tidegate.frontend.ast.queries import Query, Scalar
 from tidegate.frontend.expressions.functions import conjuncts
 from tidegate.frontend.expressions.scalar import Binder
-from tidegate.plan.nodes import Filter, Node, Project
-from tidegate.plan.over import ChangingOver
+from tidegate.frontend.expressions.scope import Relation, unused
+from tidegate.frontend.queries.outputs import Bind, Output, projected
+from tidegate.frontend.queries.sorting import (
+    order_columns,
+    order_target_of,
+    output_of,
+    ties_between,
+)
+from tidegate.plan.derivation import derive
+from tidegate.plan.nodes import Expr, Filter, Node, Project, SortKey, quoted
+from tidegate.plan.over import ChangingOver, OverCall
+from tidegate.types import Column
 
 _NUMBERING = ("row_number", "rank", "dense_rank")
 
@@ -83,3 +94,40 @@ def _with_first(node: Node, column: str, most: int) -> Node | None:
             known = node.first[1] if node.first is not None else most
             return replace(node, first=(column, min(known, most)))
     return None
+
+
+def first_rows(
+    query: Query, node: Node, outputs: list[Output], bind: Bind, keys: tuple[str, ...] | None
+) -> Relation:
+    """``outputs`` over ``node``: the first ones, in the order that ``query`` says.
+
+    That is what LIMIT and DISTINCT ON mean; ``keys`` are those of a grouped query.
+    """
+    extras: list[Output] = []
+    columns = order_columns(query, outputs, extras, bind)
+    partition = [
+        output_of(each.span.shown, bind(order_target_of(each, query)), outputs, extras).column
+        for each in query.distinct_on
+    ]
+    order = {
+        column: SortKey(column, item.descending, item.nulls_first)
+        for column, item in reversed(list(zip(columns, query.order_by, strict=True)))
+        if column not in partition
+    }
+    order = dict(reversed(order.items()))
+    ties = ties_between(node, outputs, extras, keys)
+    below = projected(node, outputs + extras)
+    limit, offset = (1, 0) if query.limit is None else (query.limit.rows, query.limit.offset)
+    number = Column(unused("row_number", [c.name for c in below.node.schema]), "BIGINT")
+    first = next(iter(order), "")
+    newest = bool(first) and order[first].descending and not derive(below.node)[first].lost
+    over = ChangingOver(
+        (*below.node.schema, number), below.node, tuple(partition), "", tuple(order.values()),
+        tuple(tie for tie in ties if tie not in order), (OverCall(number, "row_number"),), True,
+        (number.name, limit + offset), newest,
+    )  # fmt: skip
+    above: Node = over
+    if offset or not limit:
+        beyond = f"{quoted(number.name)} > {offset}" if limit else "false"
+        above = Filter(over.schema, over, Expr(beyond, "BOOLEAN", frozenset([number.name])))
+    return replace(below, node=above)

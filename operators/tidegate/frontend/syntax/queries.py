@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from tidegate.errors import SqlSyntaxError, UnsupportedError
@@ -13,6 +14,7 @@ from tidegate.frontend.ast.queries import (
     Emit,
     Item,
     JoinRef,
+    Limit,
     NamedWindow,
     Query,
     Relation,
@@ -22,7 +24,7 @@ from tidegate.frontend.ast.queries import (
 )
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar
+from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar, parse_scalars
 from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
 from tidegate.frontend.syntax.hints import take_hints
 from tidegate.frontend.syntax.join_syntax import parse_joins
@@ -31,8 +33,7 @@ from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
 
 _LATER: Final = {
-    word: (f"{word} is not supported", "filter with WHERE")
-    for word in ("INTERSECT", "EXCEPT", "LIMIT", "OFFSET", "FETCH")
+    word: (f"{word} is not supported", "filter with WHERE") for word in ("INTERSECT", "EXCEPT")
 }
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
@@ -72,13 +73,14 @@ def parse_query(cursor: Cursor) -> Query:
         distinct = is_distinct
         further.append(_in_parentheses(cursor) if cursor.at("(") else _select(cursor, ()))
     order_by = parse_order_by(cursor) if cursor.accept("ORDER BY") else ()
+    limit = take_limit(cursor)
     emit = take_emit(cursor)
     unbounded = cursor.accept("ALLOW", "UNBOUNDED")
     cursor.refuse(_LATER)
     span = start.to(cursor.previous_span)
     return replace(
         query, order_by=order_by, emit=emit, span=span, further=tuple(further),
-        united_distinct=bool(distinct), unbounded=unbounded,
+        united_distinct=bool(distinct), unbounded=unbounded, limit=limit,
     )  # fmt: skip
 
 
@@ -94,12 +96,13 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     start = cursor.span
     cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
     distinct = cursor.accept("DISTINCT")
-    if distinct and cursor.at("ON"):
-        raise cursor.unsupported(
-            "DISTINCT ON is not supported",
-            "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1",
-        )
-    if not distinct:
+    distinct_on: tuple[Scalar, ...] = ()
+    if distinct and cursor.accept("ON"):
+        cursor.expect("(", why="around what DISTINCT ON is about")
+        distinct_on = parse_scalars(cursor, "a column or an expression")
+        cursor.expect(")", why="behind what DISTINCT ON is about")
+        distinct = False
+    elif not distinct:
         cursor.accept("ALL")
     items = _items(cursor)
     source = parse_from(cursor) if cursor.accept("FROM") else None
@@ -117,6 +120,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     return Query(
         ctes, items, source, where, group_by, group_span if group_by else None, having, (), None,
         span, windows=windows, qualify=qualify, sets=sets, distinct=distinct,
+        distinct_on=distinct_on,
     )  # fmt: skip
 
 
@@ -133,6 +137,43 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
             )
         windows.append(window)
     return tuple(windows)
+
+
+def take_limit(cursor: Cursor) -> Limit | None:
+    """``LIMIT n``, ``OFFSET n [ROWS]`` and ``FETCH FIRST n ROWS ONLY`` where they are."""
+    start, rows, offset = cursor.span, None, 0
+    while cursor.at("LIMIT") or cursor.at("OFFSET") or cursor.at("FETCH"):
+        if cursor.accept("OFFSET"):
+            offset = _count(cursor)
+            _ = cursor.accept("ROWS") or cursor.accept("ROW")
+        elif cursor.accept("LIMIT"):
+            rows = None if cursor.accept("ALL") else _count(cursor)
+        else:
+            cursor.take()
+            if not cursor.accept("FIRST"):
+                cursor.expect("NEXT", why="or FIRST behind FETCH")
+            is_one = cursor.at("ROW") or cursor.at("ROWS")
+            rows = 1 if is_one else _count(cursor)
+            if not cursor.accept("ROWS"):
+                cursor.expect("ROW", why="or ROWS behind how many are fetched")
+            cursor.expect("ONLY", why="at the end of FETCH")
+    span = start.to(cursor.previous_span)
+    if rows is None and offset:
+        raise UnsupportedError(
+            "OFFSET without LIMIT is not supported", span.place, hint="add LIMIT: how many rows"
+        )
+    return None if rows is None else Limit(rows, offset, span)
+
+
+def _count(cursor: Cursor) -> int:
+    """A number of rows. Raises UnsupportedError for an expression."""
+    scalar = parse_scalar(cursor, "a number of rows")
+    node = scalar.node
+    if isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit():
+        return int(node.name)
+    raise UnsupportedError(
+        "LIMIT and OFFSET take a whole number of rows", scalar.span.place, hint="write LIMIT 10"
+    )
 
 
 def take_emit(cursor: Cursor) -> Emit | None:

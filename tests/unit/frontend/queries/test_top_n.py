@@ -81,3 +81,34 @@ def test_of_equal_times_the_last_is_the_newest() -> None:
     (newest,) = (n for n in nodes(query.format("order_time")) if isinstance(n, ChangingOver))
     (largest,) = (n for n in nodes(query.format("price")) if isinstance(n, ChangingOver))
     assert (newest.newest_first, largest.newest_first) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("query", "keys", "order", "most"),
+    [
+        ("SELECT id FROM orders ORDER BY price DESC, id LIMIT 3", (), ["price DESC", "id"], 3),
+        ("SELECT id FROM orders LIMIT 2 OFFSET 5", (), [], 7),
+        ("SELECT id FROM orders ORDER BY 1 FETCH FIRST ROW ONLY", (), ["id"], 1),
+        ("SELECT id FROM orders OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY", (), [], 3),
+        ("SELECT id, count(*) FROM orders GROUP BY id ORDER BY count(*) LIMIT 1", (), None, 1),
+        (
+            "SELECT DISTINCT ON (id) price FROM orders ORDER BY id, price DESC",
+            ("id",),
+            ["price DESC"],
+            1,
+        ),
+        ("SELECT DISTINCT ON (p) price + 1 AS p FROM orders", ("p",), [], 1),
+        ("SELECT id FROM orders UNION ALL SELECT 1 FROM orders ORDER BY id LIMIT 4", (), ["id"], 4),
+    ],
+)
+def test_limits_say_it_without_a_number(
+    query: str, keys: tuple[str, ...], order: list[str] | None, most: int
+) -> None:
+    (sink,) = job(query).sinks
+    (over,) = (node for node in sink.walk() if isinstance(node, ChangingOver))
+    assert over.keys == keys
+    assert order is None or [key.text for key in over.order] == order
+    assert over.first is not None
+    assert over.first[1] == most
+    visible = query.removeprefix("SELECT ").split(" FROM ", maxsplit=1)[0].count(",") + 1
+    assert len(sink.schema) == visible, "what the order is by, and the number, are not shown"
