@@ -106,7 +106,7 @@ class _Queries:
         self._blocks: tuple[Callable[[int], str], ...] = (
             self._filtered, self._grouped, self._grouped_anew, self._whole, self._distinct,
             self._first, self._first, self._over, self._joined, self._joined, self._together,
-            self._limited, self._one_of_each,
+            self._limited, self._one_of_each, self._asking, self._asking,
         )  # fmt: skip
 
     def draw(self, depth: int) -> str:
@@ -179,6 +179,21 @@ class _Queries:
         k = rng.choice(["l.k", "r.k", "coalesce(l.k, r.k)"])
         left, right = self._below(depth), self._below(depth)
         return f"SELECT {k} AS k, l.v AS v, r.w AS w FROM {left} AS l {kind} {right} AS r ON {on}"
+
+    def _asking(self, depth: int) -> str:
+        rng, below, other = self._rng, self._below(depth), self._below(depth)
+        no = rng.choice(["", "NOT "])
+        condition = rng.choice(
+            [
+                f"x.k {no}IN (SELECT v FROM {other} AS y)",
+                f"x.v {no}IN (SELECT v FROM {other} AS y WHERE y.k = x.k)",
+                f"{no}EXISTS (SELECT 1 FROM {other} AS y WHERE y.k = x.v AND y.w < 4)",
+                f"{no}EXISTS (SELECT * FROM {other} AS y WHERE x.k = y.k AND y.v > x.v)",
+                f"{no}EXISTS (SELECT * FROM {other} AS y WHERE v > 2)",
+                f"x.k > 1 AND x.k {no}IN (SELECT k FROM {other} AS y GROUP BY k)",
+            ]
+        )
+        return f"SELECT k, v, w FROM {below} AS x WHERE {condition}"
 
     def _together(self, depth: int) -> str:
         return f"{self.draw(depth - 1)} UNION ALL {self.draw(depth - 1)}"

@@ -34,6 +34,8 @@ def pruned(sinks: Sequence[Sink]) -> list[Sink]:
 def _want(node: Node, names: Iterable[str], wanted: _Wanted) -> None:
     """Notes what is read of ``node``, and so of all below it."""
     known = wanted.setdefault(node, set())
+    if isinstance(node, Project) and not known:
+        names = set(names) or {node.columns[0][0]}  # somebody asks whether it has rows
     new = set(names) - known
     if not new and known:
         return

@@ -26,6 +26,9 @@ SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
 """Comparisons, and what they are with their sides exchanged."""
 
 
+_ALLOW: Final = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """A column moved by a constant, in its unit."""
@@ -123,7 +126,7 @@ def unbounded(
                 " would be kept for ever",
                 place,
                 detail="; ".join(sorted(lost)),
-                hint=f"declare WATERMARK FOR a time column of the {side} side",
+                hint=f"declare WATERMARK FOR a time column of the {side} side{_ALLOW}",
             )
     for pair, bounds in found.items():
         left, right = (shown(column) for column in pair)
@@ -132,12 +135,12 @@ def unbounded(
             f"the join bounds {right} - {left} on one side only, so rows would be kept for ever",
             place,
             hint=f"say how far apart they may be {missing}: {right} BETWEEN {left} AND {left}"
-            " + INTERVAL '1' HOUR",
+            f" + INTERVAL '1' HOUR{_ALLOW}",
         )
     left, right = (shown(names[0]) for names in timed)
     return UnsupportedError(
         "a join without a bound on the time would keep all rows for ever",
         place,
         hint=f"add AND {right} BETWEEN {left} AND {left} + INTERVAL '1' HOUR; or join windows"
-        " on their window_start and window_end",
+        f" on their window_start and window_end{_ALLOW}",
     )

@@ -25,9 +25,17 @@ from tidegate.frontend.queries.early import check_early
 from tidegate.frontend.queries.joins import joined
 from tidegate.frontend.queries.match import matched
 from tidegate.frontend.queries.relations import Environment, check_session, judged, of_view
-from tidegate.frontend.queries.selection import conjuncts_of, is_grouped, selected, united
+from tidegate.frontend.queries.selection import (
+    conjuncts_of,
+    filtered,
+    is_grouped,
+    selected,
+    united,
+)
+from tidegate.frontend.queries.subqueries import ASKED, VALUE, Asked, divided, question
 from tidegate.frontend.queries.windows import windowed
 from tidegate.frontend.tables.declared_tables import read_table
+from tidegate.plan.joins import JoinKind
 
 _NOTHING = Environment()
 
@@ -65,14 +73,40 @@ def plan_view(context: Context, view: CreateView, env: Environment = _NOTHING) -
 
 def _selected(context: Context, query: Query, env: Environment, top: bool) -> Relation:
     assert query.source is not None
-    where = [] if query.where is None else [query.where]
+    where, asking = divided([] if query.where is None else [query.where])
     below = replace(env, early=None) if is_grouped(query) or query.distinct else env
     if isinstance(query.source, JoinRef):
         parts = [part for whole in where for part in conjuncts_of(whole)]
         relation, where = _joined(context, query.source, below, parts)
     else:
         relation = _relation(context, query.source, below)
+    for each in asking:
+        relation = _asked(context, relation, query.source, each, below)
     return selected(context, query, relation, where, env, top)
+
+
+def _asked(
+    context: Context, relation: Relation, source: RelationSyntax, each: Asked, env: Environment
+) -> Relation:
+    """The rows of ``relation``, ``source``, for which the other query says yes."""
+    inner, query = None, each.query
+    is_plain = not (query.ctes or query.further or query.qualify or query.takes_first)
+    if query.source is not None and is_plain and not is_grouped(query):
+        inner = _relation(context, query.source, env)
+    how = question(each, inner, context.checker)
+    if how.is_whole:
+        right = plan_query(context, query, env)
+        if each.tested is not None:
+            visible = tuple(replace(field, path=(VALUE,)) for field in right.visible)
+            right = replace(right, fields=visible)
+        right = right.called(ASKED)
+    else:
+        assert inner is not None
+        right = inner if how.own is None else filtered(context, inner, how.own)
+    kind = JoinKind.ANTI if each.is_not else JoinKind.SEMI
+    other = SubqueryRef(query, None, query.span)
+    syntax = JoinRef(kind, source, other, how.condition, (), each.span)
+    return _join_of(context, relation, right, syntax, env, [])[0]
 
 
 def _relation(context: Context, syntax: RelationSyntax, env: Environment) -> Relation:
@@ -112,6 +146,18 @@ def _joined(
     else:
         left = _relation(context, syntax.left, env)
     right = _relation(context, syntax.right, env)
+    return _join_of(context, left, right, syntax, env, conditions)
+
+
+def _join_of(
+    context: Context,
+    left: Relation,
+    right: Relation,
+    syntax: JoinRef,
+    env: Environment,
+    conditions: list[Scalar],
+) -> tuple[Relation, list[Scalar]]:
+    """The join of two sides that are planned."""
     if syntax.as_of is not None:
         refused = "a join FOR SYSTEM_TIME AS OF"
     else:

@@ -77,6 +77,11 @@ def is_grouped(query: Query) -> bool:
     return bool(query.group_by or query.sets or query.having or has_aggregate(query))
 
 
+def filtered(context: Context, relation: Relation, condition: Scalar) -> Relation:
+    """The rows of ``relation`` for which ``condition`` holds."""
+    return replace(relation, node=_filter(Binder(relation, context.checker), condition))
+
+
 def conjuncts_of(whole: Scalar) -> list[Scalar]:
     """What the ANDs of a condition hold together."""
     return [Scalar(part, whole.span, sql_of(part)) for part in conjuncts(whole.node)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -18,7 +19,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from tidegate.errors import SqlSyntaxError
-from tidegate.frontend.ast.queries import NamedWindow, Scalar
+from tidegate.frontend.ast.queries import NamedWindow, Query, Scalar
 from tidegate.frontend.ast.statements import ROWTIME
 from tidegate.frontend.source import Source, Span
 from tidegate.frontend.syntax.cursor import Cursor
@@ -61,9 +62,21 @@ class TidegateParser(DuckDBParser):
         "CASE": DuckDBParser.NO_PAREN_FUNCTION_PARSERS["CASE"]
     }
 
+    query_at: ClassVar[Callable[[Cursor], Query]]
+    """Reads a query inside an expression; `queries` says how."""
+
     def __init__(self, source: Source) -> None:
         super().__init__(error_level=ErrorLevel.IMMEDIATE, dialect=Tidegate)
         self._source = source
+
+    def _parse_select(self, *_: object, **__: object) -> exp.Expr | None:
+        """A query, as one node that has it whole; sqlglot would read another language."""
+        if not self._curr or self._curr.text.upper() not in ("SELECT", "WITH"):
+            return None
+        cursor = Cursor(self._source, list(self._tokens), self._index)
+        query = TidegateParser.query_at(cursor)
+        self._advance(cursor.index - self._index)
+        return InnerQuery(query=query)
 
     def scalar_at(self, tokens: list[Token], index: int) -> tuple[exp.Expr | None, int]:
         """The expression that starts at ``tokens[index]``, and the index after it."""
@@ -155,6 +168,12 @@ class TidegateParser(DuckDBParser):
         type_ = parse_type(cursor)
         self._advance(cursor.index - self._index)
         return exp.DataType(this=exp.DType.USERDEFINED, kind=type_)
+
+
+class InnerQuery(exp.Subquery):
+    """A query in an expression: ``query`` is a `Query`."""
+
+    arg_types = {"query": True}  # noqa: RUF012
 
 
 class Tidegate(DuckDB):

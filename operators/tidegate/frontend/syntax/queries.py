@@ -24,7 +24,12 @@ from tidegate.frontend.ast.queries import (
 )
 from tidegate.frontend.source import Span
 from tidegate.frontend.syntax.cursor import Cursor
-from tidegate.frontend.syntax.dialect import parse_named_window, parse_scalar, parse_scalars
+from tidegate.frontend.syntax.dialect import (
+    TidegateParser,
+    parse_named_window,
+    parse_scalar,
+    parse_scalars,
+)
 from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
 from tidegate.frontend.syntax.hints import take_hints
 from tidegate.frontend.syntax.join_syntax import parse_joins
@@ -82,6 +87,9 @@ def parse_query(cursor: Cursor) -> Query:
         query, order_by=order_by, emit=emit, span=span, further=tuple(further),
         united_distinct=bool(distinct), unbounded=unbounded, limit=limit,
     )  # fmt: skip
+
+
+TidegateParser.query_at = parse_query
 
 
 def _in_parentheses(cursor: Cursor) -> Query:

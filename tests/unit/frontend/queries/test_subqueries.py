@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from kits.frontend import job
+from tidegate.errors import SqlError
+from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin
+
+_GROUPS = "(SELECT id, count(*) AS n FROM orders GROUP BY id)"
+
+
+def the_join(condition: str, *, more: str = "") -> Join:
+    query = f"SELECT o.id FROM orders o WHERE {condition} {more}"
+    (sink,) = job(query).sinks
+    (join,) = (node for node in sink.walk() if isinstance(node, Join))
+    return join
+
+
+@pytest.mark.parametrize(
+    ("condition", "kind", "keys", "shown"),
+    [
+        ("id IN (SELECT n FROM {g} g)", JoinKind.SEMI, [("id", "n")], None),
+        ("NOT id IN (SELECT n FROM {g} g)", JoinKind.ANTI, [], "(o.id = n OR"),
+        ("id NOT IN (SELECT n FROM {g} g)", JoinKind.ANTI, [], "(o.id = n OR"),
+        ("NOT id NOT IN (SELECT n FROM {g} g)", JoinKind.SEMI, [("id", "n")], None),
+        ("EXISTS (SELECT 1 FROM {g} g WHERE g.n = o.id)", JoinKind.SEMI, [("id", "n")], None),
+        (
+            "NOT EXISTS (SELECT * FROM {g} g WHERE n > 3 AND g.n = o.id AND n > price)",
+            JoinKind.ANTI,
+            [("id", "n")],
+            "price",
+        ),
+        ("EXISTS (SELECT * FROM {g} g WHERE n > 3)", JoinKind.SEMI, [], None),
+        (
+            "price IN (SELECT n FROM {g} g WHERE g.id = o.id)",
+            JoinKind.SEMI,
+            [("price", "n"), ("id", "id")],
+            None,
+        ),
+    ],
+)
+def test_a_query_is_asked_by_a_join(
+    condition: str, kind: JoinKind, keys: list[tuple[str, str]], shown: str | None
+) -> None:
+    join = the_join(condition.format(g=_GROUPS))
+    assert isinstance(join, ChangingJoin)
+    assert join.kind is kind
+    found = [tuple(key.strip('"').removesuffix("#2") for key in pair) for pair in join.keys]
+    assert found == keys
+    assert (join.condition is None) is (shown is None)
+
+
+def test_a_table_that_ends_is_looked_up() -> None:
+    assert isinstance(the_join("id IN (SELECT id FROM plain)"), LookupJoin)
+
+
+def test_the_other_query_s_names_come_first() -> None:
+    """``id`` and ``price`` are those of the inner table, though both have them."""
+    join = the_join(
+        "EXISTS (SELECT 1 FROM orders i WHERE price > 3 AND id = o.price)", more="ALLOW UNBOUNDED"
+    )
+    assert join.keys == (("price", "id#2"),)
+
+
+def test_several_are_asked_one_after_the_other() -> None:
+    query = f"SELECT id FROM orders WHERE id IN (SELECT n FROM {_GROUPS} g) AND price > 1"
+    query += f" AND price NOT IN (SELECT id FROM {_GROUPS} h)"
+    (sink,) = job(query).sinks
+    kinds = [node.kind for node in sink.walk() if isinstance(node, Join)]
+    assert kinds == [JoinKind.SEMI, JoinKind.ANTI]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("id IN (SELECT id, price FROM plain)", "IN takes a query of one column"),
+        ("id IN (SELECT * FROM plain)", "IN takes a query of one column"),
+        ("id > (SELECT max(id) FROM plain)", "a query inside an expression is not supported"),
+        ("id = 1 OR id IN (SELECT id FROM plain)", "a query inside an expression"),
+        ("id IN (SELECT nope FROM plain)", "unknown column 'nope'"),
+        ("EXISTS (SELECT 1 FROM plain WHERE plain.id = o.nope)", "unknown column 'nope'"),
+        ("EXISTS (SELECT 1 FROM nope)", "unknown table 'nope'"),
+        ("id IN (SELECT id FROM plain", "incomplete condition"),
+    ],
+)
+def test_what_cannot_be_asked(condition: str, message: str) -> None:
+    with pytest.raises(SqlError) as caught:
+        job(f"SELECT o.id FROM orders o WHERE {condition}")
+    assert caught.value.message.startswith(message)
+    assert caught.value.position is not None
