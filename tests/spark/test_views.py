@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 from deltalake import DeltaTable
 
 from spark.processes import Commands
@@ -22,6 +23,26 @@ from tidegate.engine.engine import Engine
 from tidegate.plan.nodes import Table
 
 _ROWS, _SPLITS = 2_400, 2
+_SPENT = "(SELECT customer_id, count(*) AS n, sum(price) AS total FROM orders GROUP BY customer_id)"
+_NEWEST = (
+    "(SELECT customer_id, id, price FROM (SELECT *, row_number() OVER (PARTITION BY customer_id"
+    " ORDER BY order_time DESC, id) AS rn FROM orders) AS numbered WHERE rn = 1)"
+)
+CHANGING = {
+    "newest": f"SELECT * FROM {_NEWEST} AS x",
+    "best": f"SELECT customer_id, total FROM {_SPENT} AS x ORDER BY total DESC LIMIT 3",
+    "sizes": f"SELECT n, count(*) AS customers, max(total) AS most FROM {_SPENT} AS x GROUP BY n",
+    "amounts": f"SELECT n FROM {_SPENT} AS x",
+    "joined": (
+        f"SELECT x.customer_id, x.total, y.id FROM {_SPENT} AS x LEFT JOIN {_NEWEST} AS y"
+        " ON x.customer_id = y.customer_id AND y.price > 50"
+    ),
+    "often": (
+        f"SELECT customer_id, id FROM {_NEWEST} AS x WHERE customer_id NOT IN"
+        f" (SELECT customer_id FROM {_SPENT} AS y WHERE n < 45)"
+    ),
+}
+"""Of what changes below it; of ``amounts`` nothing tells rows apart."""
 JOB = f"""
 CREATE TABLE orders (id BIGINT, order_time TIMESTAMP, price DECIMAL(10, 2), customer_id BIGINT,
   WATERMARK FOR order_time AS order_time - INTERVAL '10' SECOND)
@@ -37,6 +58,7 @@ CREATE MATERIALIZED VIEW hours AS
 SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' HOUR)
 GROUP BY window_end EMIT ON WINDOW CLOSE EARLY EVERY INTERVAL '10' SECOND;
 """
+JOB += "".join(f"CREATE MATERIALIZED VIEW {n} AS {query};\n" for n, query in CHANGING.items())
 _EPOCH = 600
 _TICK = timedelta(seconds=10)
 
@@ -57,6 +79,14 @@ def table_of(checkpoint: Path, name: str) -> list[tuple[Any, ...]]:
     view = DeltaTable(checkpoint / "views" / name).to_pyarrow_dataset()
     rows: list[tuple[Any, ...]] = duckdb.connect().execute("FROM view ORDER BY ALL").fetchall()
     del view
+    return rows
+
+
+def of_duckdb(query: str) -> list[tuple[Any, ...]]:
+    """What ``query`` gives of all orders at once."""
+    with duckdb.connect() as connection:
+        connection.register("orders", pa.Table.from_pylist(orders()))
+        rows: list[tuple[Any, ...]] = connection.execute(f"FROM ({query}) ORDER BY ALL").fetchall()
     return rows
 
 
@@ -102,3 +132,5 @@ def test_views_are_whole_whenever_they_are_read(drivers: Commands, tmp_path: Pat
     ]
     assert table_of(checkpoint, "everything") == [(_ROWS, sum(total for _, _, total in right))]
     assert table_of(checkpoint, "hours") == counted([row["order_time"] for row in orders()])
+    for name, query in CHANGING.items():
+        assert table_of(checkpoint, name) == of_duckdb(query), name
