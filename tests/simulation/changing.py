@@ -196,7 +196,10 @@ class _Queries:
         return f"SELECT k, v, w FROM {below} AS x WHERE {condition}"
 
     def _together(self, depth: int) -> str:
-        return f"{self.draw(depth - 1)} UNION ALL {self.draw(depth - 1)}"
+        word = self._rng.choice(["UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"])
+        one, *others = (self._below(depth) for _ in range(self._rng.randint(2, 3)))
+        parts = [f"SELECT k, v, w FROM {part} AS x" for part in (one, *others)]
+        return f" {word} ".join(parts)
 
 
 def draw(seed: int) -> Spec:

@@ -240,7 +240,8 @@ class Query:
     """A SELECT with its clauses; ``emit`` is EMIT ON WINDOW CLOSE.
 
     ``further`` are the other parts of a UNION ALL, whose order and EMIT are those of the whole;
-    ``united_distinct`` where it is a UNION, which gives each row once.
+    ``united_distinct`` where it is a UNION, which gives each row once; ``compared`` INTERSECT or
+    EXCEPT where it is that.
     ``group_by`` are all keys; ``sets`` the keys of each grouping, where there are several.
     ``unbounded``: ALLOW UNBOUNDED, state may grow as long as the job runs.
     ``limit`` says how many rows there are at most, in its order; ``distinct_on`` of what the first
@@ -264,6 +265,7 @@ class Query:
     sets: tuple[tuple[Scalar, ...], ...] = ()
     distinct: bool = False
     united_distinct: bool = False
+    compared: str = ""
     unbounded: bool = False
     limit: Limit | None = None
     distinct_on: tuple[Scalar, ...] = ()

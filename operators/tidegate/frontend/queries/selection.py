@@ -14,7 +14,7 @@ from tidegate.frontend.expressions.aliases import with_aliases
 from tidegate.frontend.expressions.current_watermark import with_watermarks_before
 from tidegate.frontend.expressions.functions import conjuncts, sql_of
 from tidegate.frontend.expressions.scalar import Binder, identifier_path, require_boolean
-from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden
+from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden, unused
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
 from tidegate.frontend.queries.changes import ONCE, refuse_changing
 from tidegate.frontend.queries.closing import closing_key_of
@@ -25,9 +25,10 @@ from tidegate.frontend.queries.sorting import in_order, order_target, order_targ
 from tidegate.frontend.queries.top_n import first_rows, limited
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, windowed
-from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.nodes import Expr, Filter, Node
-from tidegate.plan.projections import narrowed
+from tidegate.plan.aggregates import Aggregate, AggregateCall
+from tidegate.plan.joins import Union
+from tidegate.plan.nodes import Expr, Filter, Node, quoted
+from tidegate.plan.projections import narrowed, widened
 from tidegate.types import Column
 
 
@@ -66,6 +67,8 @@ def united(
 ) -> Relation:
     """The parts of a UNION ALL as one relation, in their order if it has one."""
     relation = all_of(context, parts)
+    if query.compared:
+        relation = _compared(relation, query, env)
     if query.united_distinct:
         relation = _distinct(relation, query, env)
     query = replace(query, distinct_on=())  # that is said of the first part
@@ -153,6 +156,48 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
     )
     node = Aggregate(schema, below, keys, (), closing, updates)
     return Relation(node, fields, final=relation.final)
+
+
+def _compared(relation: Relation, query: Query, env: Environment) -> Relation:
+    """The rows of a union that are in all of its parts, or in the first one alone; each once."""
+    union = relation.node
+    assert isinstance(union, Union)
+    if env.early is not None:
+        raise UnsupportedError(
+            f"EARLY EVERY with {query.compared} is not supported",
+            env.early.span.place,
+            hint="leave EARLY EVERY out",
+        )
+    if env.emit:
+        refuse_changing(relation, query.head, f"{ONCE} of {query.compared} over")
+    keys = tuple(column.name for column in union.schema)
+    names = list(keys)
+    for _ in union.branches:
+        names.append(unused("is_in", names))
+    parts = names[len(keys) :]
+    tagged = [
+        widened(branch, ((name, _boolean(at == own)) for own, name in enumerate(parts)))
+        for at, branch in enumerate(union.branches)
+    ]
+    below = Union(tagged[0].schema, tuple(tagged))
+    calls = tuple(AggregateCall(Column(name, "BOOLEAN"), "bool_or", name) for name in parts)
+    updates = not (env.emit or relation.final)
+    closing = closing_key_of(
+        below, keys, query.head.place, query.compared, updates=updates, unbounded=env.unbounded
+    )
+    grouped = Aggregate(below.schema, below, keys, calls, closing, updates)
+    is_not = "NOT " if query.compared == "EXCEPT" else ""
+    first, *others = map(quoted, parts)
+    holds = " AND ".join([first, *(f"{is_not}{other}" for other in others)])
+    text = "in the first part alone" if is_not else "in all parts"
+    predicate = Expr(holds, "BOOLEAN", frozenset(parts), text=text)
+    chosen = Filter(grouped.schema, grouped, predicate)
+    return replace(relation, node=narrowed(chosen, union.schema))
+
+
+def _boolean(value: bool) -> Expr:
+    sql = str(value).lower()
+    return Expr(sql, "BOOLEAN", text=sql)
 
 
 def _ordered(context: Context, query: Query, relation: Relation) -> Relation:

@@ -24,7 +24,7 @@ def all_of(context: Context, parts: Sequence[tuple[Query, Relation]]) -> Relatio
     for query, relation in parts[1:]:
         if len(relation.visible) != len(names):
             raise BindError(
-                f"a part of UNION ALL gives {len(relation.visible)} columns,"
+                f"this part gives {len(relation.visible)} columns,"
                 f" the first one {len(names)}",
                 query.head.place,
                 hint=f"expected: {', '.join(names)}",
@@ -48,7 +48,7 @@ def _common(context: Context, parts: Sequence[tuple[Query, Relation]], index: in
         found = context.checker.common(common, given)
         if found is None or (found == "VARCHAR" and "VARCHAR" not in (common, given)):
             raise BindError(
-                f"column {index + 1} of UNION ALL is {article(common)} in the first part,"
+                f"column {index + 1} is {article(common)} in the first part,"
                 f" {article(given)} here",
                 query.head.place,
                 hint=f"write CAST({relation.visible[index].name} AS {common})",

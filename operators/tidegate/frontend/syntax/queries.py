@@ -37,9 +37,8 @@ from tidegate.frontend.syntax.match_syntax import parse_match
 from tidegate.frontend.syntax.order_syntax import parse_order_by
 from tidegate.frontend.syntax.table_functions import parse_alias, parse_function
 
-_LATER: Final = {
-    word: (f"{word} is not supported", "filter with WHERE") for word in ("INTERSECT", "EXCEPT")
-}
+_COMPARED: Final = ("INTERSECT", "EXCEPT")
+_TOGETHER: Final = ("UNION", "MINUS", *_COMPARED)
 _EMIT: Final = ("EMIT", "ON", "WINDOW", "CLOSE")
 
 
@@ -49,9 +48,9 @@ def parse_query(cursor: Cursor) -> Query:
     ctes = _ctes(cursor) if cursor.accept("WITH") else ()
     if cursor.at("("):
         query = _in_parentheses(cursor)
-        if cursor.at("UNION"):
+        if cursor.word() in _TOGETHER:
             raise cursor.unsupported(
-                "UNION ALL behind parentheses is not supported", "leave the first ones out"
+                f"{cursor.word()} behind parentheses is not supported", "leave the first ones out"
             )
         if ctes:
             raise UnsupportedError(
@@ -61,32 +60,44 @@ def parse_query(cursor: Cursor) -> Query:
             )
         return query
     query = _select(cursor, ctes)
-    further = []
-    distinct = None
-    while cursor.at("UNION"):
-        place = cursor.span
-        is_distinct = not cursor.accept("UNION", "ALL")
-        if is_distinct:
-            cursor.take()
-            cursor.accept("DISTINCT")
-        if distinct not in (None, is_distinct):
-            raise UnsupportedError(
-                "UNION beside UNION ALL is not supported",
-                place.place,
-                hint="put one of them into a query in FROM",
-            )
-        distinct = is_distinct
+    further, kinds = [], list[str]()
+    while cursor.word() in _TOGETHER:
+        kinds.append(_set_operation(cursor, kinds))
         further.append(_in_parentheses(cursor) if cursor.at("(") else _select(cursor, ()))
+    kind = kinds[0] if kinds else ""
     order_by = parse_order_by(cursor) if cursor.accept("ORDER BY") else ()
     limit = take_limit(cursor)
     emit = take_emit(cursor)
     unbounded = cursor.accept("ALLOW", "UNBOUNDED")
-    cursor.refuse(_LATER)
     span = start.to(cursor.previous_span)
     return replace(
         query, order_by=order_by, emit=emit, span=span, further=tuple(further),
-        united_distinct=bool(distinct), unbounded=unbounded, limit=limit,
+        united_distinct=kind == "UNION", compared=kind if kind in _COMPARED else "",
+        unbounded=unbounded, limit=limit,
     )  # fmt: skip
+
+
+def _set_operation(cursor: Cursor, before: list[str]) -> str:
+    """``UNION ALL``, ``UNION``, ``INTERSECT`` or ``EXCEPT``, the same as those before."""
+    place = cursor.span
+    word = cursor.word()
+    cursor.take()
+    kind = "EXCEPT" if word == "MINUS" else word
+    if cursor.accept("ALL"):
+        kind += " ALL"
+    else:
+        cursor.accept("DISTINCT")
+    if kind in ("INTERSECT ALL", "EXCEPT ALL"):
+        raise UnsupportedError(
+            f"{kind} is not supported", place.place, hint=f"write {word}, which gives each row once"
+        )
+    if before and before[0] != kind:
+        raise UnsupportedError(
+            f"{kind} beside {before[0]} is not supported",
+            place.place,
+            hint="put one of them into a query in FROM",
+        )
+    return kind
 
 
 TidegateParser.query_at = parse_query

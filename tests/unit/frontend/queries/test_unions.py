@@ -60,11 +60,11 @@ def test_only_what_has_another_type_is_converted() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ("id", "id, price", "a part of UNION ALL gives 2 columns, the first one 1"),
-        ("id, price", "id", "a part of UNION ALL gives 1 columns, the first one 2"),
-        ("id", "order_time", "column 1 of UNION ALL is a BIGINT in the first part, a TIMESTAMP"),
-        ("price, order_time", "price, id", "column 2 of UNION ALL is a TIMESTAMP in the first"),
-        ("id", "'a' AS b", "column 1 of UNION ALL is a BIGINT in the first part, a VARCHAR"),
+        ("id", "id, price", "this part gives 2 columns, the first one 1"),
+        ("id, price", "id", "this part gives 1 columns, the first one 2"),
+        ("id", "order_time", "column 1 is a BIGINT in the first part, a TIMESTAMP"),
+        ("price, order_time", "price, id", "column 2 is a TIMESTAMP in the first"),
+        ("id", "'a' AS b", "column 1 is a BIGINT in the first part, a VARCHAR"),
     ],
 )
 def test_parts_that_do_not_fit(first: str, second: str, message: str) -> None:
