@@ -191,9 +191,12 @@ class _Queries:
                 f"{no}EXISTS (SELECT * FROM {other} AS y WHERE x.k = y.k AND y.v > x.v)",
                 f"{no}EXISTS (SELECT * FROM {other} AS y WHERE v > 2)",
                 f"x.k > 1 AND x.k {no}IN (SELECT k FROM {other} AS y GROUP BY k)",
+                f"{no}x.v >= (SELECT min(v) FROM {other} AS y)",
+                f"x.w > (SELECT count(*) FROM {other} AS y WHERE y.k = x.k AND v < 3)",
             ]
         )
-        return f"SELECT k, v, w FROM {below} AS x WHERE {condition}"
+        value = rng.choice(["v", "v", f"(SELECT max(w) FROM {other} AS y WHERE y.v = x.k) AS v"])
+        return f"SELECT k, {value}, w FROM {below} AS x WHERE {condition}"
 
     def _together(self, depth: int) -> str:
         word = self._rng.choice(["UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"])

@@ -301,7 +301,8 @@ class Binder:
             raise UnsupportedError(
                 "queries inside an expression are not supported",
                 place,
-                hint="write the inner query into a table of its own",
+                hint="ask with IN (SELECT …) or EXISTS (SELECT …) between the ANDs of WHERE, for"
+                " one value in WHERE or SELECT; or join with the query",
             )
         if isinstance(node, exp.Lambda):
             raise UnsupportedError(

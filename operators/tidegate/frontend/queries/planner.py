@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from sqlglot import exp
+
 from tidegate.errors import SqlError, UnsupportedError
 from tidegate.frontend.ast.queries import (
     JoinRef,
@@ -19,6 +21,7 @@ from tidegate.frontend.ast.queries import (
 from tidegate.frontend.ast.queries import Relation as RelationSyntax
 from tidegate.frontend.ast.statements import CreateView
 from tidegate.frontend.context import Context
+from tidegate.frontend.expressions.functions import number as number_of
 from tidegate.frontend.expressions.scope import Relation, matches
 from tidegate.frontend.queries.changes import ONCE, refuse_changing
 from tidegate.frontend.queries.early import check_early
@@ -28,11 +31,22 @@ from tidegate.frontend.queries.relations import Environment, check_session, judg
 from tidegate.frontend.queries.selection import (
     conjuncts_of,
     filtered,
+    gives_one_row,
     is_grouped,
     selected,
     united,
 )
-from tidegate.frontend.queries.subqueries import ASKED, VALUE, Asked, divided, question
+from tidegate.frontend.queries.subqueries import (
+    ASKED,
+    VALUE,
+    Asked,
+    column_of,
+    divided,
+    question,
+    value_of,
+    values_in,
+    with_values,
+)
 from tidegate.frontend.queries.windows import windowed
 from tidegate.frontend.tables.declared_tables import read_table
 from tidegate.plan.joins import JoinKind
@@ -82,7 +96,52 @@ def _selected(context: Context, query: Query, env: Environment, top: bool) -> Re
         relation = _relation(context, query.source, below)
     for each in asking:
         relation = _asked(context, relation, query.source, each, below)
+    relation, query, where = _with_values(context, relation, query, where, below)
     return selected(context, query, relation, where, env, top)
+
+
+def _with_values(
+    context: Context, relation: Relation, query: Query, where: list[Scalar], env: Environment
+) -> tuple[Relation, Query, list[Scalar]]:
+    """``relation`` with the single values that are asked for in WHERE and SELECT, which are columns
+    of it there."""
+    assert query.source is not None
+    scalars = [*where, *(item.value for item in query.items if item.value is not None)]
+    known: dict[int, exp.Expr] = {}
+    for number, inner in enumerate(values_in(scalars)):
+        if inner.source is None or not gives_one_row(inner):
+            raise UnsupportedError(
+                "a query inside an expression gives one value: an aggregate without GROUP BY",
+                inner.head.place,
+                hint="write (SELECT max(x) FROM …); or join with the query",
+            )
+        how = value_of(inner, _relation(context, inner.source, env), context.checker)
+        right = plan_query(context, how.query, env)
+        names = (VALUE, *(f"key{at}" for at in range(len(how.equated))))
+        named = zip(right.visible, names, strict=True)
+        right = replace(right, fields=tuple(replace(f, path=(n,), hidden=True) for f, n in named))
+        alias = f"{ASKED}{number}"
+        equal = [
+            exp.EQ(this=part.copy(), expression=column_of(alias, name))
+            for part, name in zip(how.equated, names[1:], strict=True)
+        ]
+        on = Scalar(exp.and_(*equal, copy=True), inner.span) if equal else None
+        other = SubqueryRef(inner, None, inner.span)
+        syntax = JoinRef(JoinKind.LEFT, query.source, other, on, (), inner.span)
+        relation, _ = _join_of(context, relation, right.called(alias), syntax, env, [])
+        value = column_of(alias, VALUE)
+        if how.is_count:  # of no rows there are none
+            value = exp.Anonymous(this="coalesce", expressions=[value, number_of(0)])
+        known[id(inner)] = value
+
+    def asked_for(scalar: Scalar) -> Scalar:
+        return replace(scalar, node=with_values(scalar.node, known)) if known else scalar
+
+    items = tuple(
+        item if item.value is None else replace(item, value=asked_for(item.value))
+        for item in query.items
+    )
+    return relation, replace(query, items=items), [asked_for(each) for each in where]
 
 
 def _asked(

@@ -80,6 +80,13 @@ def is_grouped(query: Query) -> bool:
     return bool(query.group_by or query.sets or query.having or has_aggregate(query))
 
 
+def gives_one_row(query: Query) -> bool:
+    """Whether the result is one row with one value: an aggregate of all rows."""
+    is_more = query.group_by or query.sets or query.having or query.takes_first or query.further
+    is_one = len(query.items) == 1 and query.items[0].value is not None
+    return is_one and not is_more and has_aggregate(query)
+
+
 def filtered(context: Context, relation: Relation, condition: Scalar) -> Relation:
     """The rows of ``relation`` for which ``condition`` holds."""
     return replace(relation, node=_filter(Binder(relation, context.checker), condition))

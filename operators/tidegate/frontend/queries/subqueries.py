@@ -1,8 +1,11 @@
-"""Conditions that ask of another query: ``IN (SELECT …)``, ``EXISTS (SELECT …)``, and their NOT.
+"""What asks another query: ``IN (SELECT …)``, ``EXISTS (SELECT …)``, their NOT, and single values.
 
-Each is a semi or an anti join of what stands in FROM with the other query. Parts of the other
-query's WHERE that name columns of this one become conditions of that join; so it may be about the
-row at hand, as long as it has no groups and no first rows of its own.
+Each condition is a semi or an anti join of what stands in FROM with the other query. Parts of the
+other query's WHERE that name columns of this one become conditions of that join; so it may be about
+the row at hand, as long as it has no groups and no first rows of its own.
+
+A single value is an aggregate without GROUP BY. It is joined to each row; where parts of its WHERE
+equate something of it with something of the row at hand, it is grouped by that, and joined by it.
 
 ``x NOT IN (…)`` is not known to be true where ``x`` is NULL, or one of the others is, but of no
 rows at all: a row meets all those that it might be equal to.
@@ -10,14 +13,14 @@ rows at all: a row meets all those that it might be equal to.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sqlglot import exp
 
 from tidegate.errors import BindError, UnsupportedError
-from tidegate.frontend.ast.queries import Query, Scalar
+from tidegate.frontend.ast.queries import Item, Query, Scalar
 from tidegate.frontend.expressions.functions import conjuncts
 from tidegate.frontend.expressions.scalar import identifier_path, path_node
 from tidegate.frontend.expressions.scope import Relation, Scope
@@ -40,27 +43,15 @@ class Asked(NamedTuple):
 
 
 def asked(condition: Scalar) -> Asked | None:
-    """What a part of WHERE asks of another query; None where it asks none.
-
-    Raises UnsupportedError where the answer is a part of an expression.
-    """
+    """What a part of WHERE asks of another query; None where it asks none, or for a value."""
     node, is_not = condition.node.unnest(), False
     while isinstance(node, exp.Not):
         node, is_not = node.this.unnest(), not is_not
-    inner = node.find(InnerQuery)
-    if inner is None:
-        return None
-    query: Query = inner.args["query"]
-    if isinstance(node, exp.In) and not node.this.find(InnerQuery):
-        return Asked(query, is_not, node.this, condition.span)
+    if isinstance(node, exp.In) and node.args.get("query"):
+        return Asked(_query_in(node.args["query"]), is_not, node.this, condition.span)
     if isinstance(node, exp.Exists):
-        return Asked(query, is_not, None, condition.span)
-    raise UnsupportedError(
-        "a query inside an expression is not supported",
-        query.head.place,
-        hint="ask with IN (SELECT …) or EXISTS (SELECT …), as a condition of its own between ANDs;"
-        " or join with the query",
-    )
+        return Asked(_query_in(node), is_not, None, condition.span)
+    return None
 
 
 def divided(
@@ -120,8 +111,7 @@ def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Quest
 def _of_whole(each: Asked) -> Question:
     if each.tested is None:
         return Question(None, None, is_whole=True)
-    table, name = (exp.Identifier(this=text, quoted=True) for text in (ASKED, VALUE))
-    same = _equal(each, exp.Column(this=name, table=table))
+    same = _equal(each, column_of(ASKED, VALUE))
     return Question(Scalar(same, each.span), None, is_whole=True)
 
 
@@ -165,3 +155,88 @@ def _named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:
         return path_node((first, *path))
 
     return node.transform(named)
+
+
+def column_of(table: str, name: str) -> exp.Expr:
+    """A column of what was asked."""
+    first, second = (exp.Identifier(this=text, quoted=True) for text in (table, name))
+    return exp.Column(this=second, table=first)
+
+
+def with_values(node: exp.Expr, known: Mapping[int, exp.Expr]) -> exp.Expr:
+    """``node`` with what is ``known`` in the place of queries, by the identity of these."""
+
+    def put(part: exp.Expr) -> exp.Expr:
+        inner = part
+        while isinstance(inner, exp.Paren | exp.Subquery) and not isinstance(inner, InnerQuery):
+            inner = inner.this
+        value = known.get(id(inner.args["query"])) if isinstance(inner, InnerQuery) else None
+        return part if value is None else value.copy()
+
+    return node.transform(put)
+
+
+class Value(NamedTuple):
+    """How a single value is asked for: the query that gives it, with what equates its rows with
+    those at hand behind it, and that of the row at hand."""
+
+    query: Query
+    equated: tuple[exp.Expr, ...]
+    is_count: bool
+
+
+def values_in(scalars: Iterable[Scalar]) -> Iterator[Query]:
+    """The queries in ``scalars`` that stand for a value."""
+    for scalar in scalars:
+        for node in scalar.node.find_all(InnerQuery):
+            holder = node.parent
+            while isinstance(holder, exp.Paren | exp.Subquery):
+                holder = holder.parent
+            asks = isinstance(holder, exp.Exists) or (
+                isinstance(holder, exp.In) and _is_below(holder.args.get("query"), node)
+            )
+            if not asks:
+                yield node.args["query"]
+
+
+def _is_below(above: exp.Expr | None, node: exp.Expr) -> bool:
+    return above is not None and any(part is node for part in above.walk())
+
+
+def _query_in(node: exp.Expr) -> Query:
+    inner = node.find(InnerQuery)
+    assert inner is not None
+    query: Query = inner.args["query"]
+    return query
+
+
+def value_of(query: Query, inner: Relation, checker: TypeChecker) -> Value:
+    """How ``query``, an aggregate of what is ``inner``, is asked for its value.
+
+    Raises UnsupportedError where it is about the row at hand, and not by an equation.
+    """
+    value = query.items[0].value
+    assert value is not None
+    is_count = isinstance(value.node, exp.Anonymous) and value.node.name.lower() == "count"
+    if query.where is None:
+        return Value(query, (), is_count)
+    scope, span = Scope(inner, checker), query.where.span
+    own, keys, equated = list[exp.Expr](), list[Scalar](), list[exp.Expr]()
+    for part in conjuncts(query.where.node):
+        if _is_of(scope, part, span):
+            own.append(part)
+            continue
+        sides = (part.this, part.expression) if isinstance(part, exp.EQ) else ()
+        of_inner = [side for side in sides if _is_of(scope, side, span)]
+        if len(of_inner) != 1:
+            raise UnsupportedError(
+                "a query for a value may be about the row at hand by equations only",
+                span.place,
+                hint="write WHERE inner.key = outer.key; or join with the query",
+            )
+        keys.append(Scalar(of_inner[0], span))
+        equated += [side for side in sides if side is not of_inner[0]]
+    items = (*query.items, *(Item(key, None, None, span) for key in keys))
+    grouped = replace(query, items=items, where=_all(own, span), group_by=tuple(keys))
+    query = replace(grouped, group_span=span if keys else None)
+    return Value(query, tuple(equated), is_count)

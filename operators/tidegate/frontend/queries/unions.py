@@ -24,8 +24,7 @@ def all_of(context: Context, parts: Sequence[tuple[Query, Relation]]) -> Relatio
     for query, relation in parts[1:]:
         if len(relation.visible) != len(names):
             raise BindError(
-                f"this part gives {len(relation.visible)} columns,"
-                f" the first one {len(names)}",
+                f"this part gives {len(relation.visible)} columns, the first one {len(names)}",
                 query.head.place,
                 hint=f"expected: {', '.join(names)}",
             )
@@ -48,8 +47,7 @@ def _common(context: Context, parts: Sequence[tuple[Query, Relation]], index: in
         found = context.checker.common(common, given)
         if found is None or (found == "VARCHAR" and "VARCHAR" not in (common, given)):
             raise BindError(
-                f"column {index + 1} is {article(common)} in the first part,"
-                f" {article(given)} here",
+                f"column {index + 1} is {article(common)} in the first part, {article(given)} here",
                 query.head.place,
                 hint=f"write CAST({relation.visible[index].name} AS {common})",
             )

@@ -61,6 +61,28 @@ def test_the_other_query_s_names_come_first() -> None:
     assert (own.strip('"'), other.strip('"')) == ("price", "id#2")
 
 
+@pytest.mark.parametrize(
+    ("condition", "keys"),
+    [
+        ("id > (SELECT max(n) FROM {g} g)", []),
+        ("id + 1 > ((SELECT count(*) FROM {g} g WHERE n > 2)) * 2", []),
+        ("price > (SELECT avg(n) FROM {g} g WHERE g.id = o.id AND n > 2)", [("id", "id")]),
+    ],
+)
+def test_a_value_is_joined_to_each_row(condition: str, keys: list[tuple[str, str]]) -> None:
+    join = the_join(condition.format(g=_GROUPS))
+    assert (join.kind, join.condition) == (JoinKind.LEFT, None)
+    assert [(one, other.removesuffix("#2")) for one, other in join.keys] == keys
+
+
+def test_a_value_in_select_is_no_column_of_the_row() -> None:
+    view = f"CREATE VIEW v AS SELECT *, (SELECT max(n) FROM {_GROUPS} g) AS most FROM orders;"
+    for _ in range(2):  # the view is planned anew
+        (sink,) = job(f"{view} SELECT * FROM v WHERE most > id").sinks
+        assert [column.name for column in sink.schema][-1] == "most"
+        assert not any("asked" in column.name for column in sink.schema)
+
+
 def test_several_are_asked_one_after_the_other() -> None:
     query = f"SELECT id FROM orders WHERE id IN (SELECT n FROM {_GROUPS} g) AND price > 1"
     query += f" AND price NOT IN (SELECT id FROM {_GROUPS} h)"
@@ -74,8 +96,11 @@ def test_several_are_asked_one_after_the_other() -> None:
     [
         ("id IN (SELECT id, price FROM plain)", "IN takes a query of one column"),
         ("id IN (SELECT * FROM plain)", "IN takes a query of one column"),
-        ("id > (SELECT max(id) FROM plain)", "a query inside an expression is not supported"),
-        ("id = 1 OR id IN (SELECT id FROM plain)", "a query inside an expression"),
+        ("id > (SELECT id FROM plain)", "a query inside an expression gives one value"),
+        ("id > (SELECT max(id) FROM plain GROUP BY t)", "a query inside an expression gives one"),
+        ("id > (SELECT max(id), 1 FROM plain)", "a query inside an expression gives one value"),
+        ("id > (SELECT max(id) FROM plain p WHERE p.id < o.id)", "a query for a value may be"),
+        ("id = 1 OR id IN (SELECT id FROM plain)", "queries inside an expression are not"),
         ("id IN (SELECT nope FROM plain)", "unknown column 'nope'"),
         ("EXISTS (SELECT 1 FROM plain WHERE plain.id = o.nope)", "unknown column 'nope'"),
         ("EXISTS (SELECT 1 FROM nope)", "unknown table 'nope'"),
