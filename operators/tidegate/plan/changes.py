@@ -69,7 +69,9 @@ def _key_of_pairs(node: ChangingJoin) -> tuple[str, ...] | None:
     is_one = right is not None and set(right) <= {key for _, key in node.keys}
     if is_one and node.kind in (JoinKind.INNER, JoinKind.LEFT):
         return left
-    return None if right is None else (*left, *right)
+    if right is None or node.kind is JoinKind.FULL:
+        return None  # of a FULL JOIN, rows with NULL keys on either side may be alone
+    return (*left, *right)
 
 
 def kept_for_ever(node: Node) -> Iterator[tuple[Node, Node]]:

@@ -13,7 +13,7 @@ from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early, kept_for_ever
 from tidegate.plan.joins import ChangingJoin
-from tidegate.plan.nodes import Node, Scan, Sink
+from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Filter, Node, Project, Scan, Sink
 from tidegate.plan.over import ChangingOver
 
 ONCE = "EMIT ON WINDOW CLOSE"
@@ -49,6 +49,7 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
         return sink
     place = (query.group_span or query.head).place
     _check_bound(sink.input, query)
+    _check_clocks(sink.input, query)
     connector = connector_of(table)
     if not connector.takes_changes(table):
         raise BindError(
@@ -68,7 +69,8 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
         raise BindError(
             f"nothing in '{table.name}' tells the results apart that change",
             place,
-            hint="write all columns of GROUP BY, of one query",
+            hint="select what does: the columns of GROUP BY or PARTITION BY, with the number of the"
+            " row if there are several; or write to a materialized view, which needs no key",
         )
     if not key and connector.has_keys:
         return replace(sink, table=with_key(table, told_apart))
@@ -95,6 +97,25 @@ def _check_bound(node: Node, query: Query) -> None:
                 query.head.place,
                 hint=_BOUND[type(keeps)] + "; or write ALLOW UNBOUNDED at the end of the query,"
                 " where state may grow for ever",
+            )
+
+
+def _check_clocks(node: Node, query: Query) -> None:
+    """Raises UnsupportedError where the clock is read of rows that may be taken back: with another
+    time they would be other rows."""
+    for part in node.walk():
+        exprs: list[Expr] = []
+        if isinstance(part, Project) and is_changing(part.input):
+            exprs = [expr for _, expr in part.columns]
+        elif isinstance(part, Filter) and is_changing(part.input):
+            exprs = [part.predicate]
+        elif isinstance(part, ChangingJoin) and part.condition is not None:
+            exprs = [part.condition]
+        if any(PROC_TIME_SQL in expr.sql for expr in exprs):
+            raise UnsupportedError(
+                "the clock over results that change is not supported",
+                query.head.place,
+                hint="read it below, where rows come: SELECT …, PROC_TIME() AS p FROM the table",
             )
 
 

@@ -31,8 +31,10 @@ from tidegate.frontend.queries.relations import Environment, check_session, judg
 from tidegate.frontend.queries.selection import (
     conjuncts_of,
     filtered,
+    filtered_out,
     gives_one_row,
     is_grouped,
+    is_one_row,
     selected,
     united,
 )
@@ -42,6 +44,7 @@ from tidegate.frontend.queries.subqueries import (
     Asked,
     column_of,
     divided,
+    qualified,
     question,
     value_of,
     values_in,
@@ -152,6 +155,9 @@ def _asked(
     is_plain = not (query.ctes or query.further or query.qualify or query.takes_first)
     if query.source is not None and is_plain and not is_grouped(query):
         inner = _relation(context, query.source, env)
+    if each.tested is None and is_one_row(query):  # whatever there is, or is not
+        return filtered_out(relation) if each.is_not else relation
+    each = each._replace(tested=qualified(each.tested, relation, context.checker, each.span))
     how = question(each, inner, context.checker)
     if how.is_whole:
         right = plan_query(context, query, env)

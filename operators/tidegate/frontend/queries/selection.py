@@ -81,10 +81,21 @@ def is_grouped(query: Query) -> bool:
 
 
 def gives_one_row(query: Query) -> bool:
-    """Whether the result is one row with one value: an aggregate of all rows."""
-    is_more = query.group_by or query.sets or query.having or query.takes_first or query.further
+    """Whether the result is one row with one value."""
     is_one = len(query.items) == 1 and query.items[0].value is not None
-    return is_one and not is_more and has_aggregate(query)
+    return is_one and is_one_row(query)
+
+
+def is_one_row(query: Query) -> bool:
+    """Whether the result is one row, whatever there is: aggregates of all rows."""
+    is_more = query.group_by or query.sets or query.having or query.takes_first or query.further
+    return not is_more and query.qualify is None and has_aggregate(query)
+
+
+def filtered_out(relation: Relation) -> Relation:
+    """None of the rows of ``relation``."""
+    node = relation.node
+    return replace(relation, node=Filter(node.schema, node, _boolean(False)))
 
 
 def filtered(context: Context, relation: Relation, condition: Scalar) -> Relation:

@@ -137,6 +137,13 @@ def _is_of(scope: Scope, node: exp.Expr, span: Span) -> bool:
     return all(path is None or scope.try_find(path) is not None for path in paths)
 
 
+def qualified(
+    node: exp.Expr | None, outer: Relation, checker: TypeChecker, span: Span
+) -> exp.Expr | None:
+    """``node``, which is about the row at hand, with the tables of its columns."""
+    return None if node is None else _named(Scope(outer, checker), node, span)
+
+
 def _named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:
     """``node`` with the table before each column that ``scope`` has: the other query's own come
     first, whatever this one has of the name."""

@@ -86,9 +86,8 @@ def _with_first(node: Node, column: str, most: int) -> Node | None:
             return None if below is None else replace(node, input=below)
         case ChangingOver():
             call = next((call for call in node.calls if call.output.name == column), None)
-            if call is None:  # an over-window above this one has passed it on
-                below = _with_first(node.input, column, most)
-                return None if below is None else replace(node, input=below)
+            if call is None:  # one below this one, which looks at all of its rows
+                return None
             if call.function not in _NUMBERING or (node.first or (column, 0))[0] != column:
                 return None
             known = node.first[1] if node.first is not None else most

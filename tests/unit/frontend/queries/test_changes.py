@@ -97,15 +97,30 @@ def test_what_would_be_kept_for_ever_is_said(query: str, says: str) -> None:
         (_LATEST.replace("row_number", "rank").replace("id, price", "id, rn"), None),
         (f"SELECT a.id, b.n FROM {_GROUPS} a JOIN {_GROUPS} b ON a.n = b.id", ("id",)),
         (
-            f"SELECT a.id, b.id AS o FROM {_GROUPS} a FULL JOIN {_GROUPS} b ON a.n = b.n",
+            f"SELECT a.id, b.id AS o FROM {_GROUPS} a JOIN {_GROUPS} b ON a.n = b.n",
             ("id", "o"),
         ),
         (f"SELECT a.id, b.n FROM {_GROUPS} a JOIN {_GROUPS} b ON a.n = b.n", None),
+        (f"SELECT a.id, b.id AS o FROM {_GROUPS} a FULL JOIN {_GROUPS} b ON a.n = b.n", None),
     ],
 )
 def test_what_tells_rows_apart(query: str, key: tuple[str, ...] | None) -> None:
     (sink,) = job(query).sinks
     assert changing_key(sink.input) == key
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT n, PROC_TIME() AS p FROM {_GROUPS}",
+        f"SELECT n FROM {_GROUPS} WHERE t > now() - INTERVAL '1' HOUR",
+        f"SELECT a.n FROM {_GROUPS} a JOIN orders o ON a.id = o.id AND a.t < now()",
+    ],
+)
+def test_the_clock_is_not_read_of_rows_that_may_be_taken_back(query: str) -> None:
+    with pytest.raises(UnsupportedError, match="the clock over results that change"):
+        job(query)
+    assert job("SELECT id, max(p) FROM (SELECT id, PROC_TIME() AS p FROM orders) GROUP BY id")
 
 
 def test_projections_filters_and_unions_take_changes() -> None:

@@ -5,6 +5,7 @@ import pytest
 from kits.frontend import job
 from tidegate.errors import SqlError
 from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin
+from tidegate.plan.nodes import Filter
 
 _GROUPS = "(SELECT id, count(*) AS n FROM orders GROUP BY id)"
 
@@ -48,6 +49,19 @@ def test_a_query_is_asked_by_a_join(
     found = [tuple(key.strip('"').removesuffix("#2") for key in pair) for pair in join.keys]
     assert found == keys
     assert (join.condition is None) is (shown is None)
+
+
+def test_a_tested_column_without_its_table_is_of_the_row_at_hand() -> None:
+    join = the_join(f"id IN (SELECT n FROM {_GROUPS} g WHERE g.id = o.price)")
+    found = [tuple(key.strip('"').removesuffix("#2") for key in pair) for pair in join.keys]
+    assert found == [("id", "n"), ("price", "id")]
+
+
+@pytest.mark.parametrize(("no", "kept"), [("", True), ("NOT ", False)])
+def test_an_aggregate_of_all_rows_always_exists(no: str, kept: bool) -> None:
+    (sink,) = job(f"SELECT id FROM orders WHERE {no}EXISTS (SELECT count(*), 1 FROM plain)").sinks
+    assert not any(isinstance(node, Join) for node in sink.walk())
+    assert any(isinstance(node, Filter) for node in sink.walk()) is not kept
 
 
 def test_a_table_that_ends_is_looked_up() -> None:

@@ -58,6 +58,22 @@ def test_others_are_not(function: str) -> None:
     assert first(f"SELECT id FROM {below} WHERE rn <= 2") == (None, True)
 
 
+@pytest.mark.parametrize(
+    "below",
+    [
+        f"(SELECT *, sum(price) OVER (PARTITION BY id) AS s FROM {_ROWS})",
+        f"(SELECT * FROM {_ROWS} ORDER BY price LIMIT 3)",
+        f"(SELECT DISTINCT ON (id) * FROM {_ROWS} ORDER BY id, price)",
+    ],
+)
+def test_what_looks_at_all_rows_gets_all(below: str) -> None:
+    """A condition above it does not take some of them away below it."""
+    found = nodes(f"SELECT id FROM {below} WHERE rn <= 2")
+    overs = [node for node in found if isinstance(node, ChangingOver)]
+    assert overs[0].first is None
+    assert any(isinstance(node, Filter) for node in found)
+
+
 def test_qualify_says_it_too() -> None:
     order = "OVER (PARTITION BY id ORDER BY price DESC)"
     assert first(f"SELECT id FROM orders QUALIFY row_number() {order} <= 2") == (2, False)
