@@ -8,6 +8,7 @@ behind an entry of ours that is whole. In the order in which they are written (s
                      anybody sees: it is planned again. Before they begin it is made durable
                      (`Checkpoint.sync_spark`), so an entry never follows a plan that is torn
     spark/commits/E  the entry says all that it does: it is written again
+    spark/offsets    no epoch, but files that Spark was about to rename: removed
     .NAME.crc        Hadoop's checksums of one of these, which is known to be whole: removed
 
 A sink whose tasks publish by themselves may have shown rows of an epoch that has no entry, and what
@@ -17,6 +18,7 @@ was changed otherwise is not told from what was torn: with such a sink no epoch 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -44,6 +46,7 @@ class Mender:
     def mend(self) -> None:
         """Raises TrustError when something is wrong that nothing else tells."""
         self._name()
+        self._unbegun()
         self._newest_plan()
         self._commits()
         self.checkpoint.check_spark_log()
@@ -63,6 +66,13 @@ class Mender:
         except TrustError:
             self.checkpoint.rename_query(str(uuid4()))
             self._say("spark/metadata", "Spark's query has another id from here on")
+
+    def _unbegun(self) -> None:
+        """Of a job without an epoch: Spark begins one only where there is nothing, and a driver
+        that died while it wrote its first plan leaves a hidden file."""
+        if self.checkpoint.store.is_local and not self.checkpoint.planned():
+            for path in Path(self.checkpoint.spark, "offsets").glob(".*"):
+                path.unlink()
 
     def _newest_plan(self) -> None:
         checkpoint = self.checkpoint

@@ -52,6 +52,17 @@ def test_the_job_has_rows_of_every_kind(job: OnDisk, whole: Any) -> None:
     assert job.results() == whole
 
 
+def test_a_first_plan_that_was_about_to_be_written(job: OnDisk, whole: Any) -> None:
+    """Spark refuses to begin where there is anything, be it hidden."""
+    offsets = job.path("spark/offsets")
+    offsets.mkdir(parents=True, exist_ok=True)
+    for name in (".0.738e3fdb.tmp", "..0.738e3fdb.tmp.crc"):
+        (offsets / name).touch()
+    job.run()
+    assert not [path for path in offsets.iterdir() if ".tmp" in path.name]
+    assert job.results() == whole
+
+
 @pytest.mark.parametrize("size", [0, 2, 3, 11, 28])
 def test_a_torn_commit_behind_a_whole_entry(job: OnDisk, whole: Any, size: int) -> None:
     job.die("after-staging", 4)
