@@ -18,7 +18,7 @@ from tidegate.executor.changes import difference, recompute
 from tidegate.frontend.queries import subqueries
 from tidegate.types import OP, Op
 
-BATCH = 20
+BATCH = 10
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def nulls_are_like_others_in_not_in() -> AbstractContextManager[Any]:
     [
         (retractions_are_dropped, 0),
         (equal_rows_are_one, 0),
-        (nulls_are_like_others_in_not_in, 60),
+        (nulls_are_like_others_in_not_in, 71),
     ],
 )
 def test_is_caught(mutant: Callable[[], AbstractContextManager[Any]], first: int) -> None:
