@@ -120,6 +120,12 @@ class KeyedRows:
         runs = self._runs()
         self._append(max((run.level for run in runs), default=-1) + 1, rows, 0, HASH_MAX)
 
+    def put_instead(self, before: pa.Table | None, rows: pa.Table) -> None:
+        """Puts ``rows`` in the place of those that were found ``before``: what is not among their
+        hashes any more has no rows from now on."""
+        gone = None if before is None else np.setdiff1d(hashes_of(before), hashes_of(rows))
+        self.put(by_hash(rows), gone)
+
     def settle(self) -> None:
         """Merges what is due, in bounds: call it once an epoch, behind its last `put`."""
         budget = max(MERGED_ROWS_MIN, MERGED_SHARE * self._put)
@@ -286,6 +292,12 @@ def with_hashes(rows: pa.Table, keys: Sequence[str], engine: Engine) -> pa.Table
 def by_hash(rows: pa.Table) -> pa.Table:
     """``rows`` in the order of `HASH`; those of one hash as they stand."""
     return rows.take(pa.array(np.argsort(hashes_of(rows), kind="stable")))
+
+
+def between(rows: pa.Table, hashes: UInt64s) -> pa.Table:
+    """Those of ``rows`` that have hashes from the first to the last of ascending ``hashes``."""
+    its = hashes_of(rows)
+    return rows.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
 
 
 def groups_of(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

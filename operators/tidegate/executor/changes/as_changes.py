@@ -27,6 +27,9 @@ class AsChangesExecutor(Executor):
 
 def as_changes(rows: pa.Table) -> pa.Table:
     """``rows`` with `OP`: such as have none are new."""
-    if OP in rows.column_names:
-        return rows
-    return rows.append_column(OP, pa.array(np.full(rows.num_rows, int(Op.INSERT), np.int8)))
+    return rows if OP in rows.column_names else with_op(rows, Op.INSERT)
+
+
+def with_op(rows: pa.Table, op: Op) -> pa.Table:
+    """``rows``, to which all the same has happened."""
+    return rows.append_column(OP, pa.array(np.full(rows.num_rows, int(op), np.int8)))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.changes.as_changes import with_op
 from tidegate.executor.columns import single_array
 from tidegate.plan.nodes import quoted
 from tidegate.types import OP, Op
@@ -26,7 +27,7 @@ def difference(
     """
     if not old.num_rows or not new.num_rows:
         rows, op = (new, Op.INSERT) if new.num_rows else (old, Op.DELETE)
-        return rows.append_column(OP, _ops(rows.num_rows, op))
+        return with_op(rows, op)
     columns = ", ".join(map(quoted, new.column_names))
     both = (
         "SELECT *, true AS __new FROM (FROM new_ EXCEPT ALL FROM old_)"
@@ -56,7 +57,3 @@ def changed(engine: Engine, rows: pa.Table, changes: pa.Table) -> pa.Table:
         return came
     taken = changes.filter(pa.array(is_taken))
     return engine.query("FROM came_ EXCEPT ALL FROM taken_", {"came_": came, "taken_": taken})
-
-
-def _ops(rows: int, op: Op) -> pa.Array:
-    return pa.array(np.full(rows, int(op), np.int8))

@@ -26,7 +26,7 @@ from tidegate.executor.buffers.keyed_rows import (
     HASH,
     KeyedRows,
     UInt64s,
-    by_hash,
+    between,
     hashes_of,
     with_hashes,
 )
@@ -111,8 +111,7 @@ class RecomputeExecutor(Junction):
         before = [self._empty[at] if rows is None else rows for at, rows in enumerate(found)]
         after = []
         for rows, new in zip(before, changes, strict=True):
-            its = hashes_of(new)
-            part = new.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
+            part = between(new, hashes)
             after.append(changed(self._engine, rows, part) if part.num_rows else rows)
         old, _ = self._block.results(before)
         new, kept = self._block.results(after)
@@ -121,5 +120,4 @@ class RecomputeExecutor(Junction):
             yield Chunk(out)
         for port, rows in enumerate(kept):
             if after[port] is not before[port]:
-                gone = np.setdiff1d(hashes_of(before[port]), hashes_of(rows))
-                self._rows[port].put(by_hash(rows), gone)
+                self._rows[port].put_instead(before[port], rows)

@@ -39,6 +39,7 @@ from tidegate.executor.buffers.keyed_rows import (
     HASH,
     KeyedRows,
     UInt64s,
+    between,
     by_hash,
     groups_of,
     hashes_of,
@@ -170,8 +171,7 @@ class OverRowsExecutor(KnownRows):
         """The rows of these partitions, and of others whose keys have the same hash."""
         old = self._context.find(hashes) if self._has_context else None
         if new is not None:
-            its = hashes_of(new)
-            new = new.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
+            new = between(new, hashes)
         kept = [new.select(self._kept)] if new is not None else []
         data = pa.concat_tables([old, *kept] if old is not None else kept)
         carried = self._carry.find(hashes) if self._running else None
@@ -198,14 +198,12 @@ class OverRowsExecutor(KnownRows):
         kept = rows.found.filter(rows.found.column("kept")).column("i")
         if self._adds:
             kept = kept.filter(pc.greater_equal(kept, rows.old))
-        data = by_hash(rows.data.take(kept))
+        data = rows.data.take(kept)
         if self._reach.time_back is not None and data.num_rows:
             newest = int(event_times(data.column(self._over.time))[0].max())
             put_int(self._values, _NEWEST, max(newest, get_int(self._values, _NEWEST, newest)))
-        gone = None
-        if not self._adds and rows.old:
-            gone = np.setdiff1d(hashes_of(rows.data.slice(0, rows.old)), hashes_of(data))
-        self._context.put(data, gone)
+        replaced = None if self._adds or not rows.old else rows.data.slice(0, rows.old)
+        self._context.put_instead(replaced, data)
 
     def _carry_on(self, leaving: pa.Table, carried: pa.Table | None) -> None:
         """Notes the values at the last row of each partition that has left."""

@@ -9,6 +9,7 @@ from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
 from tidegate.plan.nodes import Node, Scan
 from tidegate.plan.windows import Session, Window
 
+ALLOW = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
 _WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
 
 
@@ -40,11 +41,10 @@ def closing_key_of(
     windows = (key for key in keys if key.startswith("window_"))
     if unbounded or not (grows or any(times) or any(windows)):
         return ""
-    allow = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
     if grows and not keys:
-        raise BindError(f"{grows} keeps all values there ever are", place, hint=_WINDOWS + allow)
+        raise BindError(f"{grows} keeps all values there ever are", place, hint=_WINDOWS + ALLOW)
     error = _never_closes(below, keys, place, clause)
-    raise type(error)(error.message, place, detail=error.detail, hint=error.hint + allow)
+    raise type(error)(error.message, place, detail=error.detail, hint=error.hint + ALLOW)
 
 
 def _never_closes(below: Node, keys: tuple[str, ...], place: Position, clause: str) -> SqlError:

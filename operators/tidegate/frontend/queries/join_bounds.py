@@ -13,6 +13,7 @@ from tidegate.frontend.expressions.functions import sql_of
 from tidegate.frontend.expressions.monotone import shift_of
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.typecheck import TypeCheckError, is_integer
+from tidegate.frontend.queries.closing import ALLOW
 from tidegate.plan.derivation import Columns
 from tidegate.types import column_named, is_event_time_type
 
@@ -24,9 +25,6 @@ SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {
     exp.EQ: exp.EQ,
 }
 """Comparisons, and what they are with their sides exchanged."""
-
-
-_ALLOW: Final = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +124,7 @@ def unbounded(
                 " would be kept for ever",
                 place,
                 detail="; ".join(sorted(lost)),
-                hint=f"declare WATERMARK FOR a time column of the {side} side{_ALLOW}",
+                hint=f"declare WATERMARK FOR a time column of the {side} side{ALLOW}",
             )
     for pair, bounds in found.items():
         left, right = (shown(column) for column in pair)
@@ -135,12 +133,12 @@ def unbounded(
             f"the join bounds {right} - {left} on one side only, so rows would be kept for ever",
             place,
             hint=f"say how far apart they may be {missing}: {right} BETWEEN {left} AND {left}"
-            f" + INTERVAL '1' HOUR{_ALLOW}",
+            f" + INTERVAL '1' HOUR{ALLOW}",
         )
     left, right = (shown(names[0]) for names in timed)
     return UnsupportedError(
         "a join without a bound on the time would keep all rows for ever",
         place,
         hint=f"add AND {right} BETWEEN {left} AND {left} + INTERVAL '1' HOUR; or join windows"
-        f" on their window_start and window_end{_ALLOW}",
+        f" on their window_start and window_end{ALLOW}",
     )

@@ -108,12 +108,10 @@ def first_rows(
         output_of(each.span.shown, bind(order_target_of(each, query)), outputs, extras).column
         for each in query.distinct_on
     ]
-    order = {
-        column: SortKey(column, item.descending, item.nulls_first)
-        for column, item in reversed(list(zip(columns, query.order_by, strict=True)))
-        if column not in partition
-    }
-    order = dict(reversed(order.items()))
+    order: dict[str, SortKey] = {}
+    for column, item in zip(columns, query.order_by, strict=True):
+        if column not in partition:  # nor does a column that came before decide anything more
+            order.setdefault(column, SortKey(column, item.descending, item.nulls_first))
     ties = ties_between(node, outputs, extras, keys)
     below = projected(node, outputs + extras)
     limit, offset = (1, 0) if query.limit is None else (query.limit.rows, query.limit.offset)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -39,7 +40,7 @@ def table() -> pa.Table:
     return pa.table({"k": k, "t": t, "v": v, SPLIT: ["s"] * count, OFFSET: list(range(count))})
 
 
-def results(made: OverBlock) -> tuple[list[tuple[object, ...]], int]:
+def results(made: OverBlock) -> tuple[list[tuple[Any, ...]], int]:
     found, kept = made.results([table()])
     return [tuple(row.values()) for row in found.to_pylist()], kept[0].num_rows
 
@@ -62,7 +63,7 @@ def test_all_rows_have_their_values() -> None:
 )
 def test_the_first_rows_are_all_that_is_kept(function: str, most: int, times: list[int]) -> None:
     found, kept = results(block(call(function), first=most))
-    assert sorted(row[1] for row in found) == times  # type: ignore[type-var]
+    assert sorted(row[1] for row in found) == times
     assert kept == len(times)
 
 
