@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tidegate.reasons import Reason
 from tidegate.types import OFFSET, RECORD
 
 Position: TypeAlias = "int | str | list[int | str] | None"
@@ -81,7 +82,8 @@ class SourceChunk:
 
     ``data`` has the table's columns, then `OFFSET` (int64, ascending) and `RECORD` (binary).
     ``malformed`` has columns ``offset`` (int64) and ``record`` (binary): rows that could not be
-    decoded, or with a field that does not fit its declared type (S2). ``next_offset`` is the
+    decoded, or with a field that does not fit its declared type (S2); and ``reason``, where some
+    have another one. ``next_offset`` is the
     offset of the first row after this chunk.
     """
 
@@ -100,15 +102,21 @@ class SourceChunk:
 
     def refused(self) -> SourceChunk:
         """The same, with all rows among the malformed."""
-        more = self.data.select([OFFSET, RECORD]).rename_columns(self.malformed.column_names)
-        malformed = pa.concat_tables([self.malformed, more.cast(self.malformed.schema)])
+        more = self.data.select([OFFSET, RECORD]).rename_columns(["offset", "record"])
+        parts = [self.malformed, more.cast(self.malformed.select(more.column_names).schema)]
+        malformed = pa.concat_tables(parts, promote_options="default")
         return SourceChunk(self.data.slice(0, 0), malformed, self.next_offset)
 
 
 def source_chunk(
-    records: pa.Array, data: pa.Table, good: npt.NDArray[np.bool_], offset: int
+    records: pa.Array,
+    data: pa.Table,
+    good: npt.NDArray[np.bool_],
+    offset: int,
+    passed_over: npt.NDArray[np.bool_] | None = None,
 ) -> SourceChunk:
-    """A chunk of the rows ``records``; ``data`` are the decoded ones, where ``good`` is true."""
+    """A chunk of the rows ``records``; ``data`` are the decoded ones, where ``good`` is true. Some
+    of the others may be ``passed_over``."""
     offsets = np.arange(offset, offset + len(records), dtype=np.int64)
     if good.all():
         kept, malformed = records, records.slice(0, 0)
@@ -118,11 +126,18 @@ def source_chunk(
         kept, malformed = records.filter(mask), records.filter(pa.array(~good))
         offsets, refused = offsets[good], offsets[~good]
     table = data.append_column(OFFSET, pa.array(offsets)).append_column(RECORD, kept)
-    return SourceChunk(
-        table,
-        pa.table({"offset": pa.array(refused), "record": malformed}),
-        offset + len(records),
-    )
+    rest = pa.table({"offset": pa.array(refused), "record": malformed})
+    if passed_over is not None:
+        rest = with_reasons(rest, passed_over[~good])
+    return SourceChunk(table, rest, offset + len(records))
+
+
+def with_reasons(rest: pa.Table, passed_over: npt.NDArray[np.bool_]) -> pa.Table:
+    """``rest``, what is malformed in a chunk, with reasons where some of it is ``passed_over``."""
+    if not passed_over.any():
+        return rest
+    words = pa.array([Reason.MALFORMED, Reason.PASSED_OVER], pa.string())
+    return rest.append_column("reason", words.take(pa.array(passed_over.astype(np.int8))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ RECORD: Final = "__record"
 """binary: the record as it was read; only what the ledger gets keeps it."""
 OP: Final = "__op"
 """int8: the `Op` of a row of a changing result. Both halves of an update are neighbours."""
+OLD_KEY: Final = "__old_key"
+"""struct: the key that a row had before this change of a changing table gave it another one (S13);
+NULL where it has kept it. Chunks in which no row has one have no such column."""
 TICK: Final = "__tick"
 """int64: when an early result first has the row: the first multiple of the interval above its
 time, in that column's unit (EMIT … EARLY EVERY)."""

@@ -24,7 +24,7 @@ from tidegate.connectors.formats.json_encode import encode_lines
 from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
 from tidegate.connectors.nexmark.events import PER_ROUND, nexmark_of
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column, Schema
 
 QUERIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {

@@ -36,7 +36,7 @@ from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.transactions import transactional_id
 from tidegate.connectors.option_types import parsed
 from tidegate.errors import TidegateError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Progress, Stage, StagedFile
 
 

@@ -20,7 +20,7 @@ from tidegate.connectors.kafka.patience import USUAL, KafkaPatience
 from tidegate.connectors.kafka.planner import KafkaPlanner
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SplitPlan, SplitRange
 from tidegate.types import OFFSET
 

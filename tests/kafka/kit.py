@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from spark.processes import wait_until
 from tidegate.connectors.kafka.quirks import LockedOut
 from tidegate.connectors.options import validate_options
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 _NUMBERS = itertools.count(1)

@@ -9,7 +9,7 @@ from kafka.kit import Kit
 from kits.peak import peak
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitRange
 
 ROWS: Final = 400

@@ -11,7 +11,7 @@ from kafka.kit import Kit
 from spark.orders import ledger_of
 from spark.processes import Warm
 from tidegate.frontend import declared_sink
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.reports.test_replay import LATE, World
 
 ROWS = [

@@ -29,7 +29,7 @@ from tidegate.connectors.kafka.patience import USUAL
 from tidegate.connectors.kafka.reader import KafkaReader
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, RunError, TidegateError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitRange
 
 COLUMN = ("a", "BIGINT")

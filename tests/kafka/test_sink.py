@@ -15,7 +15,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Message
 from kafka.kit import Kit, Put
 from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.errors import OptionsError, RunError, SinkError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Progress, Stage, StagedFile
 
 ID = ("id", "BIGINT")

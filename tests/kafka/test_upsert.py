@@ -14,7 +14,7 @@ from spark.processes import Commands, Warm
 from tidegate.connectors.datagen.orders import ORDERS, orders_of
 from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Op
 
 _ROWS, _SPLITS, _EPOCH = 4_000, 3, 1_000

@@ -6,8 +6,9 @@ from tidegate.frontend import compile, compile_file
 from tidegate.frontend.statements.answers import Listing
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join, Union
-from tidegate.plan.nodes import Filter, Job, Node, Project, Scan, Sink, Sort, Table, WatermarkFilter
+from tidegate.plan.nodes import Filter, Job, Node, Project, Scan, Sink, Sort, WatermarkFilter
 from tidegate.plan.over import Frame, OverCall, OverWindow
+from tidegate.plan.tables import Table
 from tidegate.plan.windows import Tumble
 
 _FILES = "WITH (connector = 'filesystem', path = 'p', format = 'json');"

@@ -20,7 +20,7 @@ from tidegate.epochs.opening import connector_committer
 from tidegate.epochs.worker import staging_writer
 from tidegate.failpoints import watched
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SinkCommitter, SinkWriter
 from tidegate.simulator.local import ONCE, Local
 from tidegate.simulator.outputs import Outputs

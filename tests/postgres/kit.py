@@ -16,7 +16,8 @@ from tidegate.connectors.postgres.client import USUAL
 from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table, quoted
+from tidegate.plan.nodes import quoted
+from tidegate.plan.tables import Table
 from tidegate.ports import Progress, Stage, StagedFile
 from tidegate.types import OP, Column, Op
 

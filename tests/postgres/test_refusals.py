@@ -15,7 +15,7 @@ from postgres.server import Server
 from tidegate.connectors.options import validate_options
 from tidegate.connectors.postgres.sink import PostgresCommitter
 from tidegate.errors import OptionsError, RunError, SinkError, TidegateError, TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 _COLUMNS = (Column("k", "BIGINT"), Column("n", "DECIMAL(10,2)"))

@@ -10,7 +10,7 @@ from postgres.kit import PASSWORD, VARIABLE, unique
 from postgres.server import Server
 from tidegate.errors import TrustError
 from tidegate.frontend import declared_sink
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.reports.test_replay import LATE, World
 
 _PASSWORD = f"password = '${{env:{VARIABLE}}}'"

@@ -14,7 +14,7 @@ from tidegate.connectors.delta.sink import DeltaCommitter, store_options
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import BESIDE, Stage
 from tidegate.types import OP, Column, Op
 

@@ -19,12 +19,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import duckdb
 
 from kits.keyed import small_merges
 from oracle.changes import ends_in
+from simulation.change_tables import ChangeTable, Row, draw_changes
 from simulation.check import engine
 from simulation.run import START_US
 from simulation.world import Choices, World
@@ -33,7 +34,6 @@ from tidegate.epochs.targets import TO_SINK
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 
-Row: TypeAlias = tuple[int | None, int | None, int]
 _DEPTH: Final = 3
 _TABLE: Final = """
 CREATE TABLE {name} (k BIGINT, v BIGINT, w BIGINT, ts TIMESTAMP,
@@ -62,19 +62,23 @@ _NUMBERS: Final = ("row_number", "rank", "dense_rank")
 class Spec:
     """A job: the rows of each split of each table, and the query."""
 
-    tables: dict[str, list[list[Row]]]
+    tables: dict[str, list[list[Row]] | ChangeTable]
     query: str
 
     def write(self, folder: Path) -> str:
         """The job's text; its tables are written to ``folder``."""
         sql = ""
-        for name, splits in self.tables.items():
-            for number, rows in enumerate(splits):
-                split = folder / name / f"s{number}"
+        for name, table in self.tables.items():
+            path = folder / name
+            if isinstance(table, ChangeTable):
+                splits, declared = table.lines, table.sql(name, path)
+            else:
+                splits, declared = list(map(_lines, table)), _TABLE.format(name=name, path=path)
+            sql += declared
+            for number, lines in enumerate(splits):
+                split = path / f"s{number}"
                 split.mkdir(parents=True)
-                lines = [_line(row, at) for at, row in enumerate(rows)]
-                (split / "0.json").write_text("".join(lines))
-            sql += _TABLE.format(name=name, path=folder / name)
+                (split / "0.json").write_text("".join(f"{line}\n" for line in lines))
         end = "WITH (connector = 'blackhole')"
         return sql + f"CREATE SINK s AS {self.query} ALLOW UNBOUNDED {end};"
 
@@ -82,20 +86,25 @@ class Spec:
         """What the query says of so many rows of each split."""
         with duckdb.connect() as connection:
             connection.execute(f"SET default_null_order = '{_NULLS}'")
-            for name, splits in self.tables.items():
+            for name, table in self.tables.items():
                 connection.execute(f"CREATE TABLE {name} (k BIGINT, v BIGINT, w BIGINT)")
-                counts = read.get(name, [0] * len(splits))
-                rows = [
-                    r for split, count in zip(splits, counts, strict=True) for r in split[:count]
-                ]
+                rows = _rows(table, read[name])
                 if rows:
                     connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)
             return Counter(connection.execute(self.query).fetchall())
 
 
-def _line(row: Row, at: int) -> str:
-    values = dict(zip("kvw", row, strict=True))
-    return json.dumps({**values, "ts": f"2024-01-01 00:{at // 60:02}:{at % 60:02}"}) + "\n"
+def _rows(table: list[list[Row]] | ChangeTable, read: list[int]) -> list[Row]:
+    """What a table holds when so many records of each split are read."""
+    if isinstance(table, ChangeTable):
+        return table.rows(read)
+    return [row for split, count in zip(table, read, strict=True) for row in split[:count]]
+
+
+def _lines(rows: list[Row]) -> list[str]:
+    times = (f"2024-01-01 00:{at // 60:02}:{at % 60:02}" for at in range(len(rows)))
+    values = (dict(zip("kvw", row, strict=True)) for row in rows)
+    return [json.dumps({**row, "ts": time}) for row, time in zip(values, times, strict=True)]
 
 
 class _Queries:
@@ -208,21 +217,19 @@ class _Queries:
 def draw(seed: int) -> Spec:
     """The job of a seed."""
     rng = Random(seed)
-    tables = {
-        name: [
-            [
-                (
-                    rng.choice([None, 1, 2, 3]),
-                    rng.choice([None, 0, 1, 2, 3]),
-                    rng.randrange(6),
-                )
-                for _ in range(rng.choice([0, 1, 5, 12]))
-            ]
-            for _ in range(rng.randint(1, 2))
-        ]
-        for name in "ab"
-    }
-    return Spec(tables, _Queries(rng).draw(rng.randint(1, _DEPTH)))
+
+    def row() -> Row:
+        return rng.choice([None, 1, 2, 3]), rng.choice([None, 0, 1, 2, 3]), rng.randrange(6)
+
+    tables: dict[str, list[list[Row]] | ChangeTable] = {}
+    for name in "ab":
+        splits = rng.randint(1, 2)
+        if rng.random() < 0.5:
+            tables[name] = draw_changes(rng, splits, row)
+        else:
+            sizes = [rng.choice([0, 1, 5, 12]) for _ in range(splits)]
+            tables[name] = [[row() for _ in range(size)] for size in sizes]
+    return Spec(tables, _Queries(rng).draw(rng.randint(0, _DEPTH)))
 
 
 def check_seed(seed: int) -> str:
@@ -257,8 +264,9 @@ def _difference(spec: Spec, seed: int) -> str:
 def _read(offset: Offset, spec: Spec) -> dict[str, list[int]]:
     """How many rows of each split are read at the end of an epoch."""
     found = {}
-    for name, splits in spec.tables.items():
+    for name, table in spec.tables.items():
         read = offset.tables.get(name, {})
+        splits = table.splits if isinstance(table, ChangeTable) else table
         counts = [read.get(f"s{number}", (0,))[0] for number in range(len(splits))]
         found[name] = [count if isinstance(count, int) else 0 for count in counts]
     return found

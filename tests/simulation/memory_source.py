@@ -15,7 +15,7 @@ import pyarrow as pa
 from tidegate.connectors.registry import connector_of
 from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SourceChunk, SourcePlanner, SourceReader, SplitPlan, SplitRange
 from tidegate.types import OFFSET
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from kits.executor import ENGINE
 from tidegate.connectors.datagen.orders import orders_of
 from tidegate.connectors.generated import rows_of_split
-from tidegate.plan.nodes import Job, Scan, Table
+from tidegate.plan.nodes import Job, Scan
+from tidegate.plan.tables import Table
 
 FOLDER: Final = Path(__file__).parents[2] / "jobs"
 _ACCEPTED: Final = """

@@ -8,7 +8,7 @@ import pytest
 
 from kits.executor import ENGINE
 from simulation.memory_source import MemorySource, Split, load
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitPlan, SplitRange
 from tidegate.types import OFFSET, Column
 

@@ -20,7 +20,7 @@ from spark.processes import Commands
 from tidegate.connectors.datagen.orders import ORDERS, orders_of
 from tidegate.connectors.generated import rows_of_split
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 _ROWS, _SPLITS = 2_400, 2
 _SPENT = "(SELECT customer_id, count(*) AS n, sum(price) AS total FROM orders GROUP BY customer_id)"

@@ -49,7 +49,7 @@ ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
     "engine": (*_VALUES, "plan.user_functions", "engine"),
     # Side by side: neither knows the other.
     "executor": (*_GROUND, "plan", "engine", "ports", "executor"),
-    "connectors": (*_GROUND, "plan.nodes", "engine", "ports", "store", "connectors"),
+    "connectors": (*_GROUND, "plan.nodes", "plan.tables", "engine", "ports", "store", "connectors"),
     "epochs": (*_GROUND, "plan", "engine", "ports", "store", "executor", "connectors", "epochs"),
     "settings": (*_VALUES, "policy", "connectors.durations", "connectors.secrets"),
     "frontend": (

@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn
 
+from tidegate.connectors.formats import debezium
 from tidegate.connectors.option_types import Options, SourceOptions, list_of, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import (
     Position,
     RowPlace,
@@ -71,6 +72,8 @@ class Connector:
         lambda _, __, ___: {}
     )
     """Where records of a split, by offset, stand in files; of those that are found there."""
+    gives_changes: Callable[[Table], bool] = lambda _: False
+    """Whether the records of a source put rows and delete them (S13)."""
     columns_of_key_alone: Callable[[Table], tuple[str, ...]] = lambda _: ()
     """The columns of a source that are not in its records' values, but in their keys."""
 
@@ -138,6 +141,11 @@ class Connector:
         name = option.strip().lower()
         return self.aliases.get(name, name)
 
+    def metadata_of(self, form: str) -> Mapping[str, str]:
+        """What may be METADATA columns of a table in a format, with DuckDB's types."""
+        of_format = debezium.METADATA if form in debezium.ENCODINGS else {}
+        return {**of_format, **self.metadata}
+
     def key(self, table: Table) -> tuple[str, ...] | None:
         """The columns by which a sink tells rows apart; None where it keeps all that comes.
 
@@ -180,3 +188,8 @@ def with_key(table: Table, key: Iterable[str]) -> Table:
 def _without(table: Table, prefixes: tuple[str, ...], but: tuple[str, ...] = ()) -> Table:
     kept = [pair for pair in table.options if pair[0] in but or not pair[0].startswith(prefixes)]
     return replace(table, options=tuple(kept))
+
+
+def says_changes(table: Table) -> bool:
+    """Whether a source's format is that of changes, or a column says what they are."""
+    return table.format in debezium.ENCODINGS or bool(table.option("scan.changes.op"))

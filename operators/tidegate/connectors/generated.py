@@ -24,7 +24,8 @@ from tidegate.connectors.option_types import Duration, SourceOptions, Timestamp
 from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table, quoted
+from tidegate.plan.nodes import quoted
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange, source_chunk
 from tidegate.types import Schema
 

@@ -15,7 +15,7 @@ from pyarrow import fs
 from tidegate.connectors.connector import with_option
 from tidegate.connectors.hosts import host_of, remote
 from tidegate.errors import OptionsError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 CREDENTIALS: Final = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE")
 """Variables by which S3 knows who asks."""

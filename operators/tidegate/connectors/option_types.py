@@ -154,6 +154,21 @@ class SourceOptions(Options):
         return self
 
 
+class ChangesOptions(BaseModel):
+    """What the records of a source say of rows that are there (S13).
+
+    ``op_column`` names the column that says whether a row is put or deleted; ``version`` those of
+    which the greatest values of a key count.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    op_column: str = Field("", alias="scan.changes.op")
+    version: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
+        (), alias="scan.changes.version"
+    )
+
+
 class CsvOptions(BaseModel):
     """How csv lines are written. ``header``: the first line of every file is no row."""
 

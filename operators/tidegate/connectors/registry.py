@@ -12,7 +12,7 @@ from typing import Final, cast
 from tidegate.connectors.connector import Connector
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import did_you_mean
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 BUILT_IN: Final = (
     "tidegate.connectors.kafka.connector",

@@ -19,7 +19,7 @@ from pyarrow import fs
 
 from tidegate.connectors.locations import CREDENTIALS, open_location
 from tidegate.errors import RESTORE, SinkError, SinkRefusedError, TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage, StagedFile, order_of
 from tidegate.refusals import is_refused_by_store, refusal
 from tidegate.store import local

@@ -12,8 +12,9 @@ from itertools import starmap
 from tidegate.connectors.registry import connector_of
 from tidegate.epochs.targets import sink_tables
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Node, Table
+from tidegate.plan.nodes import Node
 from tidegate.plan.physical import FinalAggregate
+from tidegate.plan.tables import Table
 from tidegate.types import Column, column_named
 
 Pairs = tuple[tuple[str, str], ...]

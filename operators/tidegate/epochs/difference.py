@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 from tidegate.connectors.registry import connector_of
 from tidegate.plan.fragments import Plan
 from tidegate.plan.names import NO_PART
-from tidegate.plan.nodes import Expr, Node, Refusing, Sink, Table
+from tidegate.plan.nodes import Expr, Node, Refusing, Sink
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 Parts: TypeAlias = Mapping[str, Mapping[str, str]]

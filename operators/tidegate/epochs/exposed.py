@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tidegate.connectors.locations import exposed_store
 from tidegate.connectors.registry import connector_of
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 
 def exposures(tables: Iterable[Table], checkpoint: str) -> list[str]:

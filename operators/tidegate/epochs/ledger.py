@@ -12,7 +12,8 @@ from tidegate.connectors.formats.parquet_seal import is_intact
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Job, Table
+from tidegate.plan.nodes import Job
+from tidegate.plan.tables import Table
 from tidegate.types import LEDGER_SCHEMA, Column
 
 _SQL: Final = {pa.int64(): "BIGINT", pa.binary(): "BLOB"}

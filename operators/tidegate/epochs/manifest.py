@@ -17,7 +17,8 @@ from tidegate.errors import OptionsError, TrustError
 from tidegate.executor.exchange.dispatch import hash_probe
 from tidegate.plan.fragments import Plan
 from tidegate.plan.names import canonical
-from tidegate.plan.nodes import Table, WatermarkFilter, time_zone
+from tidegate.plan.nodes import WatermarkFilter, time_zone
+from tidegate.plan.tables import Table
 from tidegate.version import __version__
 
 _SETTINGS: Final = {

@@ -33,7 +33,7 @@ from tidegate.epochs.planner import PlannerOf, connector_planner
 from tidegate.epochs.targets import sink_tables
 from tidegate.errors import BindError, OptionsError, TrustError
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import BESIDE, FencingCommitter, SinkCommitter
 
 CommitterOf: TypeAlias = Callable[[int, Table, str], SinkCommitter]

@@ -24,7 +24,7 @@ from tidegate.epochs.offsets import Offset
 from tidegate.epochs.pace import Pace
 from tidegate.errors import RESTORE, TrustError
 from tidegate.executor.actor import NO_SPLIT
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SourcePlanner, SplitPlan, SplitRange
 from tidegate.types import FilterState, Status
 

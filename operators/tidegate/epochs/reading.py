@@ -16,7 +16,7 @@ from tidegate.epochs.worker import Worker
 from tidegate.executor.actor import NO_SPLIT, Actor, Emission
 from tidegate.executor.watermarks.saved import save
 from tidegate.phases import PHASES
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SourceChunk
 from tidegate.state import MemoryStateTable, StateTable
 from tidegate.types import RECORD, Barrier, Rejected, SplitStatus, Status

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tidegate.plan.nodes import Job, Table
+from tidegate.plan.nodes import Job
+from tidegate.plan.tables import Table
 
 TO_LEDGER: Final = -1
 TO_DRIVER: Final = -2

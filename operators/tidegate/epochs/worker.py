@@ -14,7 +14,7 @@ from tidegate.epochs.job import WireJob, worker_engine
 from tidegate.epochs.ledger import targets
 from tidegate.epochs.task_reports import ActorReport, StateSize
 from tidegate.executor.actor import Actor
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SinkWriter, SourceReader, Stage
 
 ReaderOf: TypeAlias = Callable[[Table, Engine], SourceReader]

@@ -246,11 +246,12 @@ class Actor:
         def of(split: str, rows: dict[str, dict[str, int]]) -> dict[str, int]:
             return {account: counted.get(split, 0) for account, counted in rows.items()}
 
-        return [
+        own = [
             report
             for level in self._splits.values()
             for report in level.reports(of(level.split, used), of(level.split, filtered))
         ]
+        return own + [more for each in self._pipeline.executors.values() for more in each.reports()]
 
     def _refused(self, tally: int) -> list[SplitRows]:
         """What the filters below a tally have refused."""

@@ -34,6 +34,7 @@ from tidegate.types import (
     Message,
     Rejected,
     Schema,
+    SplitReport,
     SplitStatus,
     Status,
     Watermark,
@@ -88,6 +89,11 @@ class Executor(ABC):
     def on_split_status(self, status: SplitStatus) -> Iterator[Message]:
         """Only inside the pipeline of one split. The default passes it on."""
         yield status
+
+    def reports(self) -> Iterator[SplitReport]:
+        """What it adds to the accounts of splits (S7) since the last call, from behind the merge of
+        splits. The default adds nothing."""
+        return iter(())
 
 
 class Junction(Executor):

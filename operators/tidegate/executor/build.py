@@ -14,9 +14,12 @@ from tidegate.executor.aggregation.window_partials import WindowPartialsExecutor
 from tidegate.executor.base import Executor
 from tidegate.executor.changes.aggregate_block import AggregateBlock
 from tidegate.executor.changes.as_changes import AsChangesExecutor
+from tidegate.executor.changes.block import Block
+from tidegate.executor.changes.delete_old_keys import DeleteOldKeysExecutor
 from tidegate.executor.changes.join_block import JoinBlock
 from tidegate.executor.changes.over_block import OverBlock
-from tidegate.executor.changes.recompute import Block, RecomputeExecutor
+from tidegate.executor.changes.recompute import RecomputeExecutor
+from tidegate.executor.changes.table_block import TableBlock
 from tidegate.executor.checked import Checked
 from tidegate.executor.filter import FilterExecutor
 from tidegate.executor.joins.interval_join import IntervalJoinExecutor
@@ -39,6 +42,7 @@ from tidegate.executor.windows.tumble import TumbleExecutor
 from tidegate.plan import joins, nodes, physical, windows
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.match import MatchRecognize
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.state import StateTable
 
@@ -97,6 +101,8 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return MatchRowsExecutor(node, engine, state)
         case physical.AsChanges():
             return AsChangesExecutor(node)
+        case physical.DeleteOldKeys():
+            return DeleteOldKeysExecutor(node)
         case physical.Recompute():
             return RecomputeExecutor(node, _block(node.of, engine), engine, numbered)
         case physical.OverRows() if node.over.by_partition:
@@ -127,6 +133,8 @@ def _build(  # noqa: PLR0912  # one branch an operator
 def _block(node: nodes.Node, engine: Engine) -> Block:
     """What is computed anew, one branch a kind of node."""
     match node:
+        case Normalize():
+            return TableBlock(node, engine)
         case ChangingOver():
             return OverBlock(node, engine)
         case Aggregate():

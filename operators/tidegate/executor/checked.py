@@ -23,7 +23,7 @@ import pyarrow as pa
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times, is_hidden
-from tidegate.types import Barrier, Chunk, Message, Watermark
+from tidegate.types import Barrier, Chunk, Message, SplitReport, Watermark
 
 
 class Checked(Executor):
@@ -62,6 +62,9 @@ class Checked(Executor):
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         return self.process(chunk)
+
+    def reports(self) -> Iterator[SplitReport]:
+        return self.inner.reports()
 
     def _processed(self, message: Message, port: int) -> Iterator[Message]:
         """What the operator answers; what it refuses by itself is remembered like the rest."""

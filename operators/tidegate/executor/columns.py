@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.types import HIDDEN_PREFIX, LEDGER_SCHEMA, OFFSET, RECORD
+from tidegate.types import HIDDEN_PREFIX, LEDGER_SCHEMA, OFFSET, OP, RECORD, Op
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -36,6 +36,12 @@ def is_hidden(name: str) -> bool:
 def hidden_columns(data: pa.Table) -> list[str]:
     """The hidden columns of ``data``, in its order."""
     return [name for name in data.column_names if is_hidden(name)]
+
+
+def puts(data: pa.Table) -> Bools:
+    """Which rows of ``data``, of a changing table (S13), put a row; the others have no time."""
+    found: Bools = data.column(OP).to_numpy() == int(Op.UPDATE_AFTER)
+    return found
 
 
 def single_array(column: pa.ChunkedArray | pa.Array) -> pa.Array:

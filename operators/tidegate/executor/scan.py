@@ -6,6 +6,9 @@ the rows that could not be decoded. Output is one `Chunk` of the table's columns
 and the hidden ones, with ``split`` set, then one `Rejected` for the malformed rows. Nothing is
 emitted for nothing.
 
+Of a changing table (S13) the rows have `OP`. One without a key, or without the version that counts,
+is `malformed`. Of a delete nothing else counts: what cannot be computed of it is NULL.
+
 A row whose computed column raises is `malformed`, like one that cannot be decoded (S2). A computed
 column that *is* NULL is a value: the two are told apart by ``TRY((expr) IS NULL)``, which is NULL
 only where the expression failed.
@@ -17,6 +20,7 @@ begins new ones.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import duckdb
 import numpy as np
@@ -24,12 +28,26 @@ import pyarrow as pa
 
 from tidegate.careful import CAREFUL
 from tidegate.engine.engine import Engine
-from tidegate.executor.columns import Bools, ledger_rows, single_array
+from tidegate.executor.columns import Bools, ledger_rows, puts, single_array
 from tidegate.executor.evaluate import halved, needed, plain_sql
 from tidegate.plan.nodes import Expr, Scan
+from tidegate.plan.tables import ChangingTable
 from tidegate.ports import SourceChunk
 from tidegate.reasons import Reason
-from tidegate.types import BROKER_TIME, OFFSET, RECORD, Chunk, Counts, Message, Rejected
+from tidegate.types import (
+    BROKER_TIME,
+    OFFSET,
+    OLD_KEY,
+    OP,
+    RECORD,
+    Chunk,
+    Counts,
+    Message,
+    Rejected,
+)
+
+_AS_HIDDEN: Final = {"offset": OFFSET, "record": RECORD}
+_REASON: Final = "reason"
 
 
 class SplitScan:
@@ -46,11 +64,13 @@ class SplitScan:
         """Rows that the reader decoded."""
         rejected = []
         if chunk.malformed.num_rows:
-            renamed = chunk.malformed.select(["offset", "record"]).rename_columns([OFFSET, RECORD])
+            renamed = chunk.malformed.rename_columns(_AS_HIDDEN)
             rejected.append(self._malformed(renamed))
         data = chunk.data
         if data.num_rows:
             data, failed = self._with_computed(data)
+            if isinstance(self.node.table, ChangingTable):
+                failed = _unfit(data, self.node.table, failed)
             if failed is not None:
                 rejected.append(self._malformed(data.filter(pa.array(failed))))
                 data = data.filter(pa.array(~failed))
@@ -76,7 +96,7 @@ class SplitScan:
             result = result.append_column(
                 name, data.column(next(iter(expr.columns))) if plain else columns[expr]
             )
-        for name in (OFFSET, RECORD, BROKER_TIME):
+        for name in (OP, OLD_KEY, OFFSET, RECORD, BROKER_TIME):
             if name in data.column_names:
                 result = result.append_column(name, data.column(name))
         return result, failed
@@ -99,12 +119,25 @@ class SplitScan:
             table=self.node.table.name,
             split=self._split,
             operator="scan",
-            reasons=self._reasons(rows.column(RECORD)),
+            reasons=self._reasons(rows),
         )
 
     @staticmethod
-    def _reasons(records: pa.ChunkedArray) -> pa.Array | str:
+    def _reasons(rows: pa.Table) -> pa.Array | str:
+        if _REASON in rows.column_names:
+            return rows.column(_REASON).fill_null(Reason.MALFORMED.value)
         if not CAREFUL.is_on:
             return Reason.MALFORMED.value
-        found = [CAREFUL.knows(record) for record in records.to_pylist()]
+        found = [CAREFUL.knows(record) for record in rows.column(RECORD).to_pylist()]
         return pa.array([Reason.CRASHED if kills else Reason.MALFORMED for kills in found])
+
+
+def _unfit(rows: pa.Table, table: ChangingTable, failed: Bools | None) -> Bools | None:
+    """Those of a changing table's rows that say nothing: puts of which something ``failed``, and
+    all without a key or version."""
+    unfit = np.zeros(rows.num_rows, dtype=np.bool_)
+    if failed is not None:
+        unfit |= failed & puts(rows)
+    for name in (*table.key, *table.version):
+        unfit |= single_array(rows.column(name)).is_null().to_numpy(zero_copy_only=False)
+    return unfit if unfit.any() else None

@@ -17,7 +17,8 @@ from tidegate.frontend.statements.compiled_plans import read as read_plan
 from tidegate.frontend.statements.ledger import declared, sink_of
 from tidegate.frontend.syntax.files import parse_file, read_file
 from tidegate.frontend.tables.catalog import Catalog, Entry
-from tidegate.plan.nodes import Job, Table
+from tidegate.plan.nodes import Job
+from tidegate.plan.tables import Table
 from tidegate.policy import policy
 
 

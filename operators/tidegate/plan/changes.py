@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import ChangingJoin, JoinKind
 from tidegate.plan.nodes import Filter, Node, Project, Sink
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
 
@@ -19,8 +20,9 @@ def is_changing(node: Node) -> bool:
 def _changes(node: Node) -> bool:
     if isinstance(node, UpdatingAggregate | EarlyAggregate | Recompute):
         return True  # as `lower` has them
-    is_over = isinstance(node, ChangingOver | ChangingJoin)
-    return is_over or (isinstance(node, Aggregate) and node.updates)
+    if isinstance(node, Normalize | ChangingOver | ChangingJoin):
+        return True
+    return isinstance(node, Aggregate) and node.updates
 
 
 def is_early(node: Node) -> bool:
@@ -34,7 +36,7 @@ def changing_key(node: Node) -> tuple[str, ...] | None:
     None where they are not all there any more, or several results are in it. Empty: it has one row.
     """
     match node:
-        case Aggregate():
+        case Aggregate() | Normalize():
             return node.keys
         case ChangingOver():
             return _key_of_first(node)

@@ -26,9 +26,11 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
 )
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver, OverWindow, RecentRows
 from tidegate.plan.physical import (
     AsChanges,
+    DeleteOldKeys,
     Exchange,
     FinalAggregate,
     Input,
@@ -135,6 +137,8 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
         case Input():
             known = {name: Derived(source=name) for name in node.watermarks}
             return {column.name: known.get(column.name, NONE) for column in node.schema}
+        case Normalize():
+            return _of_changes(node, derive(node.input, ports))
         case Unary():
             return _behind(node, derive(node.input, ports))
         case Union():
@@ -187,7 +191,7 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
         case Sort() | SortRuns() | MergeRuns():
             column = (node if isinstance(node, Sort) else node.sort).column
             return _ended(below, {column}, f"rows leave in the order of {column}")
-        case Filter() | Sink() | Tally() | Exchange() | AsChanges():
+        case Filter() | Sink() | Tally() | Exchange() | AsChanges() | DeleteOldKeys():
             return below
     raise AssertionError(f"no derivation for {type(node).__name__}")
 

@@ -15,9 +15,10 @@ from tidegate.plan.derivation import watermark_columns
 from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
 from tidegate.plan.names import Names
-from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, Table, WatermarkFilter
+from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, WatermarkFilter
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
+from tidegate.plan.tables import Table
 from tidegate.plan.user_functions import UserFunction
 
 

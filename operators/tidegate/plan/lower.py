@@ -8,7 +8,8 @@ Each rule is one branch of `lower`:
 - sessions are kept behind an exchange by the hash of their keys;
 - a sort becomes parallel sorts and one last merge, so that its order is total (S5);
 - over-windows and row patterns are computed behind an exchange by the hash of their partition;
-- what is computed anew where rows change has all rows alike in its keys in one actor;
+- what is computed anew where rows change has all rows alike in its keys in one actor, and so have
+  the records of a changing table;
 - the two sides of a join meet behind exchanges by the hash of its keys;
 - a union rises above what has no state (`raised`): each of its branches is sent, to the operator
   that needs them all or to the sink, by whoever has it;
@@ -47,10 +48,12 @@ from tidegate.plan.nodes import (
     Unary,
     WatermarkFilter,
 )
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.panes import paned
 from tidegate.plan.physical import (
     AsChanges,
+    DeleteOldKeys,
     Distribution,
     EarlyAggregate,
     Exchange,
@@ -65,8 +68,18 @@ from tidegate.plan.physical import (
     UpdatingAggregate,
     WindowPartials,
 )
+from tidegate.plan.tables import ChangingTable
 from tidegate.plan.windows import Session
-from tidegate.types import BROKER_TIME, HIDDEN_PREFIX, OFFSET, OP, RECORD, SPLIT, TICK
+from tidegate.types import (
+    BROKER_TIME,
+    HIDDEN_PREFIX,
+    OFFSET,
+    OLD_KEY,
+    OP,
+    RECORD,
+    SPLIT,
+    TICK,
+)
 
 
 def lower(  # noqa: PLR0912  # one branch an operator
@@ -78,6 +91,8 @@ def lower(  # noqa: PLR0912  # one branch an operator
     ):
         return _recomputed(node, pushdown)
     match node:
+        case Normalize():
+            return _normalized(node, pushdown)
         case Scan():
             return node
         case PerSplit():
@@ -85,7 +100,9 @@ def lower(  # noqa: PLR0912  # one branch an operator
             if isinstance(node, WatermarkFilter) and node.is_end:
                 return replace(node, input=below)
             if not pushdown and not _has_filter(below):
-                hidden = (OFFSET, RECORD, BROKER_TIME)
+                hidden: tuple[str, ...] = (OFFSET, RECORD, BROKER_TIME)
+                if _reads_changes(below):
+                    hidden += (OP, OLD_KEY)
                 below = Exchange(below.schema, below, Distribution.BY_SPLIT, hidden=hidden)
             return replace(node, input=below)
         case Unary() if node.row_wise:
@@ -241,6 +258,20 @@ def _recomputed(node: Aggregate | ChangingOver | ChangingJoin, pushdown: bool) -
         rides = (*ties, OP) if is_changing(part) else ties
         parts.append(_sent(part, pushdown, own, rides))
     return Recompute(node.schema, tuple(parts), node, keys, (ties,) * len(parts))
+
+
+def _normalized(node: Normalize, pushdown: bool) -> Recompute:
+    """``node`` where all records alike in its keys are, with their places."""
+    hidden = (SPLIT, OFFSET, OP)
+    below = _tallied(lower(node.input, pushdown, hidden), (*hidden, OLD_KEY))
+    below = DeleteOldKeys(below.schema, below)
+    sent = Exchange(below.schema, below, Distribution.HASH, keys=node.keys, hidden=hidden)
+    return Recompute(node.schema, (sent,), node, (node.keys,), (hidden,))
+
+
+def _reads_changes(node: Node) -> bool:
+    """Whether rows of ``node`` are records of a changing table."""
+    return any(isinstance(n, Scan) and isinstance(n.table, ChangingTable) for n in node.walk())
 
 
 def _lower_sort(node: Sort, pushdown: bool) -> Node:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from tidegate.plan.nodes import INSTEAD_OF, Expr, Node, Project, Refusing
 from tidegate.plan.physical import (
     AsChanges,
+    DeleteOldKeys,
     Exchange,
     FinalAggregate,
     MergeRuns,
@@ -134,7 +135,7 @@ def _hash(document: Any) -> str:
 def _meant(node: Node) -> Node:
     """What a physical node computes: the logical one."""
     match node:
-        case Exchange() | Tally() | AsChanges():
+        case Exchange() | Tally() | AsChanges() | DeleteOldKeys():
             return _meant(node.input)
         case FinalAggregate() | PartialAggregate() | WindowPartials():
             return node.aggregate

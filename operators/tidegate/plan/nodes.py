@@ -13,6 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from tidegate.errors import Position
 from tidegate.plan.strategies import Adaptive, PerKey
+from tidegate.plan.tables import Table
 from tidegate.plan.texts import duration, length
 from tidegate.plan.user_functions import UserFunction
 from tidegate.types import Column, Schema, column_named
@@ -69,26 +70,6 @@ def column_expr(column: Column) -> Expr:
     """The expression that is just ``column``."""
     sql = quoted(column.name)
     return Expr(sql, column.type, frozenset([column.name]), column.name, "", column.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A declared source or sink. ``columns`` are physical: computed ones are a `Project` above.
-
-    ``options`` are the validated WITH options as (name, value), names lower-case and in the
-    connector's own spelling, sorted. ``metadata`` says which of the columns are not decoded from
-    the record's value: (column, key), the key being the connector's (kafka: ``timestamp``, …).
-    """
-
-    name: str
-    columns: Schema
-    connector: str
-    format: str
-    options: tuple[tuple[str, str], ...] = ()
-    metadata: tuple[tuple[str, str], ...] = ()
-
-    def option(self, name: str, default: str = "") -> str:
-        return dict(self.options).get(name, default)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,13 @@ class AsChanges(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteOldKeys(Unary):
+    """Deletes rows of a changing table that have got another key (S13)."""
+
+    row_wise: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
 class Recompute(Node):
     """What ``of`` says of rows alike in ``keys``, computed anew when some of them change (S14).
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from tidegate.plan.joins import Join, Union
 from tidegate.plan.nodes import Filter, Node, Project, Refusing, Sink, Sort
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.projections import narrowed, project
 from tidegate.plan.windows import Session, Window
@@ -68,7 +69,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
         case Join():
             schema = node.given(inputs[0].schema, inputs[1].schema)
             return replace(node, left=inputs[0], right=inputs[1], schema=schema)
-        case Filter() | Sort():
+        case Filter() | Sort() | Normalize():
             return replace(node, schema=inputs[0].schema, input=inputs[0])
         case ChangingOver():
             own = _of(node.schema[len(node.input.schema) :], names)

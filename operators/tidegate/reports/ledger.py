@@ -21,7 +21,7 @@ from tidegate.epochs.entry import AccountLog
 from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import OptionsError, TidegateError, did_you_mean
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import RowPlace
 from tidegate.reasons import Reason
 from tidegate.types import decimal_scale

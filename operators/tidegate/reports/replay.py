@@ -39,7 +39,8 @@ from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.sealed import read_sealed, sealed
 from tidegate.errors import OptionsError
 from tidegate.plan.ledger import NAMES, ledger_sql
-from tidegate.plan.nodes import Table, quoted
+from tidegate.plan.nodes import quoted
+from tidegate.plan.tables import Table
 from tidegate.ports import FencingCommitter, LeasedCommitter, Progress, Stage
 from tidegate.store.base import Store
 from tidegate.types import LEDGER_SCHEMA

@@ -35,7 +35,7 @@ from tidegate.epochs.parallelism import PARTITIONS
 from tidegate.epochs.sealed import read_sealed
 from tidegate.epochs.targets import TO_LEDGER
 from tidegate.errors import TidegateError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 _SEALED: Final = ("rescales", "replays")
 

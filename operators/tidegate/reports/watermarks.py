@@ -20,7 +20,7 @@ from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import TidegateError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.reports.ledger import show_time
 from tidegate.types import Status, merged_watermark
 

@@ -28,7 +28,8 @@ from tidegate.epochs.targets import TO_LEDGER, sink_tables
 from tidegate.epochs.worker import Worker, connector_reader
 from tidegate.epochs.writing import write_task
 from tidegate.plan.fragments import Plan
-from tidegate.plan.nodes import Table, time_zone
+from tidegate.plan.nodes import time_zone
+from tidegate.plan.tables import Table
 from tidegate.ports import SourcePlanner, SourceReader
 from tidegate.simulator.course import Course
 from tidegate.simulator.exchange import Exchange

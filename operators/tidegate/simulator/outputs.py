@@ -10,7 +10,7 @@ from itertools import count
 import pyarrow as pa
 
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SinkCommitter, SinkWriter, StagedFile, in_order, order_of
 
 

@@ -13,7 +13,7 @@ from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.options import validate_options
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SplitRange, Stage
 from tidegate.types import OFFSET, RECORD, Column, Schema
 

@@ -9,7 +9,7 @@ import pytest
 from tidegate.connectors.connector import Connector, with_key, with_option
 from tidegate.connectors.option_types import SourceOptions
 from tidegate.errors import OptionsError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage
 from unit.connectors.files_kit import COLUMNS, ENGINE
 

@@ -17,7 +17,7 @@ from tidegate.connectors.registry import (
     meant,
     named,
 )
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.connectors.files_kit import COLUMNS, source
 
 

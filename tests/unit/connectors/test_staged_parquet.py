@@ -10,7 +10,7 @@ import pytest
 from tidegate.connectors.staged_parquet import ParquetStager, staged_parts
 from tidegate.connectors.staging import Staging
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage, StagedFile, in_order
 from tidegate.types import OP, Column
 

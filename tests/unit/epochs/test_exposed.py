@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.epochs.exposed import exposures
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 
 def _table(name: str, path: str, connector: str = "filesystem") -> Table:

@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from kits.executor import ENGINE, Text, expr, schema
 from tidegate.executor.scan import SplitScan
-from tidegate.plan.nodes import Expr, Scan, Table
+from tidegate.plan.nodes import Expr, Scan
+from tidegate.plan.tables import Table
 from tidegate.ports import SourceChunk
 from tidegate.types import Chunk, Column, Counts, Rejected
 

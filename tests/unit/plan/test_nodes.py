@@ -18,13 +18,13 @@ from tidegate.plan.nodes import (
     Scan,
     Sink,
     Sort,
-    Table,
     WatermarkFilter,
     column_expr,
     quoted,
 )
 from tidegate.plan.over import OverWindow, RecentRows
 from tidegate.plan.pattern import Variable
+from tidegate.plan.tables import Table
 from tidegate.plan.windows import Hop, Session, Tumble
 from tidegate.types import Column
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from tidegate.plan.nodes import Expr, Project, Scan, Table, column_expr
+from tidegate.plan.nodes import Expr, Project, Scan, column_expr
 from tidegate.plan.projections import narrowed, project, projected, widened
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 A, B = Column("a", "BIGINT"), Column("b", "VARCHAR")

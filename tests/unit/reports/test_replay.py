@@ -18,7 +18,7 @@ from tidegate.epochs.ledger import ledger_table
 from tidegate.epochs.manifest import Manifest
 from tidegate.errors import LeaseHeldError, OptionsError
 from tidegate.frontend import declared_sink
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage
 from tidegate.reports.replay import Choice, Replayed, replay
 from tidegate.store.local import LocalStore

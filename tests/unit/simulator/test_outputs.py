@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SinkCommitter, StagedFile
 from tidegate.simulator.outputs import Outputs
 

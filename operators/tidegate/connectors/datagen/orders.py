@@ -31,7 +31,7 @@ from tidegate.connectors.generated import (
 from tidegate.connectors.option_types import Duration, parsed
 from tidegate.engine.engine import Engine, shared_engine
 from tidegate.errors import OptionsError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column, Schema
 
 ORDERS: Final[Schema] = (

@@ -29,7 +29,8 @@ from tidegate.connectors.staged_parquet import staged_parts
 from tidegate.connectors.staging import Staging, removed, sink_errors, unique_token
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import SinkError, TrustError
-from tidegate.plan.nodes import Table, quoted
+from tidegate.plan.nodes import quoted
+from tidegate.plan.tables import Table
 from tidegate.ports import BESIDE, StagedFile, in_order
 from tidegate.types import OP, Op
 

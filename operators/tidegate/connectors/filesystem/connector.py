@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import get_args
 
-from tidegate.connectors.connector import Connector
+from tidegate.connectors.connector import Connector, says_changes
 from tidegate.connectors.filesystem.options import (
     WATCHED,
     FilesystemOptions,
     FilesystemSourceOptions,
-    Format,
+    SourceFormat,
 )
 from tidegate.connectors.filesystem.overlap import lies_in, overlaps, would_read
 from tidegate.connectors.filesystem.places import row_places
@@ -30,13 +30,14 @@ CONNECTOR = Connector(
     source=FilesystemSourceOptions,
     planner=FilesystemPlanner,
     reader=FilesystemReader,
+    gives_changes=says_changes,
     row_places=row_places,
     is_bounded=lambda table: not table.option(WATCHED),
     may_be_idle=lambda said: WATCHED in said,
     sink=FilesystemOptions,
     writer=FilesystemWriter,
     committer=FilesystemCommitter,
-    formats=get_args(Format),
+    formats=get_args(SourceFormat),
     resolved=resolved,
     places=("path",),
     exposes=lambda table: exposed_store(table.option("path")),

@@ -6,9 +6,16 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from tidegate.connectors.option_types import CsvOptions, Duration, Options, SourceOptions
+from tidegate.connectors.option_types import (
+    ChangesOptions,
+    CsvOptions,
+    Duration,
+    Options,
+    SourceOptions,
+)
 
 Format = Literal["json", "csv", "parquet"]
+SourceFormat = Literal["json", "csv", "parquet", "debezium-json"]
 WATCHED: Final = "source.monitor-interval"
 
 
@@ -21,8 +28,10 @@ class FilesystemOptions(Options, CsvOptions):
     format: Format
 
 
-class FilesystemSourceOptions(SourceOptions, FilesystemOptions):
+class FilesystemSourceOptions(ChangesOptions, SourceOptions, FilesystemOptions):
     """``monitor_interval_us`` present: the directory is watched, the source is unbounded."""
+
+    format: SourceFormat  # type: ignore[assignment]  # more can be read than is written
 
     monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(None, alias=WATCHED)
     split: Literal["directory", "file"] = Field("directory", alias="source.split")

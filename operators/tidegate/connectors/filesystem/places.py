@@ -18,7 +18,7 @@ from tidegate.connectors.filesystem.reader import blank_of, head_of
 from tidegate.connectors.formats import lines
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import RowPlace
 
 BYTES_MAX: Final = 1 << 30

@@ -35,7 +35,7 @@ from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SplitPlan
 
 _COMPRESSED: Final = (

@@ -15,13 +15,17 @@ from tidegate.connectors.filesystem.files import DataFile, file_path, split_file
 from tidegate.connectors.filesystem.options import FilesystemSourceOptions
 from tidegate.connectors.filesystem.positions import FilePosition, file_position, name_hash
 from tidegate.connectors.formats import csv_format, lines, parquet_format
+from tidegate.connectors.formats.changes import of_column
+from tidegate.connectors.formats.debezium import envelopes_of
+from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.parquet_format import Part
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SourceChunk, SplitRange, source_chunk
+from tidegate.types import Schema
 
 CHUNK_ROWS: Final = 65_536
 _HEAD_BYTES: Final = 4096
@@ -37,6 +41,7 @@ class FilesystemReader:
         self._engine = engine
         self._path = options.path
         self._each_file = options.split == "file"
+        self._envelopes = envelopes_of(table)
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:
@@ -46,9 +51,17 @@ class FilesystemReader:
                 if stop is not None and begin >= stop:
                     continue
                 for part in self._read_file(file.path, begin, stop):
-                    chunk = source_chunk(part.records, part.decoded.data, part.decoded.good, offset)
+                    found = self._changes(part.decoded)
+                    chunk = source_chunk(
+                        part.records, found.data, found.good, offset, found.passed_over
+                    )
                     offset = chunk.next_offset
                     yield wanted.split, chunk
+
+    def _changes(self, decoded: Decoded) -> Decoded:
+        """``decoded`` with `OP`, where a column says what happens."""
+        column = self._options.op_column
+        return of_column(decoded, column) if column and decoded.good.any() else decoded
 
     def take_lost(self) -> dict[str, list[tuple[int, int]]]:
         return {}  # a file that is gone stops the job
@@ -113,6 +126,7 @@ class FilesystemReader:
     def _read_lines(self, file: Any, begin: int, stop: int) -> Iterator[Part]:
         form, columns, options = self._table.format, self._table.columns, self._options
         blank = blank_of(form, options)
+        envelopes = self._envelopes
         headed = form == "csv" and options.header
         layout = csv_format.layout_of(head_of(file, blank), columns, options) if headed else None
         header = layout is not None and _is_blank(file, begin, blank)
@@ -130,9 +144,14 @@ class FilesystemReader:
                 part = records.slice(first, CHUNK_ROWS)
                 if headed and layout is None:  # its first line is a row as good as the others
                     yield Part(part, lines.all_malformed(part, columns, self._engine))
+                elif envelopes is not None:
+                    yield Part(part, envelopes.decode(part, self._read_envelopes))
                 else:
                     decoded = lines.decode(part, form, columns, options, self._engine, layout)
                     yield Part(part, decoded)
+
+    def _read_envelopes(self, records: pa.Array, schema: Schema) -> Decoded:
+        return lines.decode(records, "json", schema, self._options, self._engine)
 
 
 def blank_of(form: str, options: CsvOptions) -> bytes:

@@ -37,7 +37,7 @@ from tidegate.connectors.staging import (
     write_durable,
 )
 from tidegate.engine.engine import shared_engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import BESIDE, Stage, StagedFile, in_order, order_of
 
 STAGING: Final = ".tidegate"

@@ -21,7 +21,7 @@ from tidegate.connectors.formats.lines import decode
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.engine.texts import READS
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 _NO_CSV: Final = parsed(CsvOptions, ())

@@ -56,10 +56,14 @@ PIECE_ROWS: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """``data``: the rows of the lines where ``good`` is true, in order; its columns the table's."""
+    """``data``: the rows of the lines where ``good`` is true, in order; its columns the table's.
+
+    ``passed_over``: lines that are in order and are no rows; none of the good ones.
+    """
 
     data: pa.Table
     good: npt.NDArray[np.bool_]
+    passed_over: npt.NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)

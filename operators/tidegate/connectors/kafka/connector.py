@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegate.connectors.connector import Connector, Role, with_option
+from tidegate.connectors.connector import Connector, Role, says_changes, with_option
 from tidegate.connectors.kafka import options
 from tidegate.connectors.kafka.exposed import exposed
 from tidegate.connectors.kafka.fits import check_sink, check_source, columns_of_key_alone
@@ -18,7 +18,7 @@ from tidegate.connectors.kafka.sink import KafkaCommitter, KafkaWriter
 from tidegate.connectors.kafka.topics import Topics
 from tidegate.connectors.option_types import parsed
 from tidegate.connectors.secrets import has_reference
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position
 from tidegate.types import Column
 
@@ -78,6 +78,7 @@ CONNECTOR = Connector(
     is_bounded=lambda table: table.option("scan.bounded.mode", "unbounded") != "unbounded",
     may_be_idle=lambda _: True,
     ends_now=_ends_now,
+    gives_changes=lambda table: table.option("type") == "upsert" or says_changes(table),
     offset_at=_offset_at,
     columns_of_key_alone=lambda table: columns_of_key_alone(
         table, parsed(KafkaSourceOptions, table.options)
@@ -88,7 +89,7 @@ CONNECTOR = Connector(
     takes_changes=lambda table: parsed(KafkaSinkOptions, table.options).type == "upsert",
     buckets="sink.buckets",
     as_bytes=_as_bytes,
-    formats=options.FORMATS,
+    formats=options.SOURCE_FORMATS,
     metadata=options.METADATA,
     read_only=options.READ_ONLY,
     check=_check,

@@ -22,15 +22,17 @@ import pyarrow.compute as pc
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME
 
 from tidegate.connectors.formats import avro_format, lines, raw_format
+from tidegate.connectors.formats.changes import of_column
+from tidegate.connectors.formats.debezium import ENCODINGS, envelopes_of
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.schema_registry import Registry
 from tidegate.connectors.kafka.batch import UNREADABLE, Batch, Times, Wanted, joined
 from tidegate.connectors.kafka.fits import check_source, columns_of_key_alone
-from tidegate.connectors.kafka.options import KafkaOptions, KafkaSourceOptions
+from tidegate.connectors.kafka.options import METADATA, KafkaOptions, KafkaSourceOptions
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
-from tidegate.ports import SourceChunk
-from tidegate.types import BROKER_TIME, OFFSET, RECORD, Schema
+from tidegate.plan.tables import Table
+from tidegate.ports import SourceChunk, with_reasons
+from tidegate.types import BROKER_TIME, OFFSET, OP, RECORD, Op, Schema
 
 _BOM: Final = b"\xef\xbb\xbf"
 _TIMESTAMP_TYPES: Final = ("NoTimestampType", "CreateTime", "LogAppendTime")
@@ -61,8 +63,8 @@ class Decoder:
         self._table = table
         self._options = options
         self._engine = engine
-        self._metadata = dict(table.metadata)
-        physical = [column for column in table.columns if column.name not in self._metadata]
+        beside = dict(table.metadata)
+        physical = [column for column in table.columns if column.name not in beside]
         prefix = options.key_prefix
         only_key = columns_of_key_alone(table, options)
         self._value: Schema = tuple(c for c in physical if c.name not in only_key)
@@ -71,6 +73,9 @@ class Decoder:
         self._key: Schema = tuple(
             replace(c, name=c.name.removeprefix(prefix)) for c in physical if c.name in only_key
         )
+        self._envelopes = envelopes_of(table, self._value)
+        self._metadata = {name: key for name, key in beside.items() if key in METADATA}
+        self._of_format = [name for name in beside if name not in self._metadata]
         keys = set(self._metadata.values())
         self.wanted = Wanted(
             keys="key" in keys or bool(only_key),
@@ -85,40 +90,46 @@ class Decoder:
         All are decoded together: a call of the engine costs as much as some thousand messages.
         """
         batch = joined([part.batch for part in parts])
-        table, good = self._rows(batch, parts)
+        table, good, malformed, passed_over = self._rows(batch, parts)
         bounds = np.cumsum([0, *(part.batch.rows for part in parts)])
-        refused = np.flatnonzero(~good)
+        refused = np.flatnonzero(malformed)
         before = np.searchsorted(refused, bounds)  # how many are refused before each part
-        malformed = pa.table(
+        passed = np.concatenate(([0], np.cumsum(good)))[bounds]
+        rest = pa.table(
             {
                 "offset": pa.array(batch.offsets[refused]),
                 "record": batch.values.take(pa.array(refused)),
             }
         )
+        if passed_over is not None:
+            rest = with_reasons(rest, passed_over[refused])
         return [
             SourceChunk(
-                table.slice(start - skipped, stop - start - (skipped_to - skipped)),
-                malformed.slice(skipped, skipped_to - skipped),
+                table.slice(start, stop - start),
+                rest.slice(skipped, skipped_to - skipped),
                 int(part.batch.offsets[-1]) + 1,
             )
             for part, (start, stop), (skipped, skipped_to) in zip(
-                parts, pairwise(bounds.tolist()), pairwise(before.tolist()), strict=True
+                parts, pairwise(passed.tolist()), pairwise(before.tolist()), strict=True
             )
         ]
 
-    def _rows(self, batch: Batch, parts: Sequence[Part]) -> tuple[pa.Table, Good]:
-        """What can be decoded of ``batch``, which is all of ``parts``, and which rows that are."""
-        decoded = [self._decoded(batch.values, self._value, self._options.format)]
-        names = [[column.name for column in self._value]]
+    def _rows(
+        self, batch: Batch, parts: Sequence[Part]
+    ) -> tuple[pa.Table, Good, Good, Good | None]:
+        """What can be decoded of ``batch``, which is all of ``parts``, and which rows that are;
+        which are malformed, and of these which are passed over."""
+        value = self._of_values(batch.values)
+        decoded = [value]
+        names = [[*(column.name for column in self._value), *self._of_format]]
         if self._key:
-            assert self._options.key_format is not None
-            decoded.append(self._decoded(batch.keys, self._key, self._options.key_format))
+            decoded.append(self._decoded(batch.keys, self._key, self._options.key_form))
             names.append(self._key_names)
-        good = np.logical_and.reduce([self._fits(batch), *(there for _, there in decoded)])
+        good = np.logical_and.reduce([self._fits(batch), *(found.good for found in decoded)])
         columns = {
-            name: _kept(column, good[there])
-            for of_part, (data, there) in zip(names, decoded, strict=True)
-            for name, column in zip(of_part, data.columns, strict=True)
+            name: _kept(column, good[found.good])
+            for of_part, found in zip(names, decoded, strict=True)
+            for name, column in zip(of_part, found.data.columns[: len(of_part)], strict=True)
         }
         for name, key in self._metadata.items():
             columns[name] = _kept(self._meta(key, batch, parts), good)
@@ -128,22 +139,40 @@ class Decoder:
         broker = _broker_times(batch.times)
         if broker is not None:
             table = table.append_column(BROKER_TIME, _kept(broker, good))
-        return table, good
+        if OP in value.data.column_names:
+            table = table.append_column(OP, _kept(value.data.column(OP), good[value.good]))
+        malformed = ~good
+        if self._envelopes is not None:  # behind a delete Debezium sends one for the log's cleaner
+            malformed &= batch.values.is_valid().to_numpy(zero_copy_only=False)
+        return table, good, malformed, value.passed_over
 
-    def _decoded(self, records: pa.Array, schema: Schema, form: str) -> tuple[pa.Table, Good]:
+    def _of_values(self, values: pa.Array) -> Decoded:
+        """What ``values`` decode to; with `OP`, where the table changes."""
+        options = self._options
+        if self._envelopes is not None:
+            form = ENCODINGS[options.format]
+            there = values.is_valid().to_numpy(zero_copy_only=False)
+            found = self._envelopes.decode(
+                _kept(values, there), lambda records, schema: self._values(records, schema, form)
+            )
+            good, over = (_spread(mask, there) for mask in (found.good, found.passed_over))
+            return Decoded(found.data, good, over)
+        decoded = self._decoded(values, self._value, options.format)
+        if options.type == "upsert":
+            there = _is_there(values, options.format)
+            decoded = _with_nulls(decoded, ~there)
+            puts = there[decoded.good]
+            ops = np.where(puts, Op.UPDATE_AFTER, Op.DELETE).astype(np.int8)
+            columns = dict(zip(decoded.data.column_names, decoded.data.columns, strict=True))
+            return Decoded(pa.table({**columns, OP: pa.array(ops)}), decoded.good)
+        return of_column(decoded, options.op_column) if options.op_column else decoded
+
+    def _decoded(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         """The rows that decode, and which they are."""
-        there = (
-            records.is_valid()
-            if form == "raw"
-            else pc.fill_null(pc.greater(pc.binary_length(records), 0), False)
-        )
-        good: Good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
-        present = records if good.all() else records.filter(there)
-        decoded = self._values(present, schema, form)
-        if form == "raw" and len(present) < len(records):
-            return _with_nulls(decoded, good)
-        good[good] = decoded.good
-        return decoded.data, good
+        there = _is_there(records, form)
+        decoded = self._values(_kept(records, there), schema, form)
+        found = Decoded(decoded.data, _spread(decoded.good, there))
+        return _with_nulls(found, ~there) if form == "raw" else found
 
     def _values(self, records: pa.Array, schema: Schema, form: str) -> Decoded:
         match form:
@@ -205,12 +234,33 @@ def _kept(column: Any, rows: Good) -> Any:
     return column if rows.all() else column.filter(pa.array(rows))
 
 
-def _with_nulls(decoded: Decoded, there: Good) -> tuple[pa.Table, Good]:
-    """``decoded``, of the messages that are ``there``, with a row of NULL for each that is not."""
-    good = np.ones(len(there), np.bool_)
-    good[there] = decoded.good
-    rows = np.cumsum(there & good) - 1
-    return decoded.data.take(pa.array(rows[good], mask=~there[good])), good
+def _is_there(records: pa.Array, form: str) -> Good:
+    """Which messages have something to decode."""
+    there = records.is_valid()
+    if form != "raw":
+        there = pc.fill_null(pc.greater(pc.binary_length(records), 0), False)
+    found: Good = there.to_numpy(zero_copy_only=False).astype(np.bool_)
+    return found
+
+
+def _spread(mask: Good | None, there: Good) -> Good:
+    """``mask``, which is of the messages that are ``there``, as one of all."""
+    found = np.zeros(len(there), np.bool_)
+    if mask is not None:
+        found[there] = mask
+    return found
+
+
+def _with_nulls(decoded: Decoded, absent: Good) -> Decoded:
+    """``decoded``, with a row of NULL for each message that is ``absent``."""
+    if not absent.any():
+        return decoded
+    good = decoded.good | absent
+    if not decoded.data.num_columns:
+        return Decoded(decoded.data, good)
+    rows = np.cumsum(decoded.good) - 1
+    data = decoded.data.take(pa.array(rows[good], mask=absent[good]))
+    return Decoded(data, good)
 
 
 def _broker_times(times: Times | None) -> pa.Array | None:

@@ -14,7 +14,7 @@ from tidegate.connectors.kafka.decode import registry_of
 from tidegate.connectors.kafka.fits import check_sink
 from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import OP, Op, Schema
 
 _NOW: Final = 0

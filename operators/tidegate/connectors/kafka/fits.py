@@ -7,21 +7,23 @@ from tidegate.connectors.formats import avro_format, raw_format
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, did_you_mean
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import Schema
 
 
 def check_source(table: Table, options: KafkaSourceOptions) -> None:
     """Raises OptionProblem."""
-    if options.key_format:
+    if options.type == "upsert":
+        _check_changes(table, options)
+    elif options.key_format:
         _check_key_fields(table, options)
     key = columns_of_key_alone(table, options)
     stored = _stored(table)
     # Of avro-confluent the registry's schema says what is read, whatever the columns are called.
-    if options.format != "avro-confluent":
+    if not options.format.endswith("avro-confluent"):
         _check_format("format", options.format, tuple(c for c in stored if c.name not in key))
-    if key and options.key_format and options.key_format != "avro-confluent":
-        _check_format("key.format", options.key_format, tuple(c for c in stored if c.name in key))
+    if key and options.key_form != "avro-confluent":
+        _check_format("key.format", options.key_form, tuple(c for c in stored if c.name in key))
 
 
 def check_sink(table: Table, options: KafkaSinkOptions) -> None:
@@ -45,6 +47,37 @@ def check_sink(table: Table, options: KafkaSinkOptions) -> None:
         _check_format("key.format", options.key_format or "json", key)
 
 
+def _check_changes(table: Table, options: KafkaSourceOptions) -> None:
+    """Whether an upsert topic's key is that of its messages, and its version beside the value."""
+    assert isinstance(table, ChangingTable)
+    metadata = dict(table.metadata)
+    if [metadata.get(name) for name in table.key] != ["key"]:
+        beside = [name for name in table.key if name in metadata]
+        if beside:
+            raise OptionProblem(
+                "connector",
+                f"the key of the upsert topic '{table.name}' has '{beside[0]}' in it, which is not"
+                " in the key of its messages",
+                hint="its PRIMARY KEY are columns that the key has, or one column that is the key:"
+                " k BYTES METADATA FROM 'key'",
+            )
+        if set(options.key_fields) != set(table.key):
+            raise OptionProblem(
+                "key.fields",
+                f"the key of the upsert topic '{table.name}' is its PRIMARY KEY,"
+                f" {', '.join(table.key)}",
+                hint="leave 'key.fields' out",
+            )
+    for name in table.version:
+        if name not in metadata and name not in table.key and name in _names(table):
+            raise OptionProblem(
+                "scan.changes.version",
+                f"'{name}' is in the value of a message, and a delete has none",
+                hint="take what a message has beside it: ts TIMESTAMP_LTZ(3) METADATA FROM"
+                " 'timestamp'",
+            )
+
+
 def _check_upsert(table: Table, options: KafkaSinkOptions) -> None:
     if not options.key_fields:
         raise OptionProblem(
@@ -61,10 +94,16 @@ def _check_upsert(table: Table, options: KafkaSinkOptions) -> None:
 
 
 def columns_of_key_alone(table: Table, options: KafkaSourceOptions) -> tuple[str, ...]:
-    """Those columns of a source that are decoded from the key, not from the value."""
-    if not options.key_format or not (options.value_fields == "EXCEPT_KEY" or options.key_prefix):
+    """Those columns of a source that are decoded from the key, not from the value. Of an upsert
+    topic that is its key, which a message without a value has, too."""
+    alone = options.value_fields == "EXCEPT_KEY" or options.key_prefix or options.type == "upsert"
+    if not options.key_form or not alone:
         return ()
     return tuple(column.name for column in _stored(table) if column.name in options.key_fields)
+
+
+def _names(table: Table) -> list[str]:
+    return [column.name for column in table.columns]
 
 
 def _stored(table: Table) -> Schema:

@@ -14,6 +14,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from tidegate.connectors.option_types import (
+    ChangesOptions,
     CsvOptions,
     Duration,
     Options,
@@ -132,6 +133,11 @@ Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
 _Format = Literal["json", "csv", "raw", "avro", "avro-confluent"]
 FORMATS: Final[tuple[str, ...]] = get_args(_Format)
 Format = Annotated[_Format, BeforeValidator(lowered)]
+_SourceFormat = Literal[_Format, "debezium-json", "debezium-avro-confluent"]
+SOURCE_FORMATS: Final[tuple[str, ...]] = get_args(_SourceFormat)
+SourceFormat = Annotated[_SourceFormat, BeforeValidator(lowered)]
+Kind = Annotated[Literal["append-only", "upsert"], BeforeValidator(lowered)]
+"""What messages are: rows, or what their keys have now."""
 
 
 class KafkaOptions(Options, CsvOptions):
@@ -168,8 +174,9 @@ class KafkaOptions(Options, CsvOptions):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if "avro-confluent" in (self.format, self.key_format) and not self.registry_url:
-            raise ValueError("format 'avro-confluent' needs the option 'avro-confluent.url'")
+        for form in (self.format, self.key_format or ""):
+            if form.endswith("avro-confluent") and not self.registry_url:
+                raise ValueError(f"format '{form}' needs the option 'avro-confluent.url'")
         if self.key_format and not self.key_fields:
             raise ValueError("'key.format' needs 'key.fields', the columns of the key")
         if self.value_fields == "EXCEPT_KEY" and not self.key_format:
@@ -194,8 +201,15 @@ class KafkaOptions(Options, CsvOptions):
         }
 
 
-class KafkaSourceOptions(SourceOptions, KafkaOptions):
-    """Where reading starts and ends, what is read, how watermarks are made."""
+class KafkaSourceOptions(ChangesOptions, SourceOptions, KafkaOptions):
+    """Where reading starts and ends, what is read, how watermarks are made.
+
+    ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value says
+    that there is nothing more.
+    """
+
+    format: SourceFormat  # type: ignore[assignment]  # more can be read than is written
+    type: Kind = "append-only"
 
     topics: Annotated[Topics, BeforeValidator(_topics)] = Field((), alias="topic")
     pattern: str = Field("", alias="topic-pattern")
@@ -239,8 +253,14 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
     def _goes_together(self) -> Self:
         if bool(self.topics) == bool(self.pattern):
             raise ValueError("a 'kafka' source needs either 'topic' or 'topic-pattern'")
-        if self.key_fields and not self.key_format:
+        if self.key_fields and not self.key_form:
             raise ValueError("'key.fields' needs 'key.format', in which a key is read")
+        if self.type == "upsert" and (self.format.startswith("debezium") or self.op_column):
+            raise ValueError(
+                f"of an upsert topic a message puts or deletes its key, but"
+                f" {'its column' if self.op_column else 'its format'} says what happens: write"
+                " connector = 'kafka'"
+            )
         several = len(self.topics) != 1
         for mode, name, moment, offsets in (
             (self.startup, "startup", self.startup_ms, self.startup_offsets),
@@ -264,6 +284,11 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
         return self
 
     @property
+    def key_form(self) -> str:
+        """The format of keys; that of an upsert topic's is its values', if nothing is said."""
+        return self.key_format or (self.format if self.type == "upsert" else "")
+
+    @property
     def startup_mode(self) -> Startup:
         """Flink's default where there is a group to ask, else the beginning: nothing is missed."""
         if self.startup is not None:
@@ -278,8 +303,7 @@ class KafkaSourceOptions(SourceOptions, KafkaOptions):
 class KafkaSinkOptions(KafkaOptions):
     """Where rows go and what is promised about them.
 
-    ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value
-    says that there is nothing more. ``buckets``: how many partitions the topic has; where it is not
+    ``type`` is as of a source. ``buckets``: how many partitions the topic has; where it is not
     there, it is made.
     """
 
@@ -294,7 +318,7 @@ class KafkaSinkOptions(KafkaOptions):
     transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         60_000_000, alias="sink.transaction-timeout"
     )
-    type: Annotated[Literal["append-only", "upsert"], BeforeValidator(lowered)] = "append-only"
+    type: Kind = "append-only"
     force_append_only: bool = False
     buckets: Annotated[int, Field(ge=1, le=100_000)] | None = Field(None, alias="sink.buckets")
     timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(

@@ -33,7 +33,7 @@ from tidegate.connectors.option_types import parsed
 from tidegate.connectors.shares import share_rows
 from tidegate.errors import OptionsError, RunError, TrustError
 from tidegate.patience import Waiting, patiently
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SplitPlan
 
 

@@ -47,7 +47,7 @@ from tidegate.engine.engine import Engine
 from tidegate.errors import RunError, TrustError
 from tidegate.patience import Waiting, patiently
 from tidegate.phases import PHASES
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SourceChunk, SplitRange
 
 AHEAD_MAX: Final = 4

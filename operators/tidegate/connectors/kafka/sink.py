@@ -40,7 +40,7 @@ from tidegate.engine.engine import shared_engine
 from tidegate.errors import OptionsError, TrustError
 from tidegate.events import EVENTS, SINK_RETRY
 from tidegate.patience import Waiting
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Progress, Stage, StagedFile, order_of
 
 _CLAIMS_AT_ONCE: Final = 8

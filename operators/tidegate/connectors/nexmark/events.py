@@ -32,7 +32,7 @@ from tidegate.connectors.generated import (
 )
 from tidegate.connectors.option_types import Duration, OptionProblem, lowered, parsed
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column, decimal_digits
 
 FIRST_ID: Final = 1000

@@ -7,7 +7,7 @@ from tidegate.connectors.option_types import parsed
 from tidegate.connectors.postgres import options
 from tidegate.connectors.postgres.types import check_postgres
 from tidegate.connectors.staged_parquet import ParquetStager
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SinkCommitter
 
 

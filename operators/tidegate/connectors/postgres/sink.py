@@ -29,7 +29,7 @@ from tidegate.connectors.staging import Staging, unique_token
 from tidegate.engine.engine import shared_engine
 from tidegate.errors import TrustError
 from tidegate.failpoints import hit
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Progress, StagedFile, in_order
 from tidegate.types import OP, Op
 

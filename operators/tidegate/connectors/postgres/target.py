@@ -11,7 +11,7 @@ from tidegate.connectors.postgres.statements import Statements
 from tidegate.connectors.postgres.types import holds, pg_type
 from tidegate.connectors.staging import removed
 from tidegate.errors import OptionsError, SinkError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 _NULLS_IN_KEYS = 150_000
 """The server's version that has UNIQUE NULLS NOT DISTINCT."""

@@ -11,7 +11,7 @@ import duckdb
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.connectors.postgres.options import PostgresOptions, check_name
 from tidegate.errors import did_you_mean
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 
 _TYPES: Final = {
     "boolean": "boolean",

@@ -22,7 +22,7 @@ from tidegate.connectors.formats.json_encode import encode, encode_lines, joined
 from tidegate.connectors.option_types import Options
 from tidegate.connectors.staging import Stager, Staging, is_file, read_staged, sink_errors
 from tidegate.engine.engine import shared_engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import StagedFile, in_order
 from tidegate.types import OP, Op
 

@@ -6,14 +6,15 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, partial_sql
+from tidegate.executor.changes.block import Block
 from tidegate.plan.aggregates import Aggregate
 
 
-class AggregateBlock:
+class AggregateBlock(Block):
     """The groups of ``node``, of all rows of some of them."""
 
     def __init__(self, node: Aggregate, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._sql = final_sql(node, f"({partial_sql(node, 'rows_')})")
 
     def results(self, tables: list[pa.Table]) -> tuple[pa.Table, list[pa.Table]]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.changes.block import Block
 from tidegate.executor.joins.pairing import Pairing
 from tidegate.plan.joins import ChangingJoin
 
 
-class JoinBlock:
+class JoinBlock(Block):
     """The pairs of ``node``, of all rows of some keys on both sides."""
 
     def __init__(self, node: ChangingJoin, engine: Engine) -> None:
+        super().__init__(engine)
         self._pairing = Pairing(node, engine)
         self._columns = [[column.name for column in side.schema] for side in node.inputs]
 

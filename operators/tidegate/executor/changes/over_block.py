@@ -5,18 +5,19 @@ from __future__ import annotations
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.changes.block import Block
 from tidegate.executor.over.over_sql import Clauses, call_sql, narrow
 from tidegate.plan.changes import is_changing
 from tidegate.plan.nodes import quoted
 from tidegate.plan.over import ChangingOver
 
 
-class OverBlock:
+class OverBlock(Block):
     """The rows of a `ChangingOver`, of all those of some partitions."""
 
     def __init__(self, node: ChangingOver, engine: Engine) -> None:
+        super().__init__(engine)
         self._node = node
-        self._engine = engine
         self._sql = _query(node)
         self._keeps_first = node.keeps_first and not is_changing(node.input)
         self._visible = [c.name for c in node.schema if c in node.input.schema]

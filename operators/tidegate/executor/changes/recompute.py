@@ -15,7 +15,7 @@ no need of. An epoch reads and writes the rows of the keys that it touches.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -31,23 +31,27 @@ from tidegate.executor.buffers.keyed_rows import (
     with_hashes,
 )
 from tidegate.executor.changes.as_changes import as_changes
-from tidegate.executor.changes.difference import changed, difference
+from tidegate.executor.changes.block import Block
+from tidegate.executor.changes.difference import difference
 from tidegate.plan.changes import changing_key
 from tidegate.plan.physical import Recompute
 from tidegate.state import StateTable
-from tidegate.types import OFFSET, OP, SPLIT, Barrier, Chunk, Column, Message, Watermark
+from tidegate.types import (
+    OFFSET,
+    OP,
+    SPLIT,
+    Barrier,
+    Chunk,
+    Column,
+    Message,
+    SplitReport,
+    Watermark,
+)
 
 HASHES_MAX: Final = 65_536
 """Keys that are looked at together."""
-_TYPES: Final = {SPLIT: "VARCHAR", OFFSET: "BIGINT"}
+_TYPES: Final = {SPLIT: "VARCHAR", OFFSET: "BIGINT", OP: "TINYINT"}
 """Of hidden columns."""
-
-
-class Block(Protocol):
-    """What a node says of the rows alike in some keys."""
-
-    def results(self, tables: list[pa.Table]) -> tuple[pa.Table, list[pa.Table]]:
-        """The rows of the result, and those of each port that must be kept."""
 
 
 class RecomputeExecutor(Junction):
@@ -77,7 +81,8 @@ class RecomputeExecutor(Junction):
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         """Rows wait for the barrier: then it shows what has become of a key."""
         if data.num_rows:
-            self._new[port].append(data.select([*self._columns[port], *self._op_of(data)]))
+            names = dict.fromkeys(self._columns[port])
+            self._new[port].append(data.select([*(names | self._op_of(data))]))
         return iter(())
 
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
@@ -89,13 +94,17 @@ class RecomputeExecutor(Junction):
         touched = np.unique(np.concatenate([hashes_of(rows) for rows in changes]))
         for start in range(0, len(touched), HASHES_MAX):
             yield from self._recomputed(touched[start : start + HASHES_MAX], changes)
+        yield from self._block.take_refused()
         for rows in self._rows:
             rows.settle()
         yield barrier
 
+    def reports(self) -> Iterator[SplitReport]:
+        return self._block.reports()
+
     @staticmethod
-    def _op_of(data: pa.Table) -> list[str]:
-        return [OP] if OP in data.column_names else []
+    def _op_of(data: pa.Table) -> dict[str, None]:
+        return dict.fromkeys([OP] if OP in data.column_names else [])
 
     def _taken(self, port: int) -> pa.Table:
         """The changes of an input since the last barrier, with hashes."""
@@ -112,7 +121,7 @@ class RecomputeExecutor(Junction):
         after = []
         for rows, new in zip(before, changes, strict=True):
             part = between(new, hashes)
-            after.append(changed(self._engine, rows, part) if part.num_rows else rows)
+            after.append(self._block.after(rows, part) if part.num_rows else rows)
         old, _ = self._block.results(before)
         new, kept = self._block.results(after)
         out = difference(self._engine, old, new, self._told_apart)

@@ -7,6 +7,8 @@ For each row in split order:
     time < watermark       late; its candidate is not looked at
     otherwise              passes; a candidate above the watermark becomes the watermark
 
+A delete of a changing table (S13) has no time, and passes; it moves nothing.
+
 Contract. Chunks in are of one split, in its order, with the hidden columns of a source. Out come
 the accepted rows (the incoming table without copying when nothing is refused), with the watermark
 before each row as one more column where the node asks for it; then the refused ones for the ledger
@@ -52,6 +54,7 @@ from tidegate.executor.columns import (
     hidden_columns,
     ledger_rows,
     moved,
+    puts,
     saturating_difference,
     times_column,
 )
@@ -68,6 +71,7 @@ from tidegate.types import (
     BROKER_TIME,
     END,
     OFFSET,
+    OP,
     RECORD,
     Barrier,
     Chunk,
@@ -193,6 +197,9 @@ class WatermarkFilterExecutor(Executor):
     def judge(self, data: pa.Table) -> Judgement:
         """Decides the next rows and moves the watermark; who is not eligible moves nothing."""
         times, valid = event_times(data.column(self.node.column))
+        untimed = ~puts(data) if OP in data.column_names else None
+        if untimed is not None:
+            valid = valid & ~untimed
         rows = Rows(data, times, valid & ~self._is_future(data, times))
         judged = self._judge.judge(rows, *self._strategy.candidates(rows), self.watermark)
         floor = INT64_MIN if self._floor is None else self._floor
@@ -201,6 +208,8 @@ class WatermarkFilterExecutor(Executor):
         for reason, refused in enumerate((judged.late, behind, ~rows.eligible, ~valid)):
             reasons[refused] = reason
         accepted = reasons == ACCEPTED
+        if untimed is not None:
+            reasons[untimed] = ACCEPTED
         if accepted.any():
             highest = int((times if accepted.all() else times[accepted]).max())
             self._event_time_max = higher(self._event_time_max, highest)

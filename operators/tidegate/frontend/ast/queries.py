@@ -60,6 +60,12 @@ class Options:
         values = (each.value.value for each in self.items if each.key.value.lower() == name)
         return next(values, "")
 
+    @property
+    def format(self) -> str:
+        """That of the records, in lower case; empty where it is not said."""
+        said = self.get("format") or self.get("value.format")
+        return (said or (self.encode.value if self.encode else "")).strip().lower()
+
 
 @dataclass(frozen=True, slots=True)
 class TableRef:

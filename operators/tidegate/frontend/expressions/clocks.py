@@ -23,11 +23,11 @@ from tidegate.plan.nodes import (
     Project,
     Scan,
     Sink,
-    Table,
     Unary,
     WatermarkFilter,
     column_expr,
 )
+from tidegate.plan.tables import Table
 
 OWN_TEXT: Final = "PROCTIME()"
 """How the watermark shows in EXPLAIN that nobody has declared."""

@@ -25,8 +25,9 @@ from tidegate.plan.aggregate_types import PICKS
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import Join
 from tidegate.plan.match import MatchRecognize
-from tidegate.plan.nodes import Expr, Node, Project, Scan, Table
+from tidegate.plan.nodes import Expr, Node, Project, Scan
 from tidegate.plan.over import OverCall, OverWindow, RecentRows
+from tidegate.plan.tables import Table
 from tidegate.plan.windows import Session, Window
 from tidegate.types import END, Column, decimal_scale, is_event_time_type
 

@@ -29,8 +29,9 @@ from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.declared_tables import check_table
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.frontend.tables.table_as import given_names, with_columns_of
-from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, Table, quoted
+from tidegate.plan.nodes import Expr, Node, Project, Scan, Sink, quoted
 from tidegate.plan.projections import projected
+from tidegate.plan.tables import Table
 from tidegate.types import Column, Schema
 
 

@@ -31,7 +31,8 @@ from tidegate.frontend.ast.statements import (
 from tidegate.frontend.expressions.clocks import is_own
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.tables.catalog import Catalog
-from tidegate.plan.nodes import Job, Scan, Table, WatermarkFilter
+from tidegate.plan.nodes import Job, Scan, WatermarkFilter
+from tidegate.plan.tables import Table
 from tidegate.plan.user_functions import UserFunction
 
 VERSION: Final = 1

@@ -13,7 +13,8 @@ from tidegate.frontend.tables.catalog import Catalog
 from tidegate.frontend.tables.connections import connect
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.plan.ledger import NAMES, ledger_sql
-from tidegate.plan.nodes import LedgerCopy, Table
+from tidegate.plan.nodes import LedgerCopy
+from tidegate.plan.tables import Table
 
 SETTING: Final = "tidegate.ledger.table"
 

@@ -17,7 +17,9 @@ _FORMATS: Final = {
     "BYTES": "raw",
 }
 """RisingWave's encodings and the formats that they are."""
-_LATER_FORMATS: Final = ("UPSERT", "DEBEZIUM", "MAXWELL", "CANAL", "NATIVE")
+_DEBEZIUM: Final = {"json": "debezium-json", "avro-confluent": "debezium-avro-confluent"}
+"""Encodings that envelopes of changes may have, and their formats."""
+_LATER_FORMATS: Final = ("DEBEZIUM_MONGO", "MAXWELL", "CANAL", "NATIVE")
 _NO_CHANGES: Final = "force_append_only"
 _WITHOUT_HEADER: Final = "without_header"
 _RENAMED: Final = {"delimiter": "csv.field-delimiter"}
@@ -42,24 +44,36 @@ def take_options(cursor: Cursor, *, of_sink: bool = False) -> Options | None:
 def _take_encode(cursor: Cursor, of_sink: bool) -> tuple[Text | None, tuple[Option, ...]]:
     """The encoding as a format, and its options as those of WITH; None where there is none.
 
-    A sink may have FORMAT UPSERT: its option ``type``.
+    FORMAT UPSERT is the option ``type``.
     """
     if not cursor.accept("FORMAT"):
         return None, ()
-    kind = []
-    if of_sink and cursor.at("UPSERT"):
+    kind, has_envelope = [], not of_sink and cursor.at("DEBEZIUM")
+    if cursor.at("UPSERT"):
         cursor.take()
         span = cursor.previous_span
         kind = [Option(Text("type", span), Text("upsert", span))]
-    elif cursor.at_any(*_LATER_FORMATS):
-        raise cursor.unsupported(f"FORMAT {cursor.word()} is not supported", "write FORMAT PLAIN")
+    elif has_envelope:
+        cursor.take()
+    elif cursor.at_any("DEBEZIUM", *_LATER_FORMATS):
+        choice = "FORMAT PLAIN or UPSERT" if of_sink else "FORMAT PLAIN, UPSERT or DEBEZIUM"
+        raise cursor.unsupported(f"FORMAT {cursor.word()} is not supported", f"write {choice}")
     else:
         cursor.expect("PLAIN", why="after FORMAT")
     cursor.expect("ENCODE", why=f"and {_CHOICE}")
     if not cursor.at_any(*_FORMATS):
         raise cursor.expected(f"{_CHOICE} after ENCODE")
     word = cursor.take().text.upper()
-    encode = Text(_FORMATS[word], cursor.previous_span)
+    form = _FORMATS[word]
+    if has_envelope:
+        if form not in _DEBEZIUM:
+            raise SqlSyntaxError(
+                f"Debezium's envelope in {word} is not supported",
+                cursor.previous_span.place,
+                hint="write ENCODE JSON or ENCODE AVRO",
+            )
+        form = _DEBEZIUM[form]
+    encode = Text(form, cursor.previous_span)
     options = list(parse_options(cursor)) if cursor.at("(") else []
     result = kind + (_registry_user(options) if word == "AVRO" else [])
     for option in options:

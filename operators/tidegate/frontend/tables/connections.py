@@ -15,12 +15,13 @@ from tidegate.connectors.connector import Connector, Role
 from tidegate.connectors.option_types import OptionProblem, list_of
 from tidegate.connectors.options import canonical, validate_options, written_secrets
 from tidegate.connectors.registry import meant, named
-from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.errors import BindError, Position
 from tidegate.frontend.ast.queries import Name, Option, Options
 from tidegate.frontend.ast.statements import Buckets
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bucket_options
-from tidegate.plan.nodes import Table
+from tidegate.frontend.tables.changing import changing
+from tidegate.plan.tables import Table
 from tidegate.types import Schema
 
 _FORMATS: Final = ("format", "value.format")
@@ -42,6 +43,7 @@ class Connection:
     options: tuple[tuple[str, str], ...]
     place: Position | None
     places: Mapping[str, Position] = field(default_factory=dict)
+    key: tuple[Name, ...] = ()
 
     def table(
         self, name: str, columns: Schema, role: Role, metadata: tuple[tuple[str, str], ...] = ()
@@ -49,6 +51,8 @@ class Connection:
         """A table of these columns. Raises BindError when they don't fit the options."""
         table = Table(name, columns, self.connector, self.format, self.options, metadata)
         connector = named(self.connector)
+        if role == "source" and connector.gives_changes(table):
+            table = changing(table, self.key, self.place)
         try:
             connector.check(table, role)
         except OptionProblem as problem:
@@ -88,15 +92,9 @@ def connect(
         )
     of, is_upsert = _of_changes(what, raw, spans, name)
     if of is not None and is_upsert:
-        if role == "source":
-            raise UnsupportedError(
-                f"{what} is an upsert topic, and reading one is not supported",
-                options.span.place,
-                hint=f"read it with connector = '{of.name}', each message as a row of its own",
-            )
         name, raw["type"] = of.name, "upsert"
     has_keys = of is not None and of.has_keys
-    keeps_last = role == "sink" and (raw.get("type") == "upsert" or has_keys)
+    keeps_last = raw.get("type") == "upsert" or (role == "sink" and has_keys)
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = list_of(column.text for column in key)
     try:
@@ -122,7 +120,7 @@ def connect(
     form = dict(pairs).get("format", "")
     places = {connector.canonical(key): span.place for key, span in spans.items()}
     place = next((places[key] for key in places if key in connector.places), options.span.place)
-    return Connection(connector.name, form, pairs, place, places)
+    return Connection(connector.name, form, pairs, place, places, key)
 
 
 def _of_changes(

@@ -17,11 +17,13 @@ from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, SYSTEM_WATER
 from tidegate.frontend.expressions.scalar import Binder, path_node, plan_column
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
+from tidegate.frontend.tables.changing import VERSION, normalized
 from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.defaults import is_aligned
 from tidegate.frontend.tables.layout import Layout, connector_of, has_rowtime, source_layout
 from tidegate.frontend.tables.watermarks import with_default_watermark, with_watermark
-from tidegate.plan.nodes import Expr, Scan, Table
+from tidegate.plan.nodes import Expr, Scan
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 IDLE_TIMEOUT: Final = "table.exec.source.idle-timeout"
@@ -46,6 +48,7 @@ def read_table(context: Context, entry: CreateTable) -> Relation:
     relation = _with_watermarks(context, entry, table, layout)
     if by_default and rowtime:
         relation = with_default_watermark(context, relation, table)
+    relation = normalized(relation, table, connection.places.get(VERSION, connection.place))
     columns = tuple(
         known.column
         for known in relation.visible
@@ -58,7 +61,8 @@ def source_of(context: Context, entry: CreateTable) -> Connection:
     """The table's connector and options where it is read."""
     name = entry.name.text
     hints = context.hints.get(name.lower(), ())
-    return connect(f"table '{name}'", entry.options, hints, "source", _defaults(context))
+    what = f"table '{name}'"
+    return connect(what, entry.options, hints, "source", _defaults(context), entry.keys)
 
 
 def check_table(context: Context, entry: CreateTable) -> Relation:

@@ -20,7 +20,8 @@ from tidegate.errors import BindError, Position
 from tidegate.frontend.expressions.clocks import is_own, unfiltered, waits_for_clocks
 from tidegate.frontend.tables.watermarks import is_default
 from tidegate.plan.joins import LookupJoin
-from tidegate.plan.nodes import Node, Scan, Sink, Table, WatermarkFilter
+from tidegate.plan.nodes import Node, Scan, Sink, WatermarkFilter
+from tidegate.plan.tables import Table
 
 _GROUP = "scan.watermark.alignment.group"
 

@@ -28,6 +28,7 @@ from tidegate.types import Column, Schema, column_named
 
 TIMESTAMP: Final = "timestamp"
 """The key of a message's time."""
+_OF_VALUE: Final = "value."
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 _TEXTS: Final[Mapping[str, str]] = {
     "BLOB": "VARCHAR",
@@ -86,6 +87,7 @@ def source_layout(
     """The layout of a table that is read; ``rowtime``: with ``$rowtime``, if it can have it."""
     _check_names(entry, connector)
     names = [column.name.text for column in entry.columns]
+    form = entry.options.format.lower()
     columns: list[Column] = []
     metadata: list[tuple[str, str]] = []
     casts: dict[str, exp.Expr] = {}
@@ -106,7 +108,7 @@ def source_layout(
         elif column.metadata is None:
             columns.append(Column(name, _known_type(column, checker)))
         else:
-            key, given, wanted = _key(column, column.metadata, checker, connector)
+            key, given, wanted = _key(column, column.metadata, checker, connector, form)
             if wanted == given:
                 columns.append(Column(name, given))
                 metadata.append((name, key))
@@ -192,11 +194,13 @@ def _require_rowtime(column: ColumnDef, connector: str) -> None:
 
 
 def _key(
-    column: ColumnDef, metadata: Metadata, checker: TypeChecker, connector: str
+    column: ColumnDef, metadata: Metadata, checker: TypeChecker, connector: str, form: str = ""
 ) -> tuple[str, str, str]:
     """The connector's key, its type, and the type that is declared. Raises BindError."""
     key, place = metadata.key.value, metadata.key.span.place
-    known = named(connector).metadata if connector else {key: column.type or "VARCHAR"}
+    known = named(connector).metadata_of(form) if connector else {key: column.type or "VARCHAR"}
+    if key not in known and key.startswith(_OF_VALUE):  # as Flink has what a format gives
+        key = key.removeprefix(_OF_VALUE)
     if not known:
         raise BindError(
             f"connector '{connector}' has no metadata",

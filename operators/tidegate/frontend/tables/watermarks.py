@@ -24,8 +24,9 @@ from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.expressions.times import bind_strategy, skew_us_max_of, unit_us_in
 from tidegate.frontend.queries.windows import key_columns, time_column
 from tidegate.frontend.tables.per_key import bind_per, check_per, refuse_measured
-from tidegate.plan.nodes import Expr, Node, Table, WatermarkFilter, column_expr
+from tidegate.plan.nodes import Expr, Node, WatermarkFilter, column_expr
 from tidegate.plan.strategies import Adaptive
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 AUTO_INTERVAL: Final = "pipeline.auto-watermark-interval"

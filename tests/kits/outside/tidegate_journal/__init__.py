@@ -26,7 +26,7 @@ from tidegate.connectors.option_types import (
 )
 from tidegate.connectors.shares import share_rows
 from tidegate.engine.engine import Engine
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Position, SourceChunk, SplitPlan, SplitRange, Stage, StagedFile
 from tidegate.types import OFFSET, RECORD
 

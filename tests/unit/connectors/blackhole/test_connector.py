@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tidegate.connectors.blackhole.connector import CONNECTOR, BlackholeCommitter, BlackholeWriter
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.connectors.files_kit import COLUMNS, goes_through
 
 TABLE = Table("t", COLUMNS, "blackhole", "json")

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.connectors.datagen.connector import CONNECTOR
 from tidegate.errors import OptionsError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage
 from unit.connectors.files_kit import COLUMNS
 

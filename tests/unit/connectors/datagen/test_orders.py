@@ -18,7 +18,7 @@ from tidegate.connectors.datagen.orders import (
 )
 from tidegate.connectors.options import validate_options
 from tidegate.errors import OptionsError, TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitRange
 from tidegate.types import OFFSET, Column, Schema
 from unit.connectors.files_kit import ENGINE, Run, source

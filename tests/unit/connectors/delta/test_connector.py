@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.connectors.delta.connector import CONNECTOR
 from tidegate.connectors.option_types import OptionProblem
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.connectors.files_kit import COLUMNS
 
 

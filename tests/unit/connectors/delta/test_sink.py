@@ -19,7 +19,7 @@ from tidegate.connectors.delta.sink import DeltaCommitter, check_delta, view_pat
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.connectors.staged_parquet import ParquetStager
 from tidegate.errors import SinkError, TrustError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage, StagedFile
 from tidegate.types import OP, Column, Op
 

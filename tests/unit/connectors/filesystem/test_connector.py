@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tidegate.connectors.filesystem.connector import CONNECTOR
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitRange, Stage
 from unit.connectors.files_kit import ENGINE, ids, monitored, sink, source
 

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.connectors.formats.causes import causes_of, kind_of
 from tidegate.connectors.options import validate_options
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE
 

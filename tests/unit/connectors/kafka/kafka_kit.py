@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, Message
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.option_types import parsed
 from tidegate.connectors.options import validate_options
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 NOWHERE = "127.0.0.1:1"

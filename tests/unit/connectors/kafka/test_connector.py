@@ -9,7 +9,7 @@ import pytest
 from tidegate.connectors.kafka.connector import CONNECTOR
 from tidegate.connectors.kafka.position import KafkaPosition
 from tidegate.connectors.option_types import OptionProblem
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 from unit.connectors.files_kit import COLUMNS
 from unit.connectors.kafka.kafka_kit import table

@@ -17,7 +17,7 @@ from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.option_types import parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import RunError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import BROKER_TIME, OFFSET, RECORD
 from unit.connectors.kafka.kafka_kit import NOWHERE, table
 

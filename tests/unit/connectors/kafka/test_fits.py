@@ -9,7 +9,7 @@ import pytest
 from tidegate.connectors.kafka.connector import CONNECTOR
 from tidegate.connectors.kafka.options import KafkaSourceOptions
 from tidegate.connectors.option_types import OptionProblem, parsed
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from unit.connectors.kafka.kafka_kit import table
 
 A, B = ("a", "BIGINT"), ("b", "BIGINT")

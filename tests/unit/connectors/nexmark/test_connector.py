@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.connectors.nexmark.connector import CONNECTOR
 from tidegate.connectors.option_types import OptionProblem
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE
 

@@ -15,7 +15,7 @@ from tidegate.connectors.nexmark.events import (
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.connectors.options import validate_options
 from tidegate.connectors.registry import connector_of
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import SplitRange
 from tidegate.types import Column, Schema
 from unit.connectors.files_kit import ENGINE

@@ -6,7 +6,7 @@ import pytest
 
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.connectors.postgres.connector import CONNECTOR
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 PLACE = (("database", "d"), ("host", "h"), ("table", "t"))

@@ -7,7 +7,7 @@ import pytest
 from tidegate.connectors.option_types import OptionProblem, parsed
 from tidegate.connectors.postgres.options import PostgresOptions
 from tidegate.connectors.postgres.types import check_postgres, holds, pg_type
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 

@@ -10,7 +10,7 @@ import pytest
 from kits.unread_output import unread_output
 from tidegate.connectors.print.connector import CONNECTOR, PrintCommitter, PrintWriter
 from tidegate.errors import SinkError
-from tidegate.plan.nodes import Table
+from tidegate.plan.tables import Table
 from tidegate.ports import Stage
 from tidegate.types import OP, Op
 from unit.connectors.files_kit import COLUMNS, goes_through, ids

@@ -7,7 +7,8 @@ from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.source import Source
 from tidegate.frontend.syntax.dialect import cursor_over, parse_scalar
-from tidegate.plan.nodes import Expr, Scan, Table
+from tidegate.plan.nodes import Expr, Scan
+from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 _SCHEMA = (

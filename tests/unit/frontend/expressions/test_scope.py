@@ -7,7 +7,8 @@ from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.expressions.scope import Field, Found, Relation, Scope, article, unused
 from tidegate.frontend.expressions.typecheck import TypeChecker
 from tidegate.frontend.source import Source
-from tidegate.plan.nodes import Scan, Table
+from tidegate.plan.nodes import Scan
+from tidegate.plan.tables import Table
 
 _ID = Field(("id",), "id", "BIGINT")
 _UPPER = Field(("Id2",), "Id2", "BIGINT")

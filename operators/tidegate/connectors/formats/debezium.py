@@ -1,0 +1,229 @@
+"""Debezium's envelope, in JSON or Avro: ``{"before": …, "after": …, "op": "u", "source": …}``.
+
+``c``, ``r`` and ``u`` put what is ``after``; ``d`` deletes what is ``before``, of which only the
+key counts (and the version, where there is one). A put whose row had another key before has that as
+`OLD_KEY`: the row of that key is gone. A truncate (``t``), a message (``m``) and a change
+of the schema say nothing of a row, and are passed over. JSON may have its schema beside it, as
+``{"schema": …, "payload": …}``: each record is looked at by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate.connectors.formats.changes import Mask, ops_of
+from tidegate.connectors.formats.json_format import Decoded
+from tidegate.plan.nodes import quoted
+from tidegate.plan.tables import ChangingTable, Table
+from tidegate.types import OLD_KEY, OP, Column, Op, Schema
+
+JSON: Final = "debezium-json"
+AVRO: Final = "debezium-avro-confluent"
+ENCODINGS: Final[Mapping[str, str]] = {JSON: "json", AVRO: "avro-confluent"}
+"""The format of the envelope itself."""
+Read: TypeAlias = Callable[[pa.Array, Schema], Decoded]
+"""Records, in a format, to columns."""
+
+_MS: Final = ("ts_ms", "BIGINT")
+_SOURCE: Final[Mapping[str, tuple[str, str]]] = {
+    "source.timestamp": _MS,
+    "source.database": ("db", "VARCHAR"),
+    "source.schema": ("schema", "VARCHAR"),
+    "source.table": ("table", "VARCHAR"),
+    "source.lsn": ("lsn", "BIGINT"),
+    "source.txId": ("txId", "BIGINT"),
+    "source.file": ("file", "VARCHAR"),
+    "source.pos": ("pos", "BIGINT"),
+    "source.row": ("row", "BIGINT"),
+    "source.gtid": ("gtid", "VARCHAR"),
+    "source.scn": ("scn", "VARCHAR"),
+    "source.commit_lsn": ("commit_lsn", "VARCHAR"),
+    "source.change_lsn": ("change_lsn", "VARCHAR"),
+    "source.sequence": ("sequence", "VARCHAR"),
+    "source.snapshot": ("snapshot", "VARCHAR"),
+}
+"""Fields of ``source`` by the key of the metadata, with their types."""
+_TIMES: Final = ("ingestion-timestamp", "source.timestamp")
+METADATA: Final[Mapping[str, str]] = {
+    "op": "VARCHAR",
+    "ingestion-timestamp": "TIMESTAMP WITH TIME ZONE",
+    **{key: "TIMESTAMP WITH TIME ZONE" if key in _TIMES else t for key, (_, t) in _SOURCE.items()},
+}
+"""What of the envelope may be METADATA columns, with DuckDB's types."""
+_TIMESTAMPTZ: Final = pa.timestamp("us", tz="UTC")
+_MS_MAX: Final = 9_223_372_036_854_775
+_WRAPPED: Final = b'{"schema"'
+_OF_SCHEMAS: Final = ("ddl", "tableChanges")
+"""Fields of messages about changes of schemas."""
+
+
+class Envelopes:
+    """Decodes the envelopes of one table: ``columns`` are those of its rows, ``keys`` tell these
+    apart, ``versions`` count of a delete too, ``metadata`` are columns with keys of `METADATA`."""
+
+    def __init__(
+        self,
+        form: str,
+        columns: Schema,
+        keys: Sequence[str],
+        versions: Sequence[str],
+        metadata: Mapping[str, str],
+    ) -> None:
+        self._is_json = form == JSON
+        self._columns = columns
+        self._keys = [column.name for column in columns if column.name in keys]
+        self._of_deletes = [column for column in columns if column.name in (*keys, *versions)]
+        self._metadata = metadata
+        source = {_SOURCE[key] for key in metadata.values() if key in _SOURCE}
+        schema = [
+            Column("op", "VARCHAR"),
+            Column("after", _struct((c.name, c.type) for c in columns)),
+        ]
+        if self._of_deletes:
+            schema.append(Column("before", _struct((c.name, c.type) for c in self._of_deletes)))
+        if "ingestion-timestamp" in metadata.values():
+            schema.append(Column(*_MS))
+        if source:
+            schema.append(Column("source", _struct(sorted(source))))
+        if self._is_json:
+            schema += (Column(name, "VARCHAR") for name in _OF_SCHEMAS)
+        self._schema = tuple(schema)
+        inside = _struct((column.name, column.type) for column in schema)
+        self._wrapped = (Column("payload", inside),)
+
+    def decode(self, records: pa.Array, read: Read) -> Decoded:
+        """The rows that ``records`` put and delete, with `OP`; ``read`` reads the envelope's own
+        format."""
+        envelopes, good = self._envelopes(records, read)
+        ops, known, over = ops_of(envelopes.column("op").combine_chunks(), envelope=True)
+        if self._is_json:
+            over |= ~known & self._is_of_schema(envelopes)
+        there = envelopes.column("after").combine_chunks().is_valid()
+        is_put = ops == int(Op.UPDATE_AFTER)
+        known &= ~is_put | there.to_numpy(zero_copy_only=False)
+        passed = np.zeros(len(good), np.bool_)
+        passed[good] = over
+        good = good.copy()
+        good[good] = known
+        if not known.all():
+            envelopes, is_put = envelopes.filter(pa.array(known)), is_put[known]
+        rows = self._rows(envelopes, pa.array(is_put)).append_column(OP, pa.array(ops[known]))
+        old = self._old_keys(envelopes, is_put)
+        return Decoded(rows if old is None else rows.append_column(OLD_KEY, old), good, passed)
+
+    def _envelopes(self, records: pa.Array, read: Read) -> tuple[pa.Table, Mask]:
+        """The envelopes that can be read, and of which records they are."""
+        if not self._is_json:
+            found = read(records, self._schema)
+            return found.data, found.good
+        first = records[0].as_py() if len(records) else b""
+        is_wrapped = (first if isinstance(first, bytes) else first.encode()).startswith(_WRAPPED)
+        found = self._unwrapped(records, read) if is_wrapped else read(records, self._schema)
+        empty = found.data.column("op").combine_chunks().is_null()
+        if not pc.any(empty).as_py():
+            return found.data, found.good
+        return self._both(records, found, empty, read, not is_wrapped)
+
+    def _both(
+        self, records: pa.Array, found: Decoded, empty: pa.Array, read: Read, wrapped: bool
+    ) -> tuple[pa.Table, Mask]:
+        """``found``, with what those that are ``empty`` have in the other form."""
+        rows = np.flatnonzero(found.good)
+        lacking = rows[empty.to_numpy(zero_copy_only=False)]
+        again_of = records.take(pa.array(lacking))
+        again = self._unwrapped(again_of, read) if wrapped else read(again_of, self._schema)
+        places = np.concatenate([rows, lacking[again.good]])
+        data = pa.concat_tables([found.data, again.data])
+        # Of two readings of a record, the second is the one that has an op, or is as good.
+        last = np.full(len(records), -1, np.int64)
+        last[places] = np.arange(len(places))
+        better = pc.is_valid(again.data.column("op").combine_chunks()).to_numpy(
+            zero_copy_only=False
+        )
+        kept = lacking[again.good][~better]
+        last[kept] = np.searchsorted(rows, kept)
+        good = last >= 0
+        return data.take(pa.array(last[good])), good
+
+    def _unwrapped(self, records: pa.Array, read: Read) -> Decoded:
+        found = read(records, self._wrapped)
+        payload = found.data.column("payload").combine_chunks()
+        names = [column.name for column in self._schema]
+        return Decoded(pa.table(payload.flatten(), names=names), found.good)
+
+    @staticmethod
+    def _is_of_schema(envelopes: pa.Table) -> Mask:
+        fields = (envelopes.column(name).combine_chunks().is_valid() for name in _OF_SCHEMAS)
+        found: Mask = np.logical_or.reduce([f.to_numpy(zero_copy_only=False) for f in fields])
+        return found
+
+    def _rows(self, envelopes: pa.Table, is_put: pa.Array) -> pa.Table:
+        """The rows that are put, and what counts of those that are deleted."""
+        columns = dict[str, Any]()
+        after = _fields(envelopes, "after", [column.name for column in self._columns])
+        all_put = pc.all(is_put).as_py() is not False
+        for column, values in zip(self._columns, after, strict=True):
+            nothing = pa.scalar(None, values.type)
+            columns[column.name] = values if all_put else pc.if_else(is_put, values, nothing)
+        if self._of_deletes and not all_put:
+            names = [column.name for column in self._of_deletes]
+            for name, values in zip(names, _fields(envelopes, "before", names), strict=True):
+                columns[name] = pc.if_else(is_put, columns[name], values)
+        for name, key in self._metadata.items():
+            columns[name] = self._meta(envelopes, key)
+        return pa.table(columns)
+
+    def _old_keys(self, envelopes: pa.Table, is_put: Mask) -> pa.Array | None:
+        """The keys of before, of puts that give a row another one."""
+        if not self._keys or not is_put.any():
+            return None
+        olds, news = (_fields(envelopes, side, self._keys) for side in ("before", "after"))
+        differ = [pc.not_equal(old, new) for old, new in zip(olds, news, strict=True)]
+        whole = [old.is_valid() for old in olds]
+        moved = pc.and_(reduce(pc.or_kleene, differ), reduce(pc.and_, whole)).fill_null(False)
+        moved = moved.to_numpy(zero_copy_only=False).astype(np.bool_) & is_put
+        if not moved.any():
+            return None
+        return pa.StructArray.from_arrays(olds, self._keys, mask=pa.array(~moved))
+
+    @staticmethod
+    def _meta(envelopes: pa.Table, key: str) -> Any:
+        if key == "op":
+            return envelopes.column("op")
+        name, _ = _SOURCE.get(key, _MS)
+        (values,) = _fields(envelopes, "source", [name]) if key in _SOURCE else [envelopes[name]]
+        return _moments(values) if key in _TIMES else values
+
+
+def envelopes_of(table: Table, columns: Schema | None = None) -> Envelopes | None:
+    """The decoder of ``table``, if its records are envelopes; with ``columns`` in them."""
+    if table.format not in ENCODINGS or not isinstance(table, ChangingTable):
+        return None
+    metadata = {name: key for name, key in table.metadata if key in METADATA}
+    if columns is None:
+        columns = tuple(column for column in table.columns if column.name not in metadata)
+    return Envelopes(table.format, columns, table.key, table.version, metadata)
+
+
+def _fields(envelopes: pa.Table, side: str, names: Sequence[str]) -> list[pa.Array]:
+    """Fields of a struct, NULL where that is."""
+    struct = envelopes.column(side).combine_chunks()
+    parts = struct.flatten()
+    return [parts[struct.type.get_field_index(name)] for name in names]
+
+
+def _struct(fields: Any) -> str:
+    return f"STRUCT({', '.join(f'{quoted(name)} {type_}' for name, type_ in fields)})"
+
+
+def _moments(values: Any) -> Any:
+    """Milliseconds as times; NULL for what no TIMESTAMPTZ can hold."""
+    held = pc.and_(pc.greater_equal(values, -_MS_MAX), pc.less_equal(values, _MS_MAX))
+    values = pc.if_else(held, values, pa.scalar(None, pa.int64()))
+    return pc.multiply(values, 1000).cast(_TIMESTAMPTZ)

@@ -1,0 +1,42 @@
+"""Normalize: the rows of a changing table, by what its records say (S13)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tidegate.plan.nodes import Unary
+from tidegate.plan.texts import by
+
+
+@dataclass(frozen=True, slots=True)
+class Normalize(Unary):
+    """The rows that a changing table has, by ``keys``, of what its splits put and delete (S13).
+
+    What leaves is what the table has really lost and got. A key that comes from another split than
+    its row is refused, unless ``version`` says which is newer. ``account`` is that of the scan of
+    ``table``.
+    """
+
+    stateful: ClassVar[bool] = True
+    gives_splits: ClassVar[bool] = False
+
+    keys: tuple[str, ...]
+    version: tuple[str, ...]
+    table: str
+    account: str
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return (wanted | {*self.keys, *self.version},)
+
+    @property
+    def title(self) -> str:
+        newest = f", the greatest {', '.join(self.version)} counts" if self.version else ""
+        return f"Normalize {self.table}{by(self.keys)}{newest}"
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: the row of each key"
+        if self.version:
+            yield "state: the version at which a key was deleted"
