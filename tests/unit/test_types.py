@@ -121,10 +121,12 @@ def test_reasons_stand_in_the_order_in_which_they_apply() -> None:
     assert [str(reason) for reason in Reason] == [
         "crashed",
         "malformed",
+        "passed_over",
         "null_time",
         "future",
         "behind_merged",
         "late",
+        "key_moved",
     ]
 
 

@@ -158,12 +158,14 @@ class ChangesOptions(BaseModel):
     """What the records of a source say of rows that are there (S13).
 
     ``op_column`` names the column that says whether a row is put or deleted; ``version`` those of
-    which the greatest values of a key count.
+    which the greatest values of a key count. ``time_unit``: what numbers count that are times, in
+    Debezium's envelope.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     op_column: str = Field("", alias="scan.changes.op")
+    time_unit: Literal["ms", "us", "ns"] | None = Field(None, alias="debezium-json.time-unit")
     version: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
         (), alias="scan.changes.version"
     )

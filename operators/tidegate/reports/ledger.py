@@ -65,6 +65,12 @@ class Chosen:
 
 
 ALL: Final = Chosen()
+_TOLD_BY_RECORDS: Final = (Reason.MALFORMED, Reason.PASSED_OVER)
+KEY_MOVED: Final = (
+    "another split has the row of this key, and nothing says which is newer: declare"
+    " 'scan.changes.version' = 'column, …', a number or time that rises"
+)
+"""Why a change is not applied (S13)."""
 _NO_TIME: Final = -(2**63)
 """The one number that is no time to numpy."""
 
@@ -123,7 +129,7 @@ def details(
         stand = _stand(ours, tables[name])
         for place, there in stand.items():
             found[place] = {"file": there.file, "line": there.line}
-        refused = [row for row in ours if row["reason"] == Reason.MALFORMED]
+        refused = [row for row in ours if row["reason"] in _TOLD_BY_RECORDS]
         records = [row["record"] for row in refused]
         heads = {
             at: stand[_place(row)].head for at, row in enumerate(refused) if _place(row) in stand
@@ -132,6 +138,9 @@ def details(
         for row, cause in zip(refused, causes, strict=True):
             if cause:
                 found.setdefault(_place(row), {})["cause"] = cause
+        for row in ours:
+            if row["reason"] == Reason.KEY_MOVED:
+                found.setdefault(_place(row), {})["cause"] = KEY_MOVED
     return found
 
 

@@ -22,7 +22,7 @@ from tidegate.epochs.ledger import ledger_files, read_parquet
 from tidegate.epochs.manifest import Manifest
 from tidegate.ports import BESIDE
 from tidegate.reasons import Reason
-from tidegate.reports.ledger import details, place_of, show_time
+from tidegate.reports.ledger import KEY_MOVED, details, place_of, show_time
 from tidegate.reports.watermarks import holder
 from tidegate.types import Status
 
@@ -40,6 +40,12 @@ _REFUSED: Final = {
     Reason.FUTURE: "further ahead of the clock than scan.watermark.max-future-skew allows",
 }
 
+_TOLD_ALWAYS: Final = {
+    Reason.KEY_MOVED: KEY_MOVED,
+    Reason.PASSED_OVER: "they say nothing of a row, as a truncate does, and are passed over;"
+    " tidegate ledger shows them",
+}
+"""Reasons for which a table may hold other rows than its source does (S13)."""
 KINDS: Final = ("refused", "absent", "unit", "held", "beside")
 
 
@@ -87,6 +93,9 @@ def _refused(entry: Entry, example: Callable[[str], str]) -> Iterator[str]:
     for (account, reason), rows in sorted(told.items()):
         read = _read(entry, account)
         table = account.partition("#")[0]
+        if reason in _TOLD_ALWAYS:
+            yield f"{rows:,} of {read:,} records of table '{table}': {_TOLD_ALWAYS[Reason(reason)]}"
+            continue
         if reason not in _REFUSED or rows <= read * _MOST or (table, reason) in seen:
             continue
         seen.add((table, reason))

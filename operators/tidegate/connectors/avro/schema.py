@@ -34,6 +34,18 @@ _LOGICAL: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+_CONNECT: Final = "connect.name"
+_DEBEZIUM: Final[Mapping[str, str]] = {
+    "io.debezium.time.Date": "date",
+    "io.debezium.time.Time": "time-millis",
+    "io.debezium.time.MicroTime": "time-micros",
+    "io.debezium.time.Timestamp": "local-timestamp-millis",
+    "io.debezium.time.MicroTimestamp": "local-timestamp-micros",
+    "io.debezium.time.NanoTimestamp": "local-timestamp-nanos",
+}
+"""What Debezium writes beside numbers that are times, and the logical types that it means."""
+
+
 class SchemaError(ValueError):
     """A text that is no Avro schema, or one that cannot be read."""
 
@@ -152,7 +164,7 @@ def _node(schema: Any, nodes: dict[str, Node]) -> Node:
 
 
 def _leaf(form: Form, schema: Mapping[str, Any], size: int) -> Leaf:
-    logical = schema.get("logicalType", "")
+    logical = schema.get("logicalType") or _DEBEZIUM.get(str(schema.get(_CONNECT)), "")
     if logical not in _LOGICAL.get(form, ()):
         return Leaf(form, size=size)
     if logical != "decimal":

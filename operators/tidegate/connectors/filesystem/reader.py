@@ -41,7 +41,7 @@ class FilesystemReader:
         self._engine = engine
         self._path = options.path
         self._each_file = options.split == "file"
-        self._envelopes = envelopes_of(table)
+        self._envelopes = envelopes_of(table, engine)
 
     def read(self, ranges: Sequence[SplitRange]) -> Iterator[tuple[str, SourceChunk]]:
         for wanted in ranges:

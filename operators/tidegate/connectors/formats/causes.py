@@ -15,8 +15,9 @@ from typing import Any, Final, TypeAlias
 import duckdb
 import pyarrow as pa
 
-from tidegate.connectors.formats import too_long
+from tidegate.connectors.formats import debezium, too_long
 from tidegate.connectors.formats.csv_format import Layout, layout_of
+from tidegate.connectors.formats.debezium_times import UNIT
 from tidegate.connectors.formats.lines import decode
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.engine.engine import Engine
@@ -61,6 +62,8 @@ def causes_of(
             found |= _of_csv(texts, table, engine, heads)
         case "json" | "parquet":  # of a row of parquet the ledger keeps JSON
             found |= _of_json(texts, table, engine)
+        case debezium.JSON:
+            found |= _of_envelopes(texts, table, engine)
     return [found.get(at, "") for at in range(len(records))]
 
 
@@ -72,6 +75,34 @@ def kind_of(cause: str) -> str:
 
 
 def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
+    objects, found = _objects(texts)
+    declared = [(column.name, column.type) for column in table.columns]
+    misfits = _in_parquet if table.format == "parquet" else _in_json
+    return found | _of_objects(objects, "", declared, misfits, engine)
+
+
+def _of_envelopes(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int, str]:
+    objects, found = _objects(texts)
+    for at, each in objects.items():
+        inside = dict(each).get("payload")
+        objects[at] = inside if isinstance(inside, _Object) and "op" not in dict(each) else each
+    fields = {at: dict(each) for at, each in objects.items()}
+    causes = {at: debezium.cause(each) for at, each in fields.items()}
+    rows = {at: each["after"] for at, each in fields.items() if type(each.get("after")) is _Object}
+    timed = ("DATE", *READS) if table.option(UNIT) else ("DATE",)
+
+    def misfits(values: Mapping[int, Any], column: Column, engine: Engine) -> set[int]:
+        if column.type in timed:  # numbers are times, too
+            values = {at: value for at, value in values.items() if type(value) is not _Number}
+        return _in_json(values, column, engine)
+
+    declared = [(column.name, column.type) for column in table.columns]
+    numbers = f"say what its numbers count: '{UNIT}' = 'us' (or 'ms', 'ns')"
+    return causes | _of_objects(rows, "after.", declared, misfits, engine, numbers) | found
+
+
+def _objects(texts: Mapping[int, str]) -> tuple[dict[int, _Object], dict[int, str]]:
+    """Which of ``texts`` are objects, and why the others are none."""
     found: dict[int, str] = {}
     objects: dict[int, _Object] = {}
     for at, text in texts.items():
@@ -92,11 +123,9 @@ def _of_json(texts: Mapping[int, str], table: Table, engine: Engine) -> dict[int
             objects[at] = value
         else:
             found[at] = f"it is not a JSON object: {_shown(value)}"
-    declared = [(column.name, column.type) for column in table.columns]
     halves = {at: _half(each) for at, each in objects.items()}
     told = {at: f"{half} is half of a character" for at, half in halves.items() if half}
-    misfits = _in_parquet if table.format == "parquet" else _in_json
-    return found | told | _of_objects(objects, "", declared, misfits, engine)
+    return objects, found | told
 
 
 def _of_objects(
@@ -105,7 +134,9 @@ def _of_objects(
     declared: list[tuple[str, str]],
     misfits_of: _Misfits,
     engine: Engine,
+    numbers: str = "",
 ) -> dict[int, str]:
+    """``numbers``: what to do about a time that is a number, if it is not the usual."""
     found: dict[int, str] = {}
     for name, type_ in declared:
         values: dict[int, Any] = {}
@@ -120,9 +151,10 @@ def _of_objects(
         if kind.id == "struct":
             opened = {at: values[at] for at in misfits if isinstance(values[at], _Object)}
             inner = [(part, str(inside)) for part, inside in kind.children]
-            found |= _of_objects(opened, f"{path}{name}.", inner, misfits_of, engine)
+            deeper = f"{path}{name}."
+            found |= _of_objects(opened, deeper, inner, misfits_of, engine, numbers)
         for at in misfits - found.keys():
-            found[at] = _misfit(f"{path}{name}", values[at], type_)
+            found[at] = _misfit(f"{path}{name}", values[at], type_, numbers)
     return found
 
 
@@ -203,12 +235,11 @@ def _misfits(
     return {at for at, fits in zip(lines, good, strict=True) if not fits}
 
 
-def _misfit(name: str, value: Any, type_: str) -> str:
+def _misfit(name: str, value: Any, type_: str, numbers: str = "") -> str:
     why = f"field '{name}': {_shown(value)} does not fit {type_}"
     if type_ in READS and isinstance(value, _Number):
-        why += (
-            f"; {type_} is read from text: declare BIGINT, and compute TO_TIMESTAMP_LTZ({name}, 3)"
-        )
+        usual = f"declare BIGINT, and compute TO_TIMESTAMP_LTZ({name}, 3)"
+        why += f"; {type_} is read from text: {numbers or usual}"
     return why
 
 

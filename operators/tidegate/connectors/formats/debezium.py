@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from itertools import starmap
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.formats.changes import Mask, ops_of
+from tidegate.connectors.formats.debezium_times import UNIT, struct_of, times_of, with_times
 from tidegate.connectors.formats.json_format import Decoded
-from tidegate.plan.nodes import quoted
+from tidegate.engine.engine import Engine
 from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import OLD_KEY, OP, Column, Op, Schema
 
@@ -30,6 +32,11 @@ ENCODINGS: Final[Mapping[str, str]] = {JSON: "json", AVRO: "avro-confluent"}
 Read: TypeAlias = Callable[[pa.Array, Schema], Decoded]
 """Records, in a format, to columns."""
 
+_PASSED_OVER: Final = {
+    "t": "a truncate, of which the table keeps its rows",
+    "m": "a message of the database",
+}
+"""What other words of ``op`` mean."""
 _MS: Final = ("ts_ms", "BIGINT")
 _SOURCE: Final[Mapping[str, tuple[str, str]]] = {
     "source.timestamp": _MS,
@@ -64,43 +71,42 @@ _OF_SCHEMAS: Final = ("ddl", "tableChanges")
 
 
 class Envelopes:
-    """Decodes the envelopes of one table: ``columns`` are those of its rows, ``keys`` tell these
-    apart, ``versions`` count of a delete too, ``metadata`` are columns with keys of `METADATA`."""
+    """Decodes the envelopes of ``table``: ``columns`` are those of its rows; ``metadata``, by name,
+    have keys of `METADATA`."""
 
     def __init__(
-        self,
-        form: str,
-        columns: Schema,
-        keys: Sequence[str],
-        versions: Sequence[str],
-        metadata: Mapping[str, str],
+        self, table: ChangingTable, columns: Schema, metadata: Mapping[str, str], engine: Engine
     ) -> None:
-        self._is_json = form == JSON
+        self._is_json = table.format == JSON
+        self._engine = engine
         self._columns = columns
-        self._keys = [column.name for column in columns if column.name in keys]
-        self._of_deletes = [column for column in columns if column.name in (*keys, *versions)]
+        self._keys = [column.name for column in columns if column.name in table.key]
+        counts = (*table.key, *table.version)
+        self._of_deletes = tuple(column for column in columns if column.name in counts)
         self._metadata = metadata
-        source = {_SOURCE[key] for key in metadata.values() if key in _SOURCE}
-        schema = [
-            Column("op", "VARCHAR"),
-            Column("after", _struct((c.name, c.type) for c in columns)),
-        ]
-        if self._of_deletes:
-            schema.append(Column("before", _struct((c.name, c.type) for c in self._of_deletes)))
+        self._times = times_of(columns, table.option(UNIT)) if self._is_json else {}
+        self._sides = {"after": columns, "before": self._of_deletes}
+        if not self._of_deletes:
+            del self._sides["before"]
+        source = sorted({_SOURCE[key] for key in metadata.values() if key in _SOURCE})
+        schema = [Column("op", "VARCHAR")]
+        schema += (Column(side, struct_of(of, self._times)) for side, of in self._sides.items())
         if "ingestion-timestamp" in metadata.values():
             schema.append(Column(*_MS))
         if source:
-            schema.append(Column("source", _struct(sorted(source))))
+            schema.append(Column("source", struct_of(tuple(starmap(Column, source)), {})))
         if self._is_json:
             schema += (Column(name, "VARCHAR") for name in _OF_SCHEMAS)
         self._schema = tuple(schema)
-        inside = _struct((column.name, column.type) for column in schema)
-        self._wrapped = (Column("payload", inside),)
+        self._wrapped = (Column("payload", struct_of(self._schema, {})),)
 
     def decode(self, records: pa.Array, read: Read) -> Decoded:
         """The rows that ``records`` put and delete, with `OP`; ``read`` reads the envelope's own
         format."""
-        envelopes, good = self._envelopes(records, read)
+        found = self._envelopes(records, read)
+        if self._times:
+            found = with_times(found, self._sides, self._times, self._engine)
+        envelopes, good = found.data, found.good
         ops, known, over = ops_of(envelopes.column("op").combine_chunks(), envelope=True)
         if self._is_json:
             over |= ~known & self._is_of_schema(envelopes)
@@ -117,22 +123,21 @@ class Envelopes:
         old = self._old_keys(envelopes, is_put)
         return Decoded(rows if old is None else rows.append_column(OLD_KEY, old), good, passed)
 
-    def _envelopes(self, records: pa.Array, read: Read) -> tuple[pa.Table, Mask]:
+    def _envelopes(self, records: pa.Array, read: Read) -> Decoded:
         """The envelopes that can be read, and of which records they are."""
         if not self._is_json:
-            found = read(records, self._schema)
-            return found.data, found.good
+            return read(records, self._schema)
         first = records[0].as_py() if len(records) else b""
         is_wrapped = (first if isinstance(first, bytes) else first.encode()).startswith(_WRAPPED)
         found = self._unwrapped(records, read) if is_wrapped else read(records, self._schema)
         empty = found.data.column("op").combine_chunks().is_null()
         if not pc.any(empty).as_py():
-            return found.data, found.good
+            return found
         return self._both(records, found, empty, read, not is_wrapped)
 
     def _both(
         self, records: pa.Array, found: Decoded, empty: pa.Array, read: Read, wrapped: bool
-    ) -> tuple[pa.Table, Mask]:
+    ) -> Decoded:
         """``found``, with what those that are ``empty`` have in the other form."""
         rows = np.flatnonzero(found.good)
         lacking = rows[empty.to_numpy(zero_copy_only=False)]
@@ -149,7 +154,7 @@ class Envelopes:
         kept = lacking[again.good][~better]
         last[kept] = np.searchsorted(rows, kept)
         good = last >= 0
-        return data.take(pa.array(last[good])), good
+        return Decoded(data.take(pa.array(last[good])), good)
 
     def _unwrapped(self, records: pa.Array, read: Read) -> Decoded:
         found = read(records, self._wrapped)
@@ -201,14 +206,31 @@ class Envelopes:
         return _moments(values) if key in _TIMES else values
 
 
-def envelopes_of(table: Table, columns: Schema | None = None) -> Envelopes | None:
+def cause(fields: Mapping[str, Any]) -> str:
+    """Why an envelope says nothing of a row, if all fields of its row fit."""
+    op, after = fields.get("op"), fields.get("after")
+    if op is None:
+        of_schema = any(fields.get(name) is not None for name in _OF_SCHEMAS)
+        return "a change of the schema: passed over" if of_schema else "it has no 'op'"
+    if op in _PASSED_OVER:
+        return f"{_PASSED_OVER[op]}: passed over"
+    if op not in ("c", "r", "u", "d"):
+        return f"'op' is none of c, r, u and d: {str(op)[:60]!r}"
+    if op == "d" and fields.get("before") is None:
+        return "it deletes, and has no 'before': its key is not known"
+    if op != "d" and after is None:
+        return f"it puts a row ('op' is {op!r}), and has no 'after'"
+    return "the key, or the version that counts, is not there"
+
+
+def envelopes_of(table: Table, engine: Engine, columns: Schema | None = None) -> Envelopes | None:
     """The decoder of ``table``, if its records are envelopes; with ``columns`` in them."""
     if table.format not in ENCODINGS or not isinstance(table, ChangingTable):
         return None
     metadata = {name: key for name, key in table.metadata if key in METADATA}
     if columns is None:
         columns = tuple(column for column in table.columns if column.name not in metadata)
-    return Envelopes(table.format, columns, table.key, table.version, metadata)
+    return Envelopes(table, columns, metadata, engine)
 
 
 def _fields(envelopes: pa.Table, side: str, names: Sequence[str]) -> list[pa.Array]:
@@ -216,10 +238,6 @@ def _fields(envelopes: pa.Table, side: str, names: Sequence[str]) -> list[pa.Arr
     struct = envelopes.column(side).combine_chunks()
     parts = struct.flatten()
     return [parts[struct.type.get_field_index(name)] for name in names]
-
-
-def _struct(fields: Any) -> str:
-    return f"STRUCT({', '.join(f'{quoted(name)} {type_}' for name, type_ in fields)})"
 
 
 def _moments(values: Any) -> Any:

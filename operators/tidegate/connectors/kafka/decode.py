@@ -73,7 +73,7 @@ class Decoder:
         self._key: Schema = tuple(
             replace(c, name=c.name.removeprefix(prefix)) for c in physical if c.name in only_key
         )
-        self._envelopes = envelopes_of(table, self._value)
+        self._envelopes = envelopes_of(table, engine, self._value)
         self._metadata = {name: key for name, key in beside.items() if key in METADATA}
         self._of_format = [name for name in beside if name not in self._metadata]
         keys = set(self._metadata.values())

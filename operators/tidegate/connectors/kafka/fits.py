@@ -56,8 +56,8 @@ def _check_changes(table: Table, options: KafkaSourceOptions) -> None:
         if beside:
             raise OptionProblem(
                 "connector",
-                f"the key of the upsert topic '{table.name}' has '{beside[0]}' in it, which is not"
-                " in the key of its messages",
+                f"the key of the upsert topic '{table.name}' has '{beside[0]}' in it, which its"
+                " messages have elsewhere",
                 hint="its PRIMARY KEY are columns that the key has, or one column that is the key:"
                 " k BYTES METADATA FROM 'key'",
             )

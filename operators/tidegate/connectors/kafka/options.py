@@ -146,7 +146,7 @@ class KafkaOptions(Options, CsvOptions):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     servers: str = Field(min_length=1, alias=SERVERS)
-    format: Format
+    format: SourceFormat
     key_format: Format | None = Field(None, alias="key.format")
     key_fields: Annotated[Topics, BeforeValidator(listed)] = Field((), alias="key.fields")
     key_prefix: str = Field("", alias="key.fields-prefix")
@@ -208,7 +208,6 @@ class KafkaSourceOptions(ChangesOptions, SourceOptions, KafkaOptions):
     that there is nothing more.
     """
 
-    format: SourceFormat  # type: ignore[assignment]  # more can be read than is written
     type: Kind = "append-only"
 
     topics: Annotated[Topics, BeforeValidator(_topics)] = Field((), alias="topic")
@@ -307,6 +306,7 @@ class KafkaSinkOptions(KafkaOptions):
     there, it is made.
     """
 
+    format: Format  # less can be written than is read
     topic: str = Field(min_length=1)
     partitioner: Annotated[Literal["default", "fixed", "round-robin"], BeforeValidator(lowered)] = (
         Field("default", alias="sink.partitioner")

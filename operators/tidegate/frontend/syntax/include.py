@@ -19,6 +19,13 @@ _KEYS: Final = {
     "HEADERS": "headers",
 }
 """RisingWave's words and the connector's keys."""
+_OF_ENVELOPES: Final = {
+    "DATABASE_NAME": "source.database",
+    "SCHEMA_NAME": "source.schema",
+    "TABLE_NAME": "source.table",
+    "COLLECTION_NAME": "source.table",
+}
+"""And those of Debezium's envelope."""
 _DEFAULT_NAME: Final = "_rw_kafka_"
 
 
@@ -39,7 +46,8 @@ def _include(cursor: Cursor) -> ColumnDef:
             "INCLUDE payload is not supported",
             "declare one BYTES column and write FORMAT PLAIN ENCODE BYTES",
         )
-    if word not in _KEYS:
+    known = _KEYS | _OF_ENVELOPES
+    if word not in known:
         raise cursor.expected("key, timestamp, partition, offset or header after INCLUDE")
     cursor.take()
     if cursor.kind() is TokenType.STRING:
@@ -50,5 +58,5 @@ def _include(cursor: Cursor) -> ColumnDef:
     name = Name(f"{_DEFAULT_NAME}{word.lower()}", False, span)
     if cursor.accept("AS"):
         name = cursor.name("the name of the column")
-    metadata = Metadata(Text(_KEYS[word], span), virtual=True)
+    metadata = Metadata(Text(known[word], span), virtual=True)
     return ColumnDef(name, "", None, start.to(cursor.previous_span), metadata)

@@ -200,10 +200,9 @@ def test_a_view_whose_rows_nothing_tells_apart_counts_equal_ones() -> None:
     assert (sink.table.option("changes.by"), sink.table.option("key.fields")) == ("row", "")
 
 
-def test_an_upsert_topic_is_not_read() -> None:
+def test_an_upsert_topic_is_read_as_a_table_that_changes() -> None:
     text = _TOPIC.format(key=", PRIMARY KEY (id)", more="").partition(";")[0]
-    with pytest.raises(UnsupportedError, match="reading one is not supported"):
-        job(f"{text}; SELECT id FROM u")
+    assert is_changing(job(f"{text}; SELECT id FROM u").sinks[0])
 
 
 def test_a_sink_that_keeps_all_it_gets_takes_no_changes() -> None:
