@@ -6,8 +6,8 @@ import enum
 class Reason(enum.StrEnum):
     """Why a row is in the ledger. A row has the first of these that applies, in this order (S7).
 
-    `LATE` and `BEHIND_MERGED` are counted as ``late``, the others as ``quarantined``. The last is
-    that of a change that other operators had let pass (S13).
+    `LATE` and `BEHIND_MERGED` are counted as ``late``, the others as ``quarantined``. The last two
+    are those of changes that other operators had let pass (S13).
     """
 
     CRASHED = "crashed"
@@ -18,3 +18,4 @@ class Reason(enum.StrEnum):
     BEHIND_MERGED = "behind_merged"
     LATE = "late"
     KEY_MOVED = "key_moved"
+    CLOSED = "closed"

@@ -41,6 +41,9 @@ OP: Final = "__op"
 OLD_KEY: Final = "__old_key"
 """struct: the key that a row had before this change of a changing table gave it another one (S13);
 NULL where it has kept it. Chunks in which no row has one have no such column."""
+BEFORE: Final = "__before."
+"""Before the name of a time column, int64: the watermark that the split had of it before this
+change of a changing table; the least integer where it had none."""
 TICK: Final = "__tick"
 """int64: when an early result first has the row: the first multiple of the interval above its
 time, in that column's unit (EMIT … EARLY EVERY)."""

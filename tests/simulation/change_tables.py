@@ -8,7 +8,7 @@ that come again, deletes of nothing, and puts that are late.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -96,6 +96,14 @@ class ChangeTable:
                         newest[id_] = place, row
         return [row for _, row in newest.values() if row is not None]
 
+    def settled(self, size: int, *, of_rows: bool = False) -> list[tuple[int, Row]]:
+        """The rows, with their seconds, that are in windows of so many seconds when they close.
+
+        A row is final when its split's watermark has reached the end of its window, or ``of_rows``
+        when it has passed its time; what changes it then comes too late.
+        """
+        return [found for records in self.splits for found in _settled(records, size, of_rows)]
+
     def _line(self, record: Record) -> str:
         if record.junk:
             return record.junk
@@ -115,9 +123,30 @@ class ChangeTable:
         return json.dumps({"schema": {}, "payload": envelope} if is_wrapped else envelope)
 
 
-def draw_changes(rng: Random, splits: int, row: Any) -> ChangeTable:
+def _settled(records: list[Record], size: int, of_rows: bool) -> list[tuple[int, Row]]:
+    found: list[tuple[int, Row]] = []
+    now: dict[int, tuple[int, Row]] = {}
+    watermark = -1
+    for record in records:
+        if record.junk or (record.row is not None and record.second < watermark):
+            continue
+        for id_ in (record.id, record.old):
+            gone = None if id_ is None else now.pop(id_, None)
+            if gone is not None:
+                end = gone[0] + 1 if of_rows else (gone[0] // size + 1) * size
+                found += [gone] if end <= watermark else []
+        if record.row is not None:
+            now[record.id] = record.second, record.row
+            watermark = max(watermark, record.second - 1)
+    return [*found, *now.values()]
+
+
+def draw_changes(
+    rng: Random, splits: int, row: Callable[[], Row], versioned: bool | None = None
+) -> ChangeTable:
     """A table of so many splits; ``row`` gives the rows."""
-    versioned = rng.random() < 0.4
+    if versioned is None:
+        versioned = rng.random() < 0.4
     form: Form = rng.choice(["debezium", "wrapped", "column"])
     junk = _PLAIN_JUNK if form == "column" else _JUNK
     found: list[list[Record]] = []

@@ -19,6 +19,7 @@ from tidegate.executor.changes.delete_old_keys import DeleteOldKeysExecutor
 from tidegate.executor.changes.join_block import JoinBlock
 from tidegate.executor.changes.over_block import OverBlock
 from tidegate.executor.changes.recompute import RecomputeExecutor
+from tidegate.executor.changes.settle import SettleExecutor
 from tidegate.executor.changes.table_block import TableBlock
 from tidegate.executor.checked import Checked
 from tidegate.executor.filter import FilterExecutor
@@ -44,6 +45,7 @@ from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
+from tidegate.plan.settle import Settle
 from tidegate.state import StateTable
 
 
@@ -103,6 +105,8 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return AsChangesExecutor(node)
         case physical.DeleteOldKeys():
             return DeleteOldKeysExecutor(node)
+        case Settle():
+            return SettleExecutor(node, engine, state())
         case physical.Recompute():
             return RecomputeExecutor(node, _block(node.of, engine), engine, numbered)
         case physical.OverRows() if node.over.by_partition:

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 
 from tidegate.errors import InvariantError
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import event_times, is_hidden
-from tidegate.types import Barrier, Chunk, Message, SplitReport, Watermark
+from tidegate.types import OP, Barrier, Chunk, Message, Op, SplitReport, Watermark
 
 
 class Checked(Executor):
@@ -115,6 +116,9 @@ class Checked(Executor):
             self._watermarks[column] = value
 
     def _check_rows(self, data: pa.Table) -> None:
+        if OP in data.column_names:  # what is taken back may be old
+            came = np.isin(data.column(OP).to_numpy(), (Op.INSERT, Op.UPDATE_AFTER))
+            data = data.filter(pa.array(came))
         for column, watermark in self._watermarks.items():
             if column not in data.column_names or data.num_rows == 0:
                 continue

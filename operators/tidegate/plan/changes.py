@@ -10,11 +10,15 @@ from tidegate.plan.nodes import Filter, Node, Project, Sink
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
+from tidegate.plan.settle import Settle
+from tidegate.plan.windows import Tumble, Window
 
 
 def is_changing(node: Node) -> bool:
     """Whether rows of ``node`` may be taken back: chunks then have the column `OP`."""
-    return any(_changes(part) for part in node.walk())
+    if isinstance(node, Settle):
+        return False
+    return _changes(node) or any(map(is_changing, node.inputs))
 
 
 def _changes(node: Node) -> bool:
@@ -42,8 +46,12 @@ def changing_key(node: Node) -> tuple[str, ...] | None:
             return _key_of_first(node)
         case ChangingJoin():
             return _key_of_pairs(node)
-        case Filter() | Sink():
+        case Filter() | Sink() | Tumble():
             return changing_key(node.input)
+        case Window():
+            below = changing_key(node.input)
+            windows = (column.name for column in node.schema[len(node.input.schema) :])
+            return None if below is None else (*below, *windows)
         case Project():
             below = changing_key(node.input)
             kept = {next(iter(expr.columns)): name for name, expr in node.columns if expr.is_column}

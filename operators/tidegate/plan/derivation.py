@@ -43,6 +43,7 @@ from tidegate.plan.physical import (
     Tally,
     WindowPartials,
 )
+from tidegate.plan.settle import Settle
 from tidegate.plan.texts import length
 from tidegate.plan.windows import Cumulate, Session, Window
 from tidegate.types import is_event_time_type
@@ -122,11 +123,14 @@ _Part: TypeAlias = tuple[Window | Session, str]
 """Windows, and one of the columns that they add."""
 
 
-def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
+def derive(
+    node: Node, ports: Sequence[Columns] = (), *, through: bool = False
+) -> dict[str, Derived]:
     """One `Derived` for every column of ``node.schema``.
 
     ``ports`` is what is known of the fragment's inputs. Without it their columns are where the
-    derivation begins, like the columns of watermark filters.
+    derivation begins, like the columns of watermark filters. ``through``: what is known below
+    tables that change, too, which is true of what comes, not of what is taken back.
     """
     match node:
         case Scan():
@@ -138,12 +142,19 @@ def derive(node: Node, ports: Sequence[Columns] = ()) -> dict[str, Derived]:
             known = {name: Derived(source=name) for name in node.watermarks}
             return {column.name: known.get(column.name, NONE) for column in node.schema}
         case Normalize():
-            return _of_changes(node, derive(node.input, ports))
+            below = derive(node.input, ports)
+            return below if through else _of_changes(node, below)
+        case Settle():
+            below = derive(node.input, ports, through=True)
+            final = "rows leave when the watermark has passed them"
+            return _ended(below, dict(behind_time(node.column, below)), final)
         case Unary():
-            return _behind(node, derive(node.input, ports))
+            return _behind(node, derive(node.input, ports, through=through))
         case Union():
-            below = [derive(branch, ports) for branch in node.branches]
-            return {c.name: _least([columns[c.name] for columns in below]) for c in node.schema}
+            parts = [derive(branch, ports, through=through) for branch in node.branches]
+            return {c.name: _least([columns[c.name] for columns in parts]) for c in node.schema}
+        case Recompute(of=Normalize()):
+            return derive(node.parts[0], ports)
         case Recompute():
             every = {n: d for part in node.parts for n, d in derive(part, ports).items()}
             return _of_changes(node, every)
@@ -269,6 +280,11 @@ def following(node: Join, sides: Sequence[Columns]) -> tuple[tuple[str, int, int
         if not (side == 1 and isinstance(node, TemporalJoin))  # a version may be ever so old
         for name, distance in behind_time(node.times[side], columns)
     )
+
+
+def following_of(node: Settle) -> tuple[tuple[str, int], ...]:
+    """The columns whose watermark follows from that by which rows settle: how far behind."""
+    return behind_time(node.column, derive(node.input, through=True))
 
 
 def behind_time(time: str, columns: Columns) -> tuple[tuple[str, int], ...]:

@@ -68,9 +68,11 @@ from tidegate.plan.physical import (
     UpdatingAggregate,
     WindowPartials,
 )
+from tidegate.plan.settle import Settle
 from tidegate.plan.tables import ChangingTable
 from tidegate.plan.windows import Session
 from tidegate.types import (
+    BEFORE,
     BROKER_TIME,
     HIDDEN_PREFIX,
     OFFSET,
@@ -93,6 +95,8 @@ def lower(  # noqa: PLR0912  # one branch an operator
     match node:
         case Normalize():
             return _normalized(node, pushdown)
+        case Settle():
+            return replace(node, input=lower(node.input, pushdown))
         case Scan():
             return node
         case PerSplit():
@@ -262,7 +266,7 @@ def _recomputed(node: Aggregate | ChangingOver | ChangingJoin, pushdown: bool) -
 
 def _normalized(node: Normalize, pushdown: bool) -> Recompute:
     """``node`` where all records alike in its keys are, with their places."""
-    hidden = (SPLIT, OFFSET, OP)
+    hidden = (SPLIT, OFFSET, OP, *((f"{BEFORE}{node.history}",) if node.history else ()))
     below = _tallied(lower(node.input, pushdown, hidden), (*hidden, OLD_KEY))
     below = DeleteOldKeys(below.schema, below)
     sent = Exchange(below.schema, below, Distribution.HASH, keys=node.keys, hidden=hidden)

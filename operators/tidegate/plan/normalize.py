@@ -16,7 +16,8 @@ class Normalize(Unary):
 
     What leaves is what the table has really lost and got. A key that comes from another split than
     its row is refused, unless ``version`` says which is newer. ``account`` is that of the scan of
-    ``table``.
+    ``table``. ``history`` names a time column: then all that a row was leaves, with `BEFORE` of it,
+    and not only what has become of it at the barrier.
     """
 
     stateful: ClassVar[bool] = True
@@ -26,6 +27,7 @@ class Normalize(Unary):
     version: tuple[str, ...]
     table: str
     account: str
+    history: str = ""
 
     def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
         return (wanted | {*self.keys, *self.version},)

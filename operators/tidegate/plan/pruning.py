@@ -17,6 +17,7 @@ from tidegate.plan.nodes import Filter, Node, Project, Refusing, Sink, Sort
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.projections import narrowed, project
+from tidegate.plan.settle import Settle
 from tidegate.plan.windows import Session, Window
 from tidegate.types import Schema
 
@@ -69,7 +70,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
         case Join():
             schema = node.given(inputs[0].schema, inputs[1].schema)
             return replace(node, left=inputs[0], right=inputs[1], schema=schema)
-        case Filter() | Sort() | Normalize():
+        case Filter() | Sort() | Normalize() | Settle():
             return replace(node, schema=inputs[0].schema, input=inputs[0])
         case ChangingOver():
             own = _of(node.schema[len(node.input.schema) :], names)

@@ -16,6 +16,7 @@ from tidegate.connectors.filesystem.places import row_places
 from tidegate.connectors.filesystem.planner import FilesystemPlanner
 from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
+from tidegate.connectors.formats.changes import check_changes
 from tidegate.connectors.locations import exposed_store, resolved
 
 CONNECTOR = Connector(
@@ -31,6 +32,7 @@ CONNECTOR = Connector(
     planner=FilesystemPlanner,
     reader=FilesystemReader,
     gives_changes=says_changes,
+    check=lambda table, role: check_changes(table) if role == "source" else None,
     row_places=row_places,
     is_bounded=lambda table: not table.option(WATCHED),
     may_be_idle=lambda said: WATCHED in said,

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.formats.json_format import Decoded
+from tidegate.connectors.option_types import OptionProblem
+from tidegate.plan.tables import Table
 from tidegate.types import OP, Op
 
 Mask = npt.NDArray[np.bool_]
@@ -39,6 +41,21 @@ _ENVELOPE: Final[Mapping[str, int]] = {
 }
 WORDS: Final = "c, r, u, d; +I, -U, +U, -D; insert, update, upsert, delete"
 """What an op column may say."""
+
+
+def check_changes(table: Table) -> None:
+    """Whether there is a column that says what happens, if one shall. Raises OptionProblem."""
+    column = table.option(OP_COLUMN)
+    if not column:
+        return
+    types = {each.name: each.type for each in table.columns}
+    if types.get(column) != "VARCHAR":
+        found = f"{types[column]}, not a text" if column in types else "not there"
+        raise OptionProblem(
+            OP_COLUMN,
+            f"'{OP_COLUMN}' names '{column}' of table '{table.name}', which is {found}",
+            hint=f"declare {column} STRING; it may say {WORDS}",
+        )
 
 
 def ops_of(words: Any, *, envelope: bool = False) -> tuple[npt.NDArray[np.int8], Mask, Mask]:

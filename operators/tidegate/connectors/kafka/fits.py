@@ -4,6 +4,7 @@ place of the option, not when the first message is read or written."""
 from __future__ import annotations
 
 from tidegate.connectors.formats import avro_format, raw_format
+from tidegate.connectors.formats.changes import check_changes
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.option_types import OptionProblem
 from tidegate.errors import OptionsError, did_you_mean
@@ -13,6 +14,7 @@ from tidegate.types import Schema
 
 def check_source(table: Table, options: KafkaSourceOptions) -> None:
     """Raises OptionProblem."""
+    check_changes(table)
     if options.type == "upsert":
         _check_changes(table, options)
     elif options.key_format:

@@ -30,6 +30,13 @@ def as_changes(rows: pa.Table) -> pa.Table:
     return rows if OP in rows.column_names else with_op(rows, Op.INSERT)
 
 
+def apart(rows: pa.Table) -> pa.Table:
+    """``rows``, which have `OP`, the halves of updates being rows that go and rows that come."""
+    alone = {Op.UPDATE_BEFORE: Op.DELETE, Op.UPDATE_AFTER: Op.INSERT}
+    ops = np.array([int(alone.get(op, op)) for op in Op], np.int8)[rows.column(OP).to_numpy()]
+    return rows.set_column(rows.column_names.index(OP), OP, pa.array(ops))
+
+
 def with_op(rows: pa.Table, op: Op) -> pa.Table:
     """``rows``, to which all the same has happened."""
     return rows.append_column(OP, pa.array(np.full(rows.num_rows, int(op), np.int8)))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.changes.difference import changed
+from tidegate.executor.changes.difference import changed, difference
 from tidegate.types import Rejected, SplitReport
 
 
@@ -26,6 +26,10 @@ class Block(ABC):
     def after(self, rows: pa.Table, changes: pa.Table) -> pa.Table:
         """What ``rows`` of a port are after ``changes``."""
         return changed(self._engine, rows, changes)
+
+    def changes(self, old: pa.Table, new: pa.Table, told_apart: Sequence[str] | None) -> pa.Table:
+        """What leaves where the results were ``old`` and are ``new``, with `OP`."""
+        return difference(self._engine, old, new, told_apart)
 
     def take_refused(self) -> Iterator[Rejected]:
         """The changes that were refused since the last call."""

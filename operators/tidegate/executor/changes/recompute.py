@@ -6,7 +6,8 @@ changes are looked at as they were and as they are now, and what the block makes
 what leaves: ``+``, ``-``, and the neighbours ``U-`` and ``U+`` of rows that a key tells apart. So
 the fold of what has left is what the block says of the fold of what has come, at every barrier.
 
-Watermarks end here: a row may be taken back at any time.
+Watermarks end here: a row may be taken back at any time. Those of a changing table alone pass, at
+the barrier, behind its changes: no row that comes later is below them.
 
 State: the rows of each port by the hash of their keys (`KeyedRows`), but those that the block has
 no need of. An epoch reads and writes the rows of the keys that it touches.
@@ -32,12 +33,11 @@ from tidegate.executor.buffers.keyed_rows import (
 )
 from tidegate.executor.changes.as_changes import as_changes
 from tidegate.executor.changes.block import Block
-from tidegate.executor.changes.difference import difference
 from tidegate.plan.changes import changing_key
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.physical import Recompute
 from tidegate.state import StateTable
 from tidegate.types import (
-    OFFSET,
     OP,
     SPLIT,
     Barrier,
@@ -50,8 +50,8 @@ from tidegate.types import (
 
 HASHES_MAX: Final = 65_536
 """Keys that are looked at together."""
-_TYPES: Final = {SPLIT: "VARCHAR", OFFSET: "BIGINT", OP: "TINYINT"}
-"""Of hidden columns."""
+_TYPES: Final = {SPLIT: "VARCHAR", OP: "TINYINT"}
+"""Of hidden columns that are no BIGINT."""
 
 
 class RecomputeExecutor(Junction):
@@ -67,7 +67,7 @@ class RecomputeExecutor(Junction):
         self._keys = node.keys
         self._told_apart = changing_key(node.of)
         schemas = [
-            (*part.schema, *(Column(name, _TYPES[name]) for name in hidden))
+            (*part.schema, *(Column(name, _TYPES.get(name, "BIGINT")) for name in hidden))
             for part, hidden in zip(node.parts, node.hidden, strict=True)
         ]
         self._columns = [[column.name for column in schema] for schema in schemas]
@@ -77,6 +77,8 @@ class RecomputeExecutor(Junction):
         ]
         self._rows = [KeyedRows(state(port)) for port in range(self.ports)]
         self._new: list[list[pa.Table]] = [[] for _ in node.parts]
+        self._passes = isinstance(node.of, Normalize)
+        self._watermarks: dict[str, Watermark] = {}
 
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         """Rows wait for the barrier: then it shows what has become of a key."""
@@ -86,7 +88,9 @@ class RecomputeExecutor(Junction):
         return iter(())
 
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
-        del port, watermark
+        del port
+        if self._passes:
+            self._watermarks[watermark.column] = watermark
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
@@ -97,6 +101,7 @@ class RecomputeExecutor(Junction):
         yield from self._block.take_refused()
         for rows in self._rows:
             rows.settle()
+        yield from self._watermarks.values()
         yield barrier
 
     def reports(self) -> Iterator[SplitReport]:
@@ -124,7 +129,7 @@ class RecomputeExecutor(Junction):
             after.append(self._block.after(rows, part) if part.num_rows else rows)
         old, _ = self._block.results(before)
         new, kept = self._block.results(after)
-        out = difference(self._engine, old, new, self._told_apart)
+        out = self._block.changes(old, new, self._told_apart)
         if out.num_rows:
             yield Chunk(out)
         for port, rows in enumerate(kept):

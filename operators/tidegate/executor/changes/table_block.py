@@ -8,6 +8,10 @@ equal puts and deletes of nothing are no change. Of the records of a key one cou
   (`key_moved`): between splits there is no order.
 - with a version, the one with the greatest, of equal ones the last of the last split by name,
   whenever they come. So it is kept at which version a row was deleted.
+
+Where others wait for rows to be final, all that a row was in an epoch is told, one after the other,
+each change with the watermark that its split had before it: whether it came too late does not
+depend on epochs then (S6).
 """
 
 from __future__ import annotations
@@ -21,14 +25,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.changes.as_changes import with_op
 from tidegate.executor.changes.block import Block
-from tidegate.executor.columns import ledger_rows
+from tidegate.executor.changes.refusals import refused
+from tidegate.executor.columns import single_array
 from tidegate.plan.nodes import quoted
 from tidegate.plan.normalize import Normalize
 from tidegate.reasons import Reason
-from tidegate.types import OFFSET, OP, RECORD, SPLIT, Counts, Op, Rejected, SplitReport
+from tidegate.types import (
+    BEFORE,
+    HIDDEN_PREFIX,
+    OFFSET,
+    OP,
+    SPLIT,
+    Counts,
+    Op,
+    Rejected,
+    SplitReport,
+)
 
 _DELETE: Final = int(Op.DELETE)
+_AT: Final = f"{HIDDEN_PREFIX}i"
+"""The numbers of rows, for SQL."""
 
 
 class TableBlock(Block):
@@ -39,9 +57,12 @@ class TableBlock(Block):
         self._node = node
         self._columns = [column.name for column in node.schema]
         self._keys = ", ".join(map(quoted, node.keys))
+        order = (*node.version, SPLIT, OFFSET) if node.version else (OFFSET,)
+        self._order = ", ".join(map(quoted, order))
         self._places = [*node.keys, *node.version, SPLIT, OFFSET, OP]
         self._refused: list[pa.Table] = []
         self._moved = Counter[str]()
+        self._told: pa.Table | None = None
 
     def results(self, tables: list[pa.Table]) -> tuple[pa.Table, list[pa.Table]]:
         (rows,) = tables
@@ -51,14 +72,22 @@ class TableBlock(Block):
     def after(self, rows: pa.Table, changes: pa.Table) -> pa.Table:
         names = rows.column_names
         said = changes.filter(pc.not_equal(changes.column(OP), int(Op.UPDATE_BEFORE)))
-        both = pa.concat_tables([rows, said.select(names)])
+        both, kept = pa.concat_tables([rows, said.select(names)]), rows.num_rows
         if not self._node.version:
-            both = self._of_owners(both, rows.num_rows)
+            both = self._of_owners(both, kept)
+        if self._node.history:
+            self._told = self._steps(both, kept)
         return both.take(self._newest(both))
 
+    def changes(self, old: pa.Table, new: pa.Table, told_apart: Sequence[str] | None) -> pa.Table:
+        if not self._node.history:
+            return super().changes(old, new, told_apart)
+        told, self._told = self._told, None
+        return with_op(old, Op.INSERT).slice(0, 0) if told is None else told
+
     def take_refused(self) -> Iterator[Rejected]:
-        refused, self._refused = self._refused, []
-        return map(Rejected, refused)
+        found, self._refused = self._refused, []
+        return map(Rejected, found)
 
     def reports(self) -> Iterator[SplitReport]:
         """Who had let the refused rows pass has counted them as used."""
@@ -66,11 +95,40 @@ class TableBlock(Block):
         for split, rows in moved.items():
             yield SplitReport(self._node.account, split, Counts(used=-rows, quarantined=rows))
 
+    def _steps(self, both: pa.Table, kept: int) -> pa.Table:
+        """All that the rows were, one behind the other, from the ``kept`` ones on."""
+        before = f"{BEFORE}{self._node.history}"
+        values = f"row({', '.join(map(quoted, self._columns))})"
+        sql = f"""
+            WITH placed AS (
+                SELECT *, row_number() OVER keys AS __at, {quoted(OP)} <> {_DELETE} AS __put
+                FROM rows_ WINDOW keys AS (PARTITION BY {self._keys} ORDER BY {self._order})
+            ), newer AS (
+                SELECT * FROM placed QUALIFY __at >= coalesce(
+                    max(__at) FILTER ({_AT} < {kept}) OVER (PARTITION BY {self._keys}), 0)
+            )
+            SELECT {_AT} AS new, coalesce(lag({_AT}) OVER keys, 0) AS was, __put AS put,
+                coalesce(lag(__put) OVER keys, false) AS there,
+                __put AND {values} IS NOT DISTINCT FROM lag({values}) OVER keys AS same
+            FROM newer WINDOW keys AS (PARTITION BY {self._keys} ORDER BY __at)
+            ORDER BY {self._keys}, __at"""
+        found = self._engine.query(sql, {"rows_": _numbered(both, self._columns, self._places)})
+        new, was, put, there, same = (
+            single_array(column).to_numpy(zero_copy_only=False) for column in found.columns
+        )
+        changes = (new >= kept) & ~(there & put & same)
+        told = np.stack([changes & there, changes & put], axis=1)
+        goes = np.where(put, Op.UPDATE_BEFORE, Op.DELETE)
+        comes = np.where(there, Op.UPDATE_AFTER, Op.INSERT)
+        ops = np.stack([goes, comes], axis=1)[told].astype(np.int8)
+        rows = both.select(self._columns).take(pa.array(np.stack([was, new], axis=1)[told]))
+        by = both.column(before).take(pa.array(np.stack([new, new], axis=1)[told]))
+        return rows.append_column(OP, pa.array(ops)).append_column(before, by)
+
     def _newest(self, both: pa.Table) -> pa.Array:
         """The record of each key that counts."""
-        order = ", ".join(map(quoted, (*self._node.version, SPLIT, OFFSET)))
-        newest = f"row({order})" if self._node.version else quoted(OFFSET)
-        sql = f"SELECT arg_max(i, {newest}) AS i FROM rows_ GROUP BY {self._keys} ORDER BY i"
+        order = f"row({self._order})" if self._node.version else self._order
+        sql = f"SELECT arg_max({_AT}, {order}) AS i FROM rows_ GROUP BY {self._keys} ORDER BY i"
         return self._engine.query(sql, {"rows_": _numbered(both, self._places)}).column("i")
 
     def _of_owners(self, both: pa.Table, kept: int) -> pa.Table:
@@ -80,11 +138,11 @@ class TableBlock(Block):
             return both
         sql = f"""
             SELECT {quoted(SPLIT)} = coalesce(
-                any_value({quoted(SPLIT)}) FILTER (i < {kept}) OVER keys,
+                any_value({quoted(SPLIT)}) FILTER ({_AT} < {kept}) OVER keys,
                 min({quoted(SPLIT)}) FILTER ({quoted(OP)} <> {_DELETE}) OVER keys,
                 {quoted(SPLIT)}
             ) AS own
-            FROM rows_ WINDOW keys AS (PARTITION BY {self._keys}) ORDER BY i"""
+            FROM rows_ WINDOW keys AS (PARTITION BY {self._keys}) ORDER BY {_AT}"""
         own = self._engine.query(sql, {"rows_": _numbered(both, self._places)}).column("own")
         if not pc.all(own).as_py():
             self._refuse(both.filter(pc.invert(own)))
@@ -92,16 +150,14 @@ class TableBlock(Block):
         return both
 
     def _refuse(self, rows: pa.Table) -> None:
-        """Notes ``rows`` for the ledger, as JSON: their records are not here any more."""
-        texts = "SELECT encode(CAST(to_json(rows_) AS VARCHAR)) AS r FROM rows_"
-        records = self._engine.query(texts, {"rows_": rows.select(self._columns)}).column("r")
-        rows = rows.append_column(RECORD, records)
+        """Notes ``rows`` for the ledger."""
         for split in pc.unique(rows.column(SPLIT)).to_pylist():
             of_split = rows.filter(pc.equal(rows.column(SPLIT), split))
             self._moved[split] += of_split.num_rows
             self._refused.append(
-                ledger_rows(
-                    of_split,
+                refused(
+                    of_split.select([*self._columns, OFFSET]),
+                    self._engine,
                     account=self._node.account,
                     table=self._node.table,
                     split=split,
@@ -111,8 +167,7 @@ class TableBlock(Block):
             )
 
 
-def _numbered(rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Those columns of ``rows``, and their numbers as ``i``."""
-    columns = dict.fromkeys(names)
-    numbers = pa.array(np.arange(rows.num_rows))
-    return rows.select(list(columns)).append_column("i", numbers)
+def _numbered(rows: pa.Table, *names: Sequence[str]) -> pa.Table:
+    """Those columns of ``rows``, and their numbers."""
+    columns = dict.fromkeys(name for part in names for name in part)
+    return rows.select(list(columns)).append_column(_AT, pa.array(np.arange(rows.num_rows)))

@@ -7,7 +7,8 @@ For each row in split order:
     time < watermark       late; its candidate is not looked at
     otherwise              passes; a candidate above the watermark becomes the watermark
 
-A delete of a changing table (S13) has no time, and passes; it moves nothing.
+A delete of a changing table (S13) has no time, and passes; it moves nothing. Of such a table the
+rows leave with the watermark before each of them, as `BEFORE`.
 
 Contract. Chunks in are of one split, in its order, with the hidden columns of a source. Out come
 the accepted rows (the incoming table without copying when nothing is refused), with the watermark
@@ -68,6 +69,7 @@ from tidegate.plan.nodes import WatermarkFilter
 from tidegate.reasons import Reason
 from tidegate.state import StateTable
 from tidegate.types import (
+    BEFORE,
     BROKER_TIME,
     END,
     OFFSET,
@@ -234,6 +236,8 @@ class WatermarkFilterExecutor(Executor):
         if not self._keep_record:
             ended = [name for name in (RECORD, BROKER_TIME) if name in data.column_names]
             data = data.drop_columns(ended) if ended else data
+        if OP in data.column_names:
+            data = data.append_column(f"{BEFORE}{self.node.column}", pa.array(before))
         if not self.node.before:
             return data
         data = data.append_column(self.node.before, watermarks_column(before, self._kind))

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.executor.base import Executor
+from tidegate.executor.changes.as_changes import apart
 from tidegate.executor.columns import (
     INT64_MIN,
     Bools,
@@ -40,7 +41,7 @@ from tidegate.plan.derivation import (
     window_columns,
 )
 from tidegate.plan.windows import Session, Window
-from tidegate.types import END, Chunk, Message, Watermark
+from tidegate.types import END, OP, Chunk, Message, Watermark
 
 LOWEST: Final = INT64_MIN + 1
 """The first start that a window can have."""
@@ -96,12 +97,18 @@ class WindowExecutor(Executor):
         """
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
-        for rows in self.pieces(chunk.data):
+        data = chunk.data
+        if self._node.repeats and OP in data.column_names:
+            data = apart(data)
+        for rows in self.pieces(data):
             assigned = self.assign(*event_times(rows.column(self._node.time_column)))
             yield Chunk(with_windows(rows, self._node, assigned), chunk.split)
 
     def pieces(self, data: pa.Table) -> Iterator[pa.Table]:
         """``data`` in pieces that become no more than some `ROWS_MAX` rows with their windows."""
+        if not self._node.repeats:
+            yield data
+            return
         step = max(1, ROWS_MAX * self._pane // self._size)
         for start in range(0, max(1, data.num_rows), step):
             yield data.slice(start, step) if data.num_rows > step else data

@@ -24,6 +24,7 @@ from tidegate.frontend.expressions.scalar import (
 )
 from tidegate.frontend.expressions.scope import unused
 from tidegate.frontend.queries.aggregate_calls import Call, CallReader
+from tidegate.frontend.queries.changes import settled
 from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.early import early_of
 from tidegate.frontend.queries.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
@@ -133,6 +134,8 @@ class Aggregation:
         keys = tuple(dict.fromkeys(self.key_names))
         schema = (*(below.column_of(key) for key in keys), *(call.output for call in calls))
         span = self._query.group_span or self._query.head
+        if not updates and every is None:
+            below = settled(below, keys)
         grows = next((call.output.name for call in self._calls if call.grows), "")
         closing = closing_key_of(
             below, keys, span.place, updates=updates, unbounded=unbounded, grows=grows

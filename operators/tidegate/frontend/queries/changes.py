@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tidegate.connectors.connector import with_key, without_key
@@ -12,9 +12,20 @@ from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.expressions.scope import Relation
 from tidegate.frontend.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early, kept_for_ever
-from tidegate.plan.joins import ChangingJoin
+from tidegate.plan.derivation import (
+    MILLISECOND_US,
+    WINDOW_END,
+    WINDOW_TIME,
+    Derived,
+    closing_key,
+    derive,
+)
+from tidegate.plan.joins import ChangingJoin, Union
 from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Filter, Node, Project, Scan, Sink
+from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
+from tidegate.plan.settle import Settle
+from tidegate.plan.windows import Hop, Tumble
 
 ONCE = "EMIT ON WINDOW CLOSE"
 _FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
@@ -28,6 +39,11 @@ _BOUND: Mapping[type[Node], str] = {
     ChangingJoin: "bound the time between the two sides: b.t BETWEEN a.t AND a.t + INTERVAL"
     " '1' HOUR",
 }
+_UNKNOWN = -1
+_NEVER_FINAL = (
+    "rows of a table that changes are final once a watermark has passed them: declare WATERMARK FOR"
+    " a time column of it; or leave EMIT ON WINDOW CLOSE out, where results may change"
+)
 _ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
 
 
@@ -37,6 +53,59 @@ def refuse_changing(relation: Relation, span: Span, what: str) -> None:
         raise UnsupportedError(
             f"{what} results that change is not supported", span.place, hint=_once(relation.node)
         )
+
+
+def refuse_never_final(relation: Relation, span: Span, what: str) -> None:
+    """As `refuse_changing`, but of a table whose rows settle, which `settled` waits for."""
+    if not _settles(relation.node):
+        refuse_changing(relation, span, what)
+
+
+def settled(node: Node, keys: Collection[str]) -> Node:
+    """``node``, or its rows once they are final, if a table's that changes: by the key of ``keys``
+    that has a watermark."""
+    if not is_changing(node):
+        return node
+    if isinstance(node, Union):
+        return node.on([settled(branch, keys) for branch in node.branches])
+    derived = derive(node, through=True)
+    column = closing_key(tuple(keys), derived) if _settles(node) else None
+    time = None if column is None else derived[column].source
+    short = 0 if column is None else _short_of_end(derived[column])
+    if column is None or time is None or short == _UNKNOWN:
+        return node
+    node = _with_history(node, time)
+    (of,) = (part for part in node.walk() if isinstance(part, Normalize))
+    return Settle(node.schema, node, column, time, short, of.table, of.account)
+
+
+def _short_of_end(derived: Derived) -> int | None:
+    """How far a column of windows lies before their end; None for the time of rows."""
+    if derived.window is None:
+        return _UNKNOWN if derived.how else None
+    window, part = derived.window
+    if part == WINDOW_END:
+        return 0
+    if part == WINDOW_TIME:
+        return MILLISECOND_US
+    return window.size if isinstance(window, Tumble | Hop) else _UNKNOWN
+
+
+def _with_history(node: Node, time: str) -> Node:
+    """``node`` over a table that tells all that its rows were."""
+    if isinstance(node, Normalize):
+        return replace(node, history=time)
+    (below,) = node.inputs
+    return node.on([_with_history(below, time)])
+
+
+def _settles(node: Node) -> bool:
+    """Whether ``node`` has the rows of one table that changes, by themselves, and a watermark."""
+    while not isinstance(node, Normalize):
+        if not (node.row_wise and len(node.inputs) == 1):
+            return False
+        (node,) = node.inputs
+    return any(derived.has_watermark for derived in derive(node, through=True).values())
 
 
 def taking_changes(sink: Sink, query: Query) -> Sink:
@@ -121,6 +190,8 @@ def _check_clocks(node: Node, query: Query) -> None:
 
 def _once(node: Node) -> str:
     """What to write so that the results of ``node`` are emitted once."""
+    if any(isinstance(part, Normalize) for part in node.walk()):
+        return _NEVER_FINAL
     if any(isinstance(part, ChangingOver) for part in node.walk()):
         return _IN_TIME
     return _FINAL if is_early(node) else _ONCE

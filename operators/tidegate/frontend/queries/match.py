@@ -13,7 +13,7 @@ from tidegate.frontend.expressions.scalar import Binder, require_boolean
 from tidegate.frontend.expressions.scope import Field, Relation, refuse_hidden, unused
 from tidegate.frontend.expressions.times import bind_length, unit_us_in
 from tidegate.frontend.queries.below import Below, ties_of
-from tidegate.frontend.queries.changes import refuse_changing
+from tidegate.frontend.queries.changes import refuse_never_final, settled
 from tidegate.frontend.queries.looks import LookPlanner, Looks
 from tidegate.frontend.syntax.match_syntax import variable_of
 from tidegate.plan.derivation import derive
@@ -25,7 +25,7 @@ from tidegate.plan.projections import project
 
 def matched(context: Context, relation: Relation, syntax: MatchRef, *, unbounded: bool) -> Relation:
     """A row for each match in ``relation``; ``unbounded``: state may grow for ever."""
-    refuse_changing(relation, syntax.span, "MATCH_RECOGNIZE over")
+    refuse_never_final(relation, syntax.span, "MATCH_RECOGNIZE over")
     _check_pattern(syntax)
     one = _One(context, relation, syntax)
     keys = tuple(dict.fromkeys(one.column(key) for key in syntax.keys))
@@ -43,7 +43,7 @@ def matched(context: Context, relation: Relation, syntax: MatchRef, *, unbounded
             hint="add WITHIN INTERVAL '1' HOUR behind the pattern; or ALLOW UNBOUNDED at the"
             " end of the query",
         )
-    below = one.below.build()
+    below = settled(one.below.build(), [order[0].column])
     schema = (*(below.column_of(key) for key in keys), *(look.output for look in looks.found))
     skip = "" if syntax.skip_variable is None else variable_of(syntax.skip_variable)
     node = MatchRecognize(
@@ -159,7 +159,7 @@ class _One:
         )
         first, place = self._syntax.order[0], self._syntax.order[0].span.place
         shown = first.value.span.shown
-        derived = derive(self.below.build())[order[0].column]
+        derived = derive(self.below.build(), through=True)[order[0].column]
         if derived.lost:
             raise BindError(
                 f"MATCH_RECOGNIZE (… ORDER BY {shown}): the column has no watermark, so no match"

@@ -21,6 +21,7 @@ from tidegate.frontend.expressions.functions import OVER_AGGREGATES, sql_of
 from tidegate.frontend.expressions.scalar import Binder, argument_span, call_span
 from tidegate.frontend.expressions.scope import Relation, article
 from tidegate.frontend.queries.below import Below, ties_of
+from tidegate.frontend.queries.changes import settled
 from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import IGNORING, ignoring, is_there, unwrapped
 from tidegate.frontend.source import Span
@@ -151,7 +152,7 @@ class OverPlanner:
         in_split_order = self._judged and not (keys or order)
         time, by_partition, changes = Column("", ""), False, False
         if not in_split_order:
-            derived = derive(below.build())
+            derived = derive(below.build(), through=self._emit)
             closing = closing_key(keys, derived)
             changes = closing is None and not self._emit and not _is_in_time(order, derived)
             by_partition = closing is not None or changes
@@ -168,6 +169,8 @@ class OverPlanner:
             columns[each.window] = call.output.name
             calls.append(call)
         node = below.build()
+        if self._emit and not in_split_order:
+            node = settled(node, [time.name])
         schema = (*node.schema, *(call.output for call in calls))
         if in_split_order:
             return replace(relation, node=RecentRows(schema, node, "", "", tuple(calls)))

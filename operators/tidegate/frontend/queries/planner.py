@@ -23,7 +23,7 @@ from tidegate.frontend.ast.statements import CreateView
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.functions import number as number_of
 from tidegate.frontend.expressions.scope import Relation, matches
-from tidegate.frontend.queries.changes import ONCE, refuse_changing
+from tidegate.frontend.queries.changes import ONCE, refuse_changing, refuse_never_final
 from tidegate.frontend.queries.early import check_early
 from tidegate.frontend.queries.joins import joined
 from tidegate.frontend.queries.match import matched
@@ -184,7 +184,9 @@ def _relation(context: Context, syntax: RelationSyntax, env: Environment) -> Rel
         case WindowRef():
             check_session(syntax, env)
             below = _relation(context, syntax.input, env)
-            refuse_changing(below, syntax.span, "windows of")
+            if syntax.kind == "SESSION" or env.emit:
+                what = "sessions of" if syntax.kind == "SESSION" else f"{ONCE} of windows of"
+                refuse_never_final(below, syntax.span, what)
             return windowed(context, below, syntax).named(syntax.alias)
         case WatermarkRef():
             below = _relation(context, syntax.input, replace(env, judged=True))

@@ -16,7 +16,12 @@ from tidegate.frontend.expressions.functions import conjuncts, sql_of
 from tidegate.frontend.expressions.scalar import Binder, identifier_path, require_boolean
 from tidegate.frontend.expressions.scope import Relation, Scope, refuse_hidden, unused
 from tidegate.frontend.queries.aggregation import Aggregation, has_aggregate
-from tidegate.frontend.queries.changes import ONCE, refuse_changing
+from tidegate.frontend.queries.changes import (
+    ONCE,
+    refuse_changing,
+    refuse_never_final,
+    settled,
+)
 from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.queries.over import OverPlanner
@@ -163,12 +168,13 @@ def _distinct(relation: Relation, query: Query, env: Environment) -> Relation:
             hint="name the columns in GROUP BY",
         )
     if env.emit:
-        refuse_changing(relation, query.head, f"{ONCE} of DISTINCT over")
+        refuse_never_final(relation, query.head, f"{ONCE} of DISTINCT over")
     fields, place = tuple(relation.visible), query.head.place
     schema = tuple(Column(known.column, known.type) for known in fields)
     below = narrowed(relation.node, schema)
     keys = tuple(column.name for column in schema)
     updates = not (env.emit or relation.final)
+    below = below if updates else settled(below, keys)
     closing = closing_key_of(
         below, keys, place, "SELECT DISTINCT", updates=updates, unbounded=env.unbounded
     )
@@ -281,7 +287,7 @@ def _with_over(
             hint="put the groups into a query in FROM",
         )
     if columns and env.emit:
-        refuse_changing(relation, query.head, f"{ONCE} of OVER on")
+        refuse_changing(over, query.head, f"{ONCE} of OVER on")
     for condition in conditions:
         filtered = _filter(Binder(over, context.checker, over=columns), condition)
         over = replace(over, node=filtered)
@@ -305,7 +311,8 @@ def _grouped(
 ) -> tuple[Node, Bind, tuple[str, ...]]:
     relation = binder.scope.relation
     if env.emit:
-        refuse_changing(relation, query.group_span or query.head, f"{ONCE} of GROUP BY over")
+        refuse = refuse_changing if env.early else refuse_never_final
+        refuse(relation, query.group_span or query.head, f"{ONCE} of GROUP BY over")
     updates = not (env.emit or relation.final)
     aggregation = Aggregation(binder, query, window, absent)
     scalars = [_value(item) for item in query.items]

@@ -11,6 +11,7 @@ from tidegate.frontend.ast.queries import OrderItem, Query, Scalar
 from tidegate.frontend.expressions.aliases import aliased
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.frontend.expressions.scope import Relation
+from tidegate.frontend.queries.changes import settled
 from tidegate.frontend.queries.outputs import Bind, Output, extra, projected
 from tidegate.frontend.queries.windows import repeated_by
 from tidegate.plan.derivation import derive
@@ -28,6 +29,8 @@ def in_order(
     ties = ties_between(node, outputs, extras, keys)
     below = projected(node, outputs + extras)
     first = query.order_by[0]
+    if query.emit is not None:
+        below = replace(below, node=settled(below.node, columns[:1]))
     derived = derive(below.node)[columns[0]]
     if derived.lost:
         shown = first.value.span.shown

@@ -23,6 +23,8 @@ from tidegate.frontend.expressions.times import (
     require_event_time,
     unit_us_in,
 )
+from tidegate.frontend.queries.changes import settled
+from tidegate.plan.changes import is_changing
 from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, derive, window_columns
 from tidegate.plan.nodes import Filter, Node, Project, column_expr
 from tidegate.plan.projections import project, widened
@@ -111,7 +113,10 @@ def windowed(
     columns = tuple(Column(name, time.type) for name in names)
     node = _node(context, relation, time, syntax, columns, tuple(key.name for key in keys))
     fields = (*relation.fields, *(map(Field.of, columns) if named else ()))
-    return replace(relation, node=node, fields=fields, final=syntax.final or relation.final)
+    final = syntax.final or relation.final
+    if is_changing(node):  # they are final if the time has a watermark
+        final = final and not derive(node, through=True)[time.name].lost
+    return replace(relation, node=node, fields=fields, final=final)
 
 
 def _node(
@@ -132,6 +137,7 @@ def _node(
     schema = (*below.schema, *columns)
     with_time = any(column.name == WINDOW_TIME for column in columns)
     if syntax.kind == "SESSION":
+        below = settled(below, [time.name])
         gap = bound(syntax.size, "gap")
         derived = derive(below)[time.name]
         if derived.lost:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tidegate.connectors.formats.changes import OP_COLUMN, WORDS
 from tidegate.connectors.option_types import names_in
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.ast.queries import Name
-from tidegate.frontend.expressions.scope import Relation, article, matches
+from tidegate.frontend.expressions.scope import Relation, matches
 from tidegate.plan.nodes import Scan
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.tables import ChangingTable, Table
@@ -19,13 +17,9 @@ VERSION: Final = "scan.changes.version"
 _KEY: Final = "declare what tells its rows apart: PRIMARY KEY (…) NOT ENFORCED"
 
 
-def changing(
-    table: Table, key: tuple[Name, ...], places: Mapping[str, Position], place: Position | None
-) -> ChangingTable:
-    """``table``, whose records put and delete rows, by the ``key`` that is declared.
-
-    Raises BindError, at ``place`` where no key is to be seen; ``places`` are those of the options.
-    """
+def changing(table: Table, key: tuple[Name, ...], place: Position | None) -> ChangingTable:
+    """``table``, whose records put and delete rows, by the ``key`` that is declared. Raises
+    BindError, at ``place`` where no key is to be seen."""
     if not key:
         raise BindError(f"table '{table.name}' changes, and has no PRIMARY KEY", place, hint=_KEY)
     names = [column.name for column in table.columns]
@@ -37,7 +31,6 @@ def changing(
                 part.span.place,
                 hint=f"it may have columns that are read, not computed ones: {', '.join(names)}",
             )
-    _check_op(table, places)
     return ChangingTable(
         table.name,
         table.columns,
@@ -48,20 +41,6 @@ def changing(
         tuple(name for name in found if name is not None),
         names_in(table.option(VERSION)),
     )
-
-
-def _check_op(table: Table, places: Mapping[str, Position]) -> None:
-    column = table.option(OP_COLUMN)
-    if not column:
-        return
-    types = {each.name: each.type for each in table.columns}
-    if types.get(column) != "VARCHAR":
-        is_there = f"is {article(types[column])}" if column in types else "is not there"
-        raise BindError(
-            f"'{OP_COLUMN}' names a column of table '{table.name}' that {is_there}: '{column}'",
-            places.get(OP_COLUMN),
-            hint=f"declare {column} STRING; it may say {WORDS}",
-        )
 
 
 def normalized(relation: Relation, table: Table, place: Position | None) -> Relation:

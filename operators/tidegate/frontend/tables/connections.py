@@ -52,7 +52,7 @@ class Connection:
         table = Table(name, columns, self.connector, self.format, self.options, metadata)
         connector = named(self.connector)
         if role == "source" and connector.gives_changes(table):
-            table = changing(table, self.key, self.places, self.place)
+            table = changing(table, self.key, self.place)
         try:
             connector.check(table, role)
         except OptionProblem as problem:
