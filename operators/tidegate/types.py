@@ -44,6 +44,9 @@ NULL where it has kept it. Chunks in which no row has one have no such column.""
 BEFORE: Final = "__before."
 """Before the name of a time column, int64: the watermark that the split had of it before this
 change of a changing table; the least integer where it had none."""
+SINCE: Final = "__since"
+"""int64: when a row of a changing table became what it is, or went: the watermark that the split
+had before, or the record's own time, whichever is greater."""
 TICK: Final = "__tick"
 """int64: when an early result first has the row: the first multiple of the interval above its
 time, in that column's unit (EMIT … EARLY EVERY)."""

@@ -104,6 +104,12 @@ class ChangeTable:
         """
         return [found for records in self.splits for found in _settled(records, size, of_rows)]
 
+    def as_of(self, id_: int | None, second: int) -> Row | None:
+        """What the row of ``id_`` was then: a delete counts from its split's watermark on."""
+        versions = [v for records in self.splits for v in _versions(records)]
+        known = [version for version in versions if version[0] == id_ and version[1] <= second]
+        return max(known, key=lambda version: version[1:3])[3] if known else None
+
     def _line(self, record: Record) -> str:
         if record.junk:
             return record.junk
@@ -121,6 +127,24 @@ class ChangeTable:
         envelope = {"before": before, "after": after, "op": op, "source": {"lsn": record.version}}
         is_wrapped = self.form == "wrapped"
         return json.dumps({"schema": {}, "payload": envelope} if is_wrapped else envelope)
+
+
+def _versions(records: list[Record]) -> list[tuple[int, int, int, Row | None]]:
+    """Of each id, since which second a version of it is valid: (id, second, order, row or None)."""
+    found: list[tuple[int, int, int, Row | None]] = []
+    now: dict[int, int] = {}
+    watermark = -1
+    for at, record in enumerate(records):
+        if record.junk or (record.row is not None and record.second < watermark):
+            continue
+        old = record.id if record.row is None else record.old
+        if old is not None and old in now and (record.row is None or old != record.id):
+            found.append((old, max(now.pop(old), watermark), at, None))
+        if record.row is not None:
+            now[record.id] = record.second
+            found.append((record.id, record.second, at, record.row))
+            watermark = max(watermark, record.second - 1)
+    return found
 
 
 def _settled(records: list[Record], size: int, of_rows: bool) -> list[tuple[int, Row]]:

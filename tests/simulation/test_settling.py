@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -31,13 +32,30 @@ QUERIES = {
         f" TUMBLE((SELECT k, ts FROM a WHERE w > 1), ts, INTERVAL '{SIZE}' SECOND)"
         " GROUP BY window_start, window_end, k"
     ),
+    "versions": (
+        "SELECT extract(epoch FROM o.ts)::BIGINT AS s, o.id, a.k, a.v, a.w FROM o LEFT JOIN a"
+        " FOR SYSTEM_TIME AS OF o.ts ON o.id = a.id"
+    ),
     "sorted": "SELECT extract(epoch FROM ts)::BIGINT AS s, k, v, w FROM a ORDER BY ts",
 }
 _EPOCH_S = 1_704_067_200
+_ASKED = """
+CREATE TABLE o (id BIGINT, ts TIMESTAMP, WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+WITH (connector = 'filesystem', path = '{path}', format = 'json', source.split = 'file');
+"""
+Asked: TypeAlias = tuple[int, int | None]
+"""A second, and an id."""
 
 
-def answer(table: ChangeTable, kind: str) -> Counter[tuple[Any, ...]]:
+def _line(second: int, id_: int | None) -> str:
+    return json.dumps({"id": id_, "ts": f"2024-01-01 00:00:{second:02}"})
+
+
+def answer(table: ChangeTable, kind: str, asked: list[Asked]) -> Counter[tuple[Any, ...]]:
     """By hand."""
+    if kind == "versions":
+        found = ((s, id_, table.as_of(id_, s)) for s, id_ in asked)
+        return Counter((_EPOCH_S + s, id_, *(row or (None,) * 3)) for s, id_, row in found)
     if kind == "sorted":
         return Counter((_EPOCH_S + s, *row) for s, row in table.settled(1, of_rows=True))
     groups: dict[tuple[Any, ...], list[Row]] = {}
@@ -65,24 +83,28 @@ def check_seed(seed: int) -> str:
 
     table = draw_changes(rng, rng.randint(1, 3), row, versioned=False)
     kind = rng.choice(list(QUERIES))
+    asked = [(second, rng.choice([None, *range(9)])) for second in range(rng.choice([0, 9, 25]))]
     with tempfile.TemporaryDirectory(prefix="tidegate-settling-") as directory, small_merges():
         path = Path(directory) / "a"
+        ids = Path(directory) / "o"
+        ids.mkdir()
+        (ids / "0.json").write_text("".join(f"{_line(*each)}\n" for each in asked))
         for number, lines in enumerate(table.lines):
             (path / f"s{number}").mkdir(parents=True)
             (path / f"s{number}" / "0.json").write_text("".join(f"{line}\n" for line in lines))
         sink = (
             f"CREATE SINK s AS {QUERIES[kind]} EMIT ON WINDOW CLOSE WITH (connector = 'blackhole');"
         )
-        text = table.sql("a", path) + sink
+        text = table.sql("a", path) + _ASKED.format(path=ids) + sink
         plan = cut(compile_sql(text, "job.sql", {}), rng.choice([1, 2, 3]))
         results = World(plan, rng, Choices.draw(rng), engine(), START_US).run()
     rows = [row for part in results.outputs["s"] for row in part.to_pylist()]
     found = Counter(tuple(row.values()) for row in rows)
-    wanted = answer(table, kind)
+    wanted = answer(table, kind, asked)
     if found == wanted:
         return ""
     more, less = dict(found - wanted), dict(wanted - found)
-    return f"seed {seed} {kind}: too many {more}, missing {less}\n{table.lines}"
+    return f"seed {seed} {kind}: too many {more}, missing {less}\n{table.lines} {asked}"
 
 
 @pytest.mark.slow

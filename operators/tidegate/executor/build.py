@@ -21,10 +21,12 @@ from tidegate.executor.changes.over_block import OverBlock
 from tidegate.executor.changes.recompute import RecomputeExecutor
 from tidegate.executor.changes.settle import SettleExecutor
 from tidegate.executor.changes.table_block import TableBlock
+from tidegate.executor.changes.versions import VersionsExecutor
 from tidegate.executor.checked import Checked
 from tidegate.executor.filter import FilterExecutor
 from tidegate.executor.joins.interval_join import IntervalJoinExecutor
 from tidegate.executor.joins.lookup_join import LookupJoinExecutor
+from tidegate.executor.joins.now_join import NowJoinExecutor
 from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
 from tidegate.executor.joins.window_join import WindowJoinExecutor
 from tidegate.executor.over.over_partitions import OverPartitionsExecutor
@@ -46,6 +48,7 @@ from tidegate.plan.match import MatchRecognize
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.settle import Settle
+from tidegate.plan.versions import Versions
 from tidegate.state import StateTable
 
 
@@ -94,6 +97,10 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return UnionExecutor(node)
         case joins.TemporalJoin():
             return TemporalJoinExecutor(node, engine, side)
+        case joins.NowJoin():
+            return NowJoinExecutor(node, engine, side)
+        case Versions():
+            return VersionsExecutor(node)
         case joins.LookupJoin():
             return LookupJoinExecutor(node, engine, side)
         case joins.Join():

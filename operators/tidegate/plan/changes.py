@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.joins import ChangingJoin, JoinKind
+from tidegate.plan.joins import ChangingJoin, JoinKind, NowJoin
 from tidegate.plan.nodes import Filter, Node, Project, Sink
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
 from tidegate.plan.settle import Settle
+from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Tumble, Window
 
 
 def is_changing(node: Node) -> bool:
     """Whether rows of ``node`` may be taken back: chunks then have the column `OP`."""
-    if isinstance(node, Settle):
+    if isinstance(node, Settle | Versions):
         return False
+    if isinstance(node, NowJoin):
+        return is_changing(node.left)
     return _changes(node) or any(map(is_changing, node.inputs))
 
 

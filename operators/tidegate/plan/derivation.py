@@ -8,12 +8,23 @@ merge waits for), and to EXPLAIN (where one was lost).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.joins import ChangingJoin, Join, LookupJoin, TemporalJoin, Union
+from tidegate.plan.derived import (
+    BEFORE_THE_ROW,
+    COMPUTED,
+    MILLISECOND_US,
+    NONE,
+    WINDOW_END,
+    WINDOW_START,
+    WINDOW_TIME,
+    Columns,
+    Derived,
+    Part,
+)
+from tidegate.plan.joins import ChangingJoin, Join, LookupJoin, NowJoin, TemporalJoin, Union
 from tidegate.plan.match import MatchRecognize
 from tidegate.plan.nodes import (
     Expr,
@@ -45,82 +56,9 @@ from tidegate.plan.physical import (
 )
 from tidegate.plan.settle import Settle
 from tidegate.plan.texts import length
+from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Cumulate, Session, Window
 from tidegate.types import is_event_time_type
-
-WINDOW_START: Final = "window_start"
-WINDOW_END: Final = "window_end"
-WINDOW_TIME: Final = "window_time"
-MILLISECOND_US: Final = 1_000
-"""How far ``window_time`` lies before the end of its window."""
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """What is known of one column's watermark.
-
-    With one: ``filter_id`` and ``source`` name the watermark filter and its column, ``how`` the
-    functions on the way, outermost first (empty: the column itself); ``window`` is the node of the
-    windows of which the column is a part, and which; behind unions and joins the watermark is the
-    minimum of this one and the ``others``. Without one: ``lost`` says why.
-    """
-
-    filter_id: str = ""
-    source: str = ""
-    how: tuple[str, ...] = ()
-    lost: str = ""
-    window: tuple[Window | Session, str] | None = None
-    others: tuple[Derived, ...] = ()
-    clock: bool = False
-    """Whether the filter's column is the processing time, and its watermark the epoch's time."""
-
-    @property
-    def has_watermark(self) -> bool:
-        return not self.lost
-
-    @property
-    def is_clock(self) -> bool:
-        """Whether the column is the processing time itself, with its watermark."""
-        return self.clock and not self.how
-
-    def describe(self) -> str:
-        """``tumble_end(order_time)``, or why there is none."""
-        if self.lost:
-            return f"none: {self.lost}"
-        texts = []
-        for each in self.all:
-            text = each.source
-            for step in reversed(each.how):
-                text = step.replace("·", text)
-            texts.append(text)
-        return texts[0] if len(set(texts)) == 1 else f"min({', '.join(dict.fromkeys(texts))})"
-
-    @property
-    def all(self) -> tuple[Derived, ...]:
-        """The watermarks of which it is the minimum."""
-        return (replace(self, others=()), *self.others)
-
-    def unwrapped(self) -> Derived:
-        """The watermark that this one is a function of: without the outermost function."""
-        others = tuple(replace(other, how=other.how[1:]) for other in self.others)
-        return replace(self, how=self.how[1:], others=others)
-
-    def through(self, step: str) -> Derived:
-        """The watermark of a function of the column, ``·`` being the column."""
-        others = tuple(replace(other, how=(step, *other.how)) for other in self.others)
-        return replace(self, how=(step, *self.how), others=others)
-
-
-NONE: Final = Derived(lost="no watermark is declared on it")
-BEFORE_THE_ROW: Final = Derived(lost="it is the watermark before the row")
-_COMPUTED: Final = Derived(lost="it is computed over several rows")
-PROCESSING_TIME: Final = "it is the processing time"
-"""Why what reads the clock has no watermark: only a table's column that is nothing else has."""
-
-
-Columns: TypeAlias = Mapping[str, Derived]
-_Part: TypeAlias = tuple[Window | Session, str]
-"""Windows, and one of the columns that they add."""
 
 
 def derive(
@@ -141,31 +79,48 @@ def derive(
         case Input():
             known = {name: Derived(source=name) for name in node.watermarks}
             return {column.name: known.get(column.name, NONE) for column in node.schema}
-        case Normalize():
-            below = derive(node.input, ports)
-            return below if through else _of_changes(node, below)
-        case Settle():
-            below = derive(node.input, ports, through=True)
-            final = "rows leave when the watermark has passed them"
-            return _ended(below, dict(behind_time(node.column, below)), final)
-        case Unary():
-            return _behind(node, derive(node.input, ports, through=through))
         case Union():
             parts = [derive(branch, ports, through=through) for branch in node.branches]
             return {c.name: _least([columns[c.name] for columns in parts]) for c in node.schema}
-        case Recompute(of=Normalize()):
-            return derive(node.parts[0], ports)
         case Recompute():
-            every = {n: d for part in node.parts for n, d in derive(part, ports).items()}
-            return _of_changes(node, every)
-        case ChangingJoin():
-            return _of_changes(node, derive(node.left, ports) | derive(node.right, ports))
-        case LookupJoin():
-            sides = derive(node.left, ports), derive(node.right, ports)
-            return {c.name: (sides[0] | sides[1])[c.name] for c in node.schema}
+            return _of_recomputed(node, ports)
         case Join():
-            return _of_join(node, (derive(node.left, ports), derive(node.right, ports)))
+            return _of_joined(node, derive(node.left, ports), derive(node.right, ports))
+        case Normalize() | Settle() | Versions():
+            return _of_table(node, derive(node.input, ports, through=True), through)
+        case Unary():
+            return _behind(node, derive(node.input, ports, through=through))
     raise AssertionError(f"no derivation for {type(node).__name__}")
+
+
+def _of_recomputed(node: Recompute, ports: Sequence[Columns]) -> dict[str, Derived]:
+    every = {n: d for part in node.parts for n, d in derive(part, ports).items()}
+    return every if isinstance(node.of, Normalize) else _of_changes(node, every)
+
+
+def _of_joined(node: Join, left: Columns, right: Columns) -> dict[str, Derived]:
+    match node:
+        case ChangingJoin():
+            return _of_changes(node, {**left, **right})
+        case NowJoin():
+            return {**left, **_of_changes(node.right, right)}
+        case LookupJoin():
+            return {c.name: {**left, **right}[c.name] for c in node.schema}
+    return _of_join(node, (left, right))
+
+
+def _of_table(
+    node: Normalize | Settle | Versions, below: dict[str, Derived], through: bool
+) -> dict[str, Derived]:
+    """What is known of a table that changes, by what is known of its records."""
+    match node:
+        case Settle():
+            final = "rows leave when the watermark has passed them"
+            return _ended(below, dict(behind_time(node.column, below)), final)
+        case Versions():
+            known = {node.change: COMPUTED, **below}
+            return _ended(known, {node.time}, "versions may be of any time")
+    return below if through else _of_changes(node, below)
 
 
 def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
@@ -265,7 +220,7 @@ def _least(parts: Sequence[Derived]) -> Derived:
     return replace(first, others=others, window=first.window if alike else None)
 
 
-def _are_alike(one: _Part | None, other: _Part | None) -> bool:
+def _are_alike(one: Part | None, other: Part | None) -> bool:
     """Whether they are the same column of windows of the same bounds."""
     if one is None or other is None or one[1] != other[1] or type(one[0]) is not type(other[0]):
         return False
@@ -305,11 +260,11 @@ def _of_over(node: OverWindow | OverRows | RecentRows, below: Columns) -> dict[s
     if isinstance(over, OverWindow):
         follow = node.follow if isinstance(node, OverRows) else behind_time(over.time, below)
         result = _ended(below, dict(follow), f"rows leave in the order of {over.time}")
-    return result | {call.output.name: _COMPUTED for call in over.calls}
+    return result | {call.output.name: COMPUTED for call in over.calls}
 
 
 def _of_changes(node: Node, below: Columns) -> dict[str, Derived]:
-    found = {c.name: below.get(c.name, _COMPUTED) for c in node.schema}
+    found = {c.name: below.get(c.name, COMPUTED) for c in node.schema}
     return _ended(found, (), "its rows may be taken back at any time")
 
 
@@ -318,7 +273,7 @@ def _of_match(node: MatchRecognize, below: Columns) -> dict[str, Derived]:
     result = _ended(keys, (), f"matches leave in the order of {node.time}")
     time = replace(below[node.time], window=None)
     for look in node.looks:
-        result[look.output.name] = time if look.output.name in node.times else _COMPUTED
+        result[look.output.name] = time if look.output.name in node.times else COMPUTED
     return result
 
 
@@ -372,7 +327,7 @@ def same_window_keys(node: Aggregate, below: Columns) -> tuple[tuple[str, int], 
     return behind_time(node.closing_key, {key: below[key] for key in node.keys})[1:]
 
 
-def _distance(one: _Part | None, other: _Part | None) -> int | None:
+def _distance(one: Part | None, other: Part | None) -> int | None:
     """How far ``other`` lies behind ``one``, where both are columns of the same windows and that
     is always the same."""
     if one is None or other is None or one[0] != other[0]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tidegate.plan.derivation import NONE, Columns, Derived, derive
+from tidegate.plan.derivation import derive
+from tidegate.plan.derived import NONE, Columns, Derived
 from tidegate.plan.fragments import Fragment, Output, Plan
 from tidegate.plan.nodes import Node, PerSplit, Project
 from tidegate.plan.physical import Input

@@ -221,6 +221,29 @@ class ChangingJoin(Join):
         yield "state: all rows of both sides"
 
 
+@dataclass(frozen=True, slots=True)
+class NowJoin(Join):
+    """Each row of ``left`` with the rows that ``right``, which changes, has when it comes.
+
+    ``kind`` keeps no row of ``right`` without a partner. There are no times: both are empty.
+    """
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ()
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return tuple(read - {""} for read in Join.reads(self, wanted))
+
+    @property
+    def kind_of_times(self) -> tuple[str, str]:
+        return "NowJoin", ""
+
+    @property
+    def state(self) -> Iterator[str]:
+        yield "state: all right rows that there are"
+
+
 def has_splits(node: Node) -> bool:
     """Whether the rows of ``node`` are a source's, each of a split, at an offset."""
     return all(part.gives_splits for part in node.walk())

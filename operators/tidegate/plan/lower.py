@@ -29,6 +29,7 @@ from tidegate.plan.joins import (
     ChangingJoin,
     Join,
     LookupJoin,
+    NowJoin,
     TemporalJoin,
     Union,
     branches,
@@ -70,6 +71,7 @@ from tidegate.plan.physical import (
 )
 from tidegate.plan.settle import Settle
 from tidegate.plan.tables import ChangingTable
+from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Session
 from tidegate.types import (
     BEFORE,
@@ -95,7 +97,7 @@ def lower(  # noqa: PLR0912  # one branch an operator
     match node:
         case Normalize():
             return _normalized(node, pushdown)
-        case Settle():
+        case Settle() | Versions():
             return replace(node, input=lower(node.input, pushdown))
         case Scan():
             return node
@@ -229,9 +231,11 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
         if not hidden or any(part.repeats for part in node.right.walk()):
             ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
         node = replace(node, ties=ties)
+    if isinstance(node, NowJoin):
+        hidden = (OP,)
     left = _sent(node.left, pushdown, tuple(key for key, _ in node.keys))
     right = _sent(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
-    if isinstance(node, LookupJoin):
+    if isinstance(node, LookupJoin | NowJoin):
         return replace(node, left=left, right=right)
     follow = following(node, (derive(node.left), derive(node.right)))
     return replace(node, left=left, right=right, follow=follow)

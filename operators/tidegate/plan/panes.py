@@ -11,7 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, window_columns
+from tidegate.plan.derivation import window_columns
+from tidegate.plan.derived import WINDOW_END, WINDOW_START
 from tidegate.plan.nodes import Filter, Node, Project, column_expr
 from tidegate.plan.windows import Tumble, Window
 from tidegate.types import Column

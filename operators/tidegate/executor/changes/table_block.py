@@ -28,7 +28,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.changes.as_changes import with_op
 from tidegate.executor.changes.block import Block
 from tidegate.executor.changes.refusals import refused
-from tidegate.executor.columns import single_array
+from tidegate.executor.columns import Int64s, event_times, single_array
 from tidegate.plan.nodes import quoted
 from tidegate.plan.normalize import Normalize
 from tidegate.reasons import Reason
@@ -37,6 +37,7 @@ from tidegate.types import (
     HIDDEN_PREFIX,
     OFFSET,
     OP,
+    SINCE,
     SPLIT,
     Counts,
     Op,
@@ -122,8 +123,10 @@ class TableBlock(Block):
         comes = np.where(there, Op.UPDATE_AFTER, Op.INSERT)
         ops = np.stack([goes, comes], axis=1)[told].astype(np.int8)
         rows = both.select(self._columns).take(pa.array(np.stack([was, new], axis=1)[told]))
-        by = both.column(before).take(pa.array(np.stack([new, new], axis=1)[told]))
-        return rows.append_column(OP, pa.array(ops)).append_column(before, by)
+        by = both.take(pa.array(np.stack([new, new], axis=1)[told]))
+        rows = rows.append_column(OP, pa.array(ops)).append_column(before, by.column(before))
+        rows = rows.append_column(OFFSET, by.column(OFFSET))
+        return rows.append_column(SINCE, _since(by, before, self._node.history))
 
     def _newest(self, both: pa.Table) -> pa.Array:
         """The record of each key that counts."""
@@ -165,6 +168,14 @@ class TableBlock(Block):
                     reasons=Reason.KEY_MOVED.value,
                 )
             )
+
+
+def _since(records: pa.Table, before: str, time: str) -> pa.Array:
+    since: Int64s = single_array(records.column(before)).to_numpy()
+    if time in records.column_names:
+        times, valid = event_times(records.column(time))
+        since = np.where(valid, np.maximum(times, since), since)
+    return pa.array(since)
 
 
 def _numbered(rows: pa.Table, *names: Sequence[str]) -> pa.Table:

@@ -33,13 +33,8 @@ from tidegate.executor.columns import (
     is_hidden,
     times_column,
 )
-from tidegate.plan.derivation import (
-    MILLISECOND_US,
-    WINDOW_END,
-    WINDOW_START,
-    WINDOW_TIME,
-    window_columns,
-)
+from tidegate.plan.derivation import window_columns
+from tidegate.plan.derived import MILLISECOND_US, WINDOW_END, WINDOW_START, WINDOW_TIME
 from tidegate.plan.windows import Session, Window
 from tidegate.types import END, OP, Chunk, Message, Watermark
 

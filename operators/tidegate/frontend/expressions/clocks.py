@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
+from tidegate.plan.derivation import derive
+from tidegate.plan.derived import PROCESSING_TIME, Derived
 from tidegate.plan.nodes import (
     PROC_TIME_SQL,
     Expr,

@@ -19,7 +19,7 @@ from tidegate.frontend.expressions.typecheck import (
     TypeCheckError,
     is_numeric,
 )
-from tidegate.plan.derivation import PROCESSING_TIME
+from tidegate.plan.derived import PROCESSING_TIME
 from tidegate.types import Schema
 
 _RISING: Final = frozenset(

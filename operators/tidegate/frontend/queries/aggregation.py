@@ -30,7 +30,7 @@ from tidegate.frontend.queries.early import early_of
 from tidegate.frontend.queries.windows import GROUP_WINDOW_CALLS, GroupWindow, without_unused_time
 from tidegate.frontend.source import Span
 from tidegate.plan.aggregates import Aggregate, AggregateCall
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START
+from tidegate.plan.derived import WINDOW_END, WINDOW_START
 from tidegate.plan.nodes import Expr, Node, SortKey, column_expr
 from tidegate.plan.projections import project
 from tidegate.types import HIDDEN_PREFIX, TICK, Column

@@ -9,23 +9,19 @@ from tidegate.connectors.connector import with_key, without_key
 from tidegate.connectors.registry import connector_of
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Query
-from tidegate.frontend.expressions.scope import Relation
+from tidegate.frontend.expressions.scope import Relation, unused
 from tidegate.frontend.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early, kept_for_ever
-from tidegate.plan.derivation import (
-    MILLISECOND_US,
-    WINDOW_END,
-    WINDOW_TIME,
-    Derived,
-    closing_key,
-    derive,
-)
+from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.derived import MILLISECOND_US, WINDOW_END, WINDOW_TIME, Derived
 from tidegate.plan.joins import ChangingJoin, Union
 from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Filter, Node, Project, Scan, Sink
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.settle import Settle
+from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Hop, Tumble
+from tidegate.types import Column
 
 ONCE = "EMIT ON WINDOW CLOSE"
 _FINAL = "leave EARLY EVERY out: each result is emitted once, when final"
@@ -40,6 +36,8 @@ _BOUND: Mapping[type[Node], str] = {
     " '1' HOUR",
 }
 _UNKNOWN = -1
+CHANGE = "$change"
+"""The column that orders versions of one time, and is odd where a row is gone."""
 _NEVER_FINAL = (
     "rows of a table that changes are final once a watermark has passed them: declare WATERMARK FOR"
     " a time column of it; or leave EMIT ON WINDOW CLOSE out, where results may change"
@@ -77,6 +75,21 @@ def settled(node: Node, keys: Collection[str]) -> Node:
     node = _with_history(node, time)
     (of,) = (part for part in node.walk() if isinstance(part, Normalize))
     return Settle(node.schema, node, column, time, short, of.table, of.account)
+
+
+def versions(relation: Relation) -> Relation:
+    """What the rows of a table that changes were, and since when; ``relation`` if it is none, or
+    has no time with a watermark."""
+    if not is_changing(relation.node) or not _settles(relation.node):
+        return relation
+    derived = derive(relation.node, through=True)
+    times = [name for name, found in derived.items() if found.has_watermark and not found.how]
+    if len(times) != 1:
+        return relation
+    below = _with_history(relation.node, derived[times[0]].source)
+    change = unused(CHANGE, [column.name for column in below.schema])
+    schema = (Column(change, "BIGINT"), *below.schema)
+    return replace(relation, node=Versions(schema, below, change, times[0]))
 
 
 def _short_of_end(derived: Derived) -> int | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tidegate.errors import BindError, Position, SqlError, UnsupportedError
 from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.plan.changes import is_changing
-from tidegate.plan.derivation import PROCESSING_TIME, closing_key, derive
+from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.derived import PROCESSING_TIME
 from tidegate.plan.nodes import Node, Scan
 from tidegate.plan.windows import Session, Window
 

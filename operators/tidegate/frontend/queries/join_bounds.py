@@ -14,7 +14,7 @@ from tidegate.frontend.expressions.monotone import shift_of
 from tidegate.frontend.expressions.scalar import Binder, plan_column
 from tidegate.frontend.expressions.typecheck import TypeCheckError, is_integer
 from tidegate.frontend.queries.closing import ALLOW
-from tidegate.plan.derivation import Columns
+from tidegate.plan.derived import Columns
 from tidegate.types import column_named, is_event_time_type
 
 SWAPPED: Final[dict[type[exp.Expr], type[exp.Expr]]] = {

@@ -27,19 +27,20 @@ from tidegate.frontend.expressions.scalar import (
     require_boolean,
 )
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
+from tidegate.frontend.queries.changes import CHANGE
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
 from tidegate.frontend.queries.lookups import with_end
 from tidegate.frontend.source import Span
-from tidegate.plan.derivation import (
+from tidegate.plan.derivation import derive
+from tidegate.plan.derived import (
     NONE,
     PROCESSING_TIME,
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
     Columns,
-    derive,
 )
-from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, TemporalJoin
+from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin, TemporalJoin
 from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node
 from tidegate.plan.projections import widened
 from tidegate.types import column_named
@@ -120,14 +121,15 @@ class JoinCondition:
         keys = tuple(self._keys)
         return _shaped(LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition))
 
+    def now_join(self, kind: JoinKind) -> NowJoin:
+        """The plan's node of a join with what a table that changes has at the moment."""
+        left, right, condition = self._parts(None)
+        keys = tuple(self._keys)
+        return _shaped(NowJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
+
     def is_now(self, as_of: Scalar) -> bool:
         """Whether ``as_of`` is the processing time."""
-        expr = self._binder.bind(as_of)
-        if not expr.columns:
-            return PROC_TIME_SQL in expr.sql
-        known = self._known[0].get(next(iter(expr.columns)), NONE)
-        is_clock = known.lost == PROCESSING_TIME or known.is_clock
-        return expr.is_column and is_clock
+        return _is_clock(self._binder, self._known[0], as_of)
 
     def temporal_join(
         self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
@@ -161,9 +163,20 @@ class JoinCondition:
             )
         if key:
             self._keep(key, place)
+        self._leave_out_what_is_gone(as_of.span)
         left, right, condition = self._parts(None)
         keys = tuple(self._keys)
         return _shaped(TemporalJoin((), left, right, kind, keys, times, 0, 0, condition))
+
+    def _leave_out_what_is_gone(self, span: Span) -> None:
+        """Of a table that changes, a version may say that the row is gone."""
+        for column in self._sides[1].schema:
+            if column.name.startswith(CHANGE):
+                odd = exp.Mod(this=plan_column(column.name), expression=exp.Literal.number(2))
+                part = exp.EQ(this=odd, expression=exp.Literal.number(0))
+                self._rest.append(part)
+                self._texts[part] = "it is there"
+                self._span = self._span or span
 
     def _keep(self, key: tuple[str, ...], place: Position) -> None:
         """Makes conditions of the equations that are not about ``key``."""
@@ -364,6 +377,19 @@ class JoinCondition:
 
     def _type_of(self, name: str) -> str:
         return column_named(self._binder.schema, name).type
+
+
+def is_clock(context: Context, left: Relation, as_of: Scalar) -> bool:
+    """Whether ``as_of``, of rows of ``left``, is the processing time."""
+    return _is_clock(Binder(left, context.checker), derive(left.node), as_of)
+
+
+def _is_clock(binder: Binder, known: Columns, as_of: Scalar) -> bool:
+    expr = binder.bind(as_of)
+    if not expr.columns:
+        return PROC_TIME_SQL in expr.sql
+    found = known.get(next(iter(expr.columns)), NONE)
+    return expr.is_column and (found.lost == PROCESSING_TIME or found.is_clock)
 
 
 def _shaped(join: _J) -> _J:

@@ -9,7 +9,8 @@ from tidegate.errors import BindError, UnsupportedError, did_you_mean
 from tidegate.frontend.ast.queries import JoinRef, Name, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
-from tidegate.frontend.queries.join_condition import JoinCondition
+from tidegate.frontend.queries.changes import refuse_changing, versions
+from tidegate.frontend.queries.join_condition import JoinCondition, is_clock
 from tidegate.frontend.queries.lookups import is_static
 from tidegate.plan.changes import is_changing
 from tidegate.plan.joins import Join, JoinKind
@@ -45,6 +46,10 @@ def joined(
         count = len(right.fields)
         fields = (*relation.fields[count:], *relation.fields[:count])
         return replace(relation, fields=fields), further
+    is_now = syntax.as_of is not None and changes and is_clock(context, left, syntax.as_of)
+    if syntax.as_of is not None and changes and not is_now:
+        right = versions(right)
+        refuse_changing(right, syntax.span, "FOR SYSTEM_TIME AS OF")
     right = _renamed(right, [column.name for column in left.node.schema])
     fields = tuple(
         replace(known, table=known.table or side.alias)
@@ -62,8 +67,10 @@ def joined(
         if condition.is_of_both(part):
             condition.take(part)
             further = [other for other in further if other is not part]
-    if looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
-        node: Join = condition.lookup_join(_lookup_kind(syntax))
+    if is_now:
+        node: Join = condition.now_join(_lookup_kind(syntax))
+    elif looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
+        node = condition.lookup_join(_lookup_kind(syntax))
     elif syntax.as_of is None and (changes or (unbounded and not condition.is_bounded)):
         node = condition.changing_join(syntax.kind)
     elif syntax.as_of is None:

@@ -26,7 +26,8 @@ from tidegate.frontend.queries.over_frames import ROWS_MAX, FramePlanner
 from tidegate.frontend.queries.over_nulls import IGNORING, ignoring, is_there, unwrapped
 from tidegate.frontend.source import Span
 from tidegate.plan.aggregate_types import is_wide, result_type
-from tidegate.plan.derivation import Derived, closing_key, derive
+from tidegate.plan.derivation import closing_key, derive
+from tidegate.plan.derived import Derived
 from tidegate.plan.nodes import Expr, SortKey
 from tidegate.plan.over import CARRIED, ChangingOver, OverCall, OverWindow, RecentRows
 from tidegate.types import Column

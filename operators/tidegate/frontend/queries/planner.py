@@ -226,11 +226,10 @@ def _join_of(
 ) -> tuple[Relation, list[Scalar]]:
     """The join of two sides that are planned."""
     if syntax.as_of is not None:
-        refused = "a join FOR SYSTEM_TIME AS OF"
-    else:
-        refused = f"{ONCE} of a join of" if env.emit else ""
-    for side in (left, right) if refused else ():
-        refuse_changing(side, syntax.span, refused)
+        refuse_changing(left, syntax.span, "FOR SYSTEM_TIME AS OF the time of")
+    elif env.emit:
+        for side in (left, right):
+            refuse_changing(side, syntax.span, f"{ONCE} of a join of")
     unbounded = env.unbounded and not env.emit
     return joined(context, left, right, syntax, conditions, unbounded=unbounded)
 

@@ -25,7 +25,8 @@ from tidegate.frontend.expressions.times import (
 )
 from tidegate.frontend.queries.changes import settled
 from tidegate.plan.changes import is_changing
-from tidegate.plan.derivation import WINDOW_END, WINDOW_START, WINDOW_TIME, derive, window_columns
+from tidegate.plan.derivation import derive, window_columns
+from tidegate.plan.derived import WINDOW_END, WINDOW_START, WINDOW_TIME
 from tidegate.plan.nodes import Filter, Node, Project, column_expr
 from tidegate.plan.projections import project, widened
 from tidegate.plan.windows import Cumulate, Hop, Session, Tumble, Window

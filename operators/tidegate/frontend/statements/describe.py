@@ -11,7 +11,8 @@ from tidegate.frontend.expressions.scope import Field, Relation
 from tidegate.frontend.statements.answers import Listing
 from tidegate.frontend.syntax.datatypes import shown_type
 from tidegate.frontend.tables.layout import connector_of, has_rowtime
-from tidegate.plan.derivation import PROCESSING_TIME, Derived, derive
+from tidegate.plan.derivation import derive
+from tidegate.plan.derived import PROCESSING_TIME, Derived
 from tidegate.plan.nodes import Scan
 
 _HEADER: Final = ("Column Name", "Data Type", "Nullable", "Extras", "Comment")
