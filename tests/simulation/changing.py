@@ -143,7 +143,7 @@ class _Queries:
     def _whole(self, depth: int) -> str:
         v, w = self._rng.sample(_AGGREGATES, 2)
         below = self._below(depth)
-        return f"SELECT max(k) AS k, {v} AS v, {w} AS w FROM {below} AS x HAVING count(*) > 0"
+        return f"SELECT max(k) AS k, {v} AS v, {w} AS w FROM {below} AS x"
 
     def _distinct(self, depth: int) -> str:
         return f"SELECT DISTINCT k, v, CAST(0 AS BIGINT) AS w FROM {self._below(depth)} AS x"

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import tempfile
+import traceback
 from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from kits.keyed import small_merges
@@ -17,6 +21,8 @@ from simulation.change_tables import ChangeTable, Row, draw_changes
 from simulation.check import engine
 from simulation.run import START_US
 from simulation.world import Choices, World
+from tidegate.executor.changes import versions
+from tidegate.executor.changes.settle import SettleExecutor
 from tidegate.frontend import compile as compile_sql
 from tidegate.plan.fragments import cut
 
@@ -76,6 +82,13 @@ def answer(table: ChangeTable, kind: str, asked: list[Asked]) -> Counter[tuple[A
 
 def check_seed(seed: int) -> str:
     """What is wrong with the seed's job; the empty text if nothing is."""
+    try:
+        return _difference(seed)
+    except Exception:
+        return f"seed {seed}: {traceback.format_exc()}"
+
+
+def _difference(seed: int) -> str:
     rng = Random(seed)
 
     def row() -> Row:
@@ -112,3 +125,29 @@ def check_seed(seed: int) -> str:
 def test_what_is_final_does_not_depend_on_epochs(batch: int) -> None:
     failed = [check_seed(seed) for seed in range(BATCH * batch, BATCH * (batch + 1))]
     assert not any(failed), "\n\n".join(filter(None, failed))
+
+
+def everything_is_taken_back(self: SettleExecutor, data: pa.Table) -> Any:
+    """Nothing is final before it leaves, which depends on epochs."""
+    del self
+    return np.zeros(data.num_rows, np.bool_)
+
+
+def deletes_are_as_old_as_rows(data: pa.Table, time: str, gone: Any) -> Any:
+    """A version is gone from the time on at which it came."""
+    del gone
+    return data.column(time)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        patch.object(SettleExecutor, "_is_final", everything_is_taken_back),
+        patch.object(versions, "_since", deletes_are_as_old_as_rows),
+    ],
+    ids=["everything is taken back", "deletes are as old as rows"],
+)
+def test_is_caught(mutant: Any) -> None:
+    with mutant:
+        assert any(check_seed(seed) for seed in range(100))

@@ -15,7 +15,11 @@ from tidegate.cli import app
 from tidegate.connectors.blackhole.connector import BlackholeOptions
 from tidegate.connectors.datagen.orders import DatagenOptions
 from tidegate.connectors.delta.sink import DeltaOptions
-from tidegate.connectors.filesystem.options import FilesystemOptions, FilesystemSourceOptions
+from tidegate.connectors.filesystem.options import (
+    FilesystemOptions,
+    FilesystemSinkOptions,
+    FilesystemSourceOptions,
+)
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
 from tidegate.connectors.nexmark.events import NexmarkOptions
 from tidegate.connectors.option_types import SourceOptions
@@ -105,7 +109,7 @@ SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]
     "Source": (KafkaSourceOptions, (SOURCE, KAFKA)),
     "Sink": (KafkaSinkOptions, (KAFKA,)),
     "Every source": (SOURCE, ()),
-    "Source and sink": (FILES, ()),
+    "Source and sink": (FilesystemSinkOptions, ()),
     "Source only": (FilesystemSourceOptions, (SOURCE, FILES)),
     "datagen": (DatagenOptions, (SOURCE,)),
     "nexmark": (NexmarkOptions, (SOURCE,)),

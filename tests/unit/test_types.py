@@ -127,6 +127,7 @@ def test_reasons_stand_in_the_order_in_which_they_apply() -> None:
         "behind_merged",
         "late",
         "key_moved",
+        "closed",
     ]
 
 

@@ -84,6 +84,8 @@ class Connector:
     """Of a table; where its writers stage what has no place of its own."""
     takes_changes: Callable[[Table], bool] = lambda _: False
     """Whether a sink can take back what it was given (S5)."""
+    keeps_changes: Callable[[Table], bool] = lambda _: False
+    """Whether a sink keeps each change as it comes, so that it needs no key to take one back."""
     has_keys: bool = False
     """Whether tables have a primary key of their own. It need not be told: of results that change,
     the query says what tells them apart."""
@@ -151,7 +153,7 @@ class Connector:
 
         Empty where it was not told: `with_key` does.
         """
-        if self.sink is None or not self.takes_changes(table):
+        if self.sink is None or not self.takes_changes(table) or self.keeps_changes(table):
             return None
         key: tuple[str, ...] | None = getattr(parsed(self.sink, table.options), "key_fields", None)
         return key

@@ -49,7 +49,7 @@ def test_defaults_and_values() -> None:
             "source",
             {**FILES, "format": "xml"},
             "format",
-            "'json', 'csv' or 'parquet'",
+            "'json', 'csv', 'parquet' or 'debezium-json'",
         ),
         (
             "filesystem",

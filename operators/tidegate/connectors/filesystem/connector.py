@@ -7,7 +7,7 @@ from typing import get_args
 from tidegate.connectors.connector import Connector, says_changes
 from tidegate.connectors.filesystem.options import (
     WATCHED,
-    FilesystemOptions,
+    FilesystemSinkOptions,
     FilesystemSourceOptions,
     SourceFormat,
 )
@@ -36,7 +36,7 @@ CONNECTOR = Connector(
     row_places=row_places,
     is_bounded=lambda table: not table.option(WATCHED),
     may_be_idle=lambda said: WATCHED in said,
-    sink=FilesystemOptions,
+    sink=FilesystemSinkOptions,
     writer=FilesystemWriter,
     committer=FilesystemCommitter,
     formats=get_args(SourceFormat),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self, get_args
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from tidegate.connectors.option_types import (
     ChangesOptions,
@@ -25,13 +25,22 @@ class FilesystemOptions(Options, CsvOptions):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str = Field(min_length=1)
-    format: Format
+    format: SourceFormat
+
+
+class FilesystemSinkOptions(FilesystemOptions):
+    """What is written."""
+
+    @field_validator("format")
+    @classmethod
+    def _is_written(cls, form: str) -> str:
+        if form not in get_args(Format):
+            raise ValueError(f"it is read, not written; write {', '.join(get_args(Format))}")
+        return form
 
 
 class FilesystemSourceOptions(ChangesOptions, SourceOptions, FilesystemOptions):
     """``monitor_interval_us`` present: the directory is watched, the source is unbounded."""
-
-    format: SourceFormat  # type: ignore[assignment]  # more can be read than is written
 
     monitor_interval_us: Annotated[Duration, Field(gt=0)] | None = Field(None, alias=WATCHED)
     split: Literal["directory", "file"] = Field("directory", alias="source.split")

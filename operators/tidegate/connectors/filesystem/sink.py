@@ -18,7 +18,7 @@ from typing import Final
 import pyarrow as pa
 from pyarrow import fs
 
-from tidegate.connectors.filesystem.options import FilesystemOptions
+from tidegate.connectors.filesystem.options import FilesystemSinkOptions
 from tidegate.connectors.formats import csv_format, json_encode, parquet_format
 from tidegate.connectors.locations import open_location
 from tidegate.connectors.option_types import parsed
@@ -50,7 +50,7 @@ class FilesystemWriter:
     """Implements `tidegate.ports.SinkWriter`."""
 
     def __init__(self, table: Table, stage: Stage, file_bytes_max: int = FILE_BYTES_MAX) -> None:
-        options = parsed(FilesystemOptions, table.options)
+        options = parsed(FilesystemSinkOptions, table.options)
         self._table = table
         self._options = options
         self._filesystem, root = open_location(options.path)
@@ -124,7 +124,7 @@ class FilesystemCommitter:
     """Implements `tidegate.ports.ErasingCommitter`."""
 
     def __init__(self, table: Table, scope: str, token: Callable[[], str] = unique_token) -> None:
-        options = parsed(FilesystemOptions, table.options)
+        options = parsed(FilesystemSinkOptions, table.options)
         self._path = options.path
         self._format = options.format
         self._filesystem, self._root = open_location(options.path)

@@ -58,6 +58,10 @@ def _servers(text: str) -> set[str]:
     return {server.strip().lower() for server in text.split(",")}
 
 
+def _keeps_changes(table: Table) -> bool:
+    return table.format == options.DEBEZIUM_JSON
+
+
 def _as_bytes(table: Table) -> Table:
     """What the ``raw`` format is for."""
     others = ("key.", "value.", "csv.", "json.", "avro")
@@ -86,7 +90,8 @@ CONNECTOR = Connector(
     sink=KafkaSinkOptions,
     writer=KafkaWriter,
     committer=KafkaCommitter,
-    takes_changes=lambda table: parsed(KafkaSinkOptions, table.options).type == "upsert",
+    takes_changes=lambda table: table.option("type") == "upsert" or _keeps_changes(table),
+    keeps_changes=_keeps_changes,
     buckets="sink.buckets",
     as_bytes=_as_bytes,
     formats=options.SOURCE_FORMATS,

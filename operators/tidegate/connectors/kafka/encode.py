@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.connectors.formats import avro_format, csv_format, json_encode, raw_format
+from tidegate.connectors.formats import avro_format, csv_format, debezium, json_encode, raw_format
 from tidegate.connectors.kafka.decode import registry_of
 from tidegate.connectors.kafka.fits import check_sink
-from tidegate.connectors.kafka.options import KafkaSinkOptions
+from tidegate.connectors.kafka.options import DEBEZIUM_JSON, KafkaSinkOptions
 from tidegate.engine.engine import Engine
 from tidegate.plan.tables import Table
 from tidegate.types import OP, Op, Schema
@@ -57,10 +57,11 @@ class Encoder:
     def encode(self, data: pa.Table) -> Messages:
         """The rows of ``data``, whose columns are the table's, as messages.
 
-        Of a changing result, what a row was is left out, and what is deleted has no value.
+        Of a changing result, what a row was is left out, and what is deleted has no value; but an
+        envelope has both.
         """
         deleted = None
-        if OP in data.column_names:
+        if OP in data.column_names and self._options.format != DEBEZIUM_JSON:
             data = data.filter(pc.not_equal(data.column(OP), int(Op.UPDATE_BEFORE)))
             deleted = pc.equal(data.column(OP), int(Op.DELETE))
         subject = self._options.registry_subject or f"{self._options.topic}-value"
@@ -90,6 +91,8 @@ class Encoder:
             case "csv":
                 lines = csv_format.encode_lines(data, schema, self._options, self._engine)
                 return lines.cast(pa.binary())
+            case "debezium-json":
+                return debezium.encode(data, schema, self._engine)
             case "raw":
                 return raw_format.encode(data, schema, self._engine)
             case "avro":

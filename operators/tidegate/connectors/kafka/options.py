@@ -133,6 +133,8 @@ Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
 _Format = Literal["json", "csv", "raw", "avro", "avro-confluent"]
 FORMATS: Final[tuple[str, ...]] = get_args(_Format)
 Format = Annotated[_Format, BeforeValidator(lowered)]
+DEBEZIUM_JSON: Final = "debezium-json"
+DEBEZIUM_AVRO: Final = "debezium-avro-confluent"
 _SourceFormat = Literal[_Format, "debezium-json", "debezium-avro-confluent"]
 SOURCE_FORMATS: Final[tuple[str, ...]] = get_args(_SourceFormat)
 SourceFormat = Annotated[_SourceFormat, BeforeValidator(lowered)]
@@ -141,12 +143,17 @@ Kind = Annotated[Literal["append-only", "upsert"], BeforeValidator(lowered)]
 
 
 class KafkaOptions(Options, CsvOptions):
-    """Of both sides. What begins with ``properties.`` is kept besides, see `properties`."""
+    """Of both sides. What begins with ``properties.`` is kept besides, see `properties`.
+
+    ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value says
+    that there is nothing more.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     servers: str = Field(min_length=1, alias=SERVERS)
     format: SourceFormat
+    type: Kind = "append-only"
     key_format: Format | None = Field(None, alias="key.format")
     key_fields: Annotated[Topics, BeforeValidator(listed)] = Field((), alias="key.fields")
     key_prefix: str = Field("", alias="key.fields-prefix")
@@ -202,13 +209,7 @@ class KafkaOptions(Options, CsvOptions):
 
 
 class KafkaSourceOptions(ChangesOptions, SourceOptions, KafkaOptions):
-    """Where reading starts and ends, what is read, how watermarks are made.
-
-    ``type``: of an ``upsert`` topic a message is what its key has now, and one without a value says
-    that there is nothing more.
-    """
-
-    type: Kind = "append-only"
+    """Where reading starts and ends, what is read, how watermarks are made."""
 
     topics: Annotated[Topics, BeforeValidator(_topics)] = Field((), alias="topic")
     pattern: str = Field("", alias="topic-pattern")
@@ -302,11 +303,10 @@ class KafkaSourceOptions(ChangesOptions, SourceOptions, KafkaOptions):
 class KafkaSinkOptions(KafkaOptions):
     """Where rows go and what is promised about them.
 
-    ``type`` is as of a source. ``buckets``: how many partitions the topic has; where it is not
+    ``buckets``: how many partitions the topic has; where it is not
     there, it is made.
     """
 
-    format: Format  # less can be written than is read
     topic: str = Field(min_length=1)
     partitioner: Annotated[Literal["default", "fixed", "round-robin"], BeforeValidator(lowered)] = (
         Field("default", alias="sink.partitioner")
@@ -318,12 +318,18 @@ class KafkaSinkOptions(KafkaOptions):
     transaction_timeout_us: Annotated[Duration, Field(ge=1_000_000)] = Field(
         60_000_000, alias="sink.transaction-timeout"
     )
-    type: Kind = "append-only"
     force_append_only: bool = False
     buckets: Annotated[int, Field(ge=1, le=100_000)] | None = Field(None, alias="sink.buckets")
     timestamp_format: Annotated[Literal["SQL"], BeforeValidator(_upper)] = Field(
         "SQL", alias="json.timestamp-format.standard"
     )
+
+    @field_validator("format")
+    @classmethod
+    def _is_written(cls, form: str) -> str:
+        if form == DEBEZIUM_AVRO:
+            raise ValueError("it is read, not written; write 'debezium-json'")
+        return form
 
     @field_validator("topic")
     @classmethod

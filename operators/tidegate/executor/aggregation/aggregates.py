@@ -36,11 +36,12 @@ def partial_input(node: Aggregate) -> tuple[str, ...]:
     return tuple(names) or (node.input.schema[0].name,)  # rows without a column are not counted
 
 
-def partial_sql(node: Aggregate, table: str) -> str:
-    """Rows of the input in ``table`` to one partial per group."""
+def partial_sql(node: Aggregate, table: str, *, whole: bool = False) -> str:
+    """Rows of the input in ``table`` to one partial per group; of no rows, if they are the
+    ``whole`` and there are no keys, to one, too."""
     parts = [part for phase in _all_phases(node) for part in phase.parts]
     keys = [_one_zero(node.input.column_of(key)) for key in node.keys]
-    return _grouped(node, keys, [(part.partial, part.column.name) for part in parts], table)
+    return _grouped(node, keys, [(part.partial, part.column.name) for part in parts], table, whole)
 
 
 def merge_sql(node: Aggregate, table: str) -> str:
@@ -71,10 +72,17 @@ def _one_zero(key: Column) -> str:
     return f"{name} + CAST(0 AS {key.type}) AS {name}" if key.type in ("DOUBLE", "FLOAT") else name
 
 
-def _grouped(node: Aggregate, keys: list[str], outputs: list[tuple[str, str]], table: str) -> str:
+def _grouped(
+    node: Aggregate,
+    keys: list[str],
+    outputs: list[tuple[str, str]],
+    table: str,
+    whole: bool = False,
+) -> str:
     selected = keys + [f"{sql} AS {quoted(name)}" for sql, name in outputs]
     # Without keys SQL makes a group of no rows too.
-    grouping = ", ".join(quoted(key) for key in node.keys) or "() HAVING count(*) > 0"
+    no_keys = "()" if whole else "() HAVING count(*) > 0"
+    grouping = ", ".join(quoted(key) for key in node.keys) or no_keys
     return f"SELECT {', '.join(selected)} FROM {table} GROUP BY {grouping}"
 
 

@@ -8,22 +8,31 @@ not (S6).
 Watermarks. A group that the watermark of the closing key has passed changes no more, so its state
 goes; of that key and of those ``derived`` from it the watermark passes, as in `FinalAggregate`,
 behind the epoch's changes. Without a closing key groups stay, and no watermark leaves.
+
+Without keys there is one group, also of no rows, and one instance, which tells it at the first
+barrier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.aggregation.aggregates import partial_sql
 from tidegate.executor.aggregation.group_changes import GroupChanges
 from tidegate.executor.aggregation.group_state import with_derived
 from tidegate.executor.base import Executor
 from tidegate.executor.columns import INT64_MIN
+from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.physical import FinalAggregate
 from tidegate.state import StateTable
-from tidegate.types import Barrier, Chunk, Message, Watermark
+from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Column, Message, Watermark
+
+_TOLD: Final = "groups:told"
+"""State value: the result of no rows, of an aggregation without keys, has left."""
 
 
 class UpdatingAggregateExecutor(Executor):
@@ -35,6 +44,8 @@ class UpdatingAggregateExecutor(Executor):
         self._key = aggregate.closing_key
         self._derived = node.derived
         self._changes = GroupChanges(aggregate, engine, state)
+        self._state = state
+        self._of_nothing = None if aggregate.keys else _partial_of_nothing(aggregate, engine)
         self._new: list[pa.Table] = []
         self._watermarks: dict[str, Watermark] = {}
 
@@ -51,6 +62,9 @@ class UpdatingAggregateExecutor(Executor):
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         closed = self._bound(self._key)
         ready = self._ready(closed)
+        if self._of_nothing is not None and self._state.get(_TOLD) is None:
+            self._state.put(_TOLD, b"1")
+            ready = [*ready, self._of_nothing]
         if ready:
             yield from self._changes.of(ready, closed)
         self._changes.forget(closed)
@@ -67,3 +81,11 @@ class UpdatingAggregateExecutor(Executor):
         del closed
         new, self._new = self._new, []
         return new
+
+
+def _partial_of_nothing(node: Aggregate, engine: Engine) -> pa.Table:
+    """The partial of no rows."""
+    names = dict.fromkeys([*(c.name for c in node.input.schema), SPLIT, OFFSET])
+    types = {SPLIT: "VARCHAR", OFFSET: "BIGINT"} | {c.name: c.type for c in node.input.schema}
+    rows = engine.empty(tuple(Column(name, types[name]) for name in names))
+    return engine.query(partial_sql(node, "rows_", whole=True), {"rows_": rows})

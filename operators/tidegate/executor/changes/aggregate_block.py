@@ -15,7 +15,8 @@ class AggregateBlock(Block):
 
     def __init__(self, node: Aggregate, engine: Engine) -> None:
         super().__init__(engine)
-        self._sql = final_sql(node, f"({partial_sql(node, 'rows_')})")
+        self.has_result_of_nothing = not node.keys
+        self._sql = final_sql(node, f"({partial_sql(node, 'rows_', whole=True)})")
 
     def results(self, tables: list[pa.Table]) -> tuple[pa.Table, list[pa.Table]]:
         """The groups, and what must be kept of the input."""

@@ -15,6 +15,9 @@ from tidegate.types import Rejected, SplitReport
 class Block(ABC):
     """What a node says of the rows alike in some keys."""
 
+    has_result_of_nothing: bool = False
+    """Whether there is a result of no rows at all, such as the count of a whole table."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 

@@ -50,6 +50,8 @@ from tidegate.types import (
 
 HASHES_MAX: Final = 65_536
 """Keys that are looked at together."""
+_TOLD: Final = "told"
+"""State value: the result of no rows has left."""
 _TYPES: Final = {SPLIT: "VARCHAR", OP: "TINYINT"}
 """Of hidden columns that are no BIGINT."""
 
@@ -76,6 +78,7 @@ class RecomputeExecutor(Junction):
             for schema in schemas
         ]
         self._rows = [KeyedRows(state(port)) for port in range(self.ports)]
+        self._told = state(0)
         self._new: list[list[pa.Table]] = [[] for _ in node.parts]
         self._passes = isinstance(node.of, Normalize)
         self._watermarks: dict[str, Watermark] = {}
@@ -96,6 +99,8 @@ class RecomputeExecutor(Junction):
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         changes = [self._taken(port) for port in range(self.ports)]
         touched = np.unique(np.concatenate([hashes_of(rows) for rows in changes]))
+        if self._is_first():
+            touched = np.zeros(1, np.uint64)
         for start in range(0, len(touched), HASHES_MAX):
             yield from self._recomputed(touched[start : start + HASHES_MAX], changes)
         yield from self._block.take_refused()
@@ -103,6 +108,11 @@ class RecomputeExecutor(Junction):
             rows.settle()
         yield from self._watermarks.values()
         yield barrier
+
+    def _is_first(self) -> bool:
+        """Whether nothing was told yet of a result that is there without rows, too."""
+        known = not self._block.has_result_of_nothing or self._told.get(_TOLD) is not None
+        return not known and self._rows[0].find(np.zeros(1, np.uint64)) is None
 
     def reports(self) -> Iterator[SplitReport]:
         return self._block.reports()
@@ -128,6 +138,9 @@ class RecomputeExecutor(Junction):
             part = between(new, hashes)
             after.append(self._block.after(rows, part) if part.num_rows else rows)
         old, _ = self._block.results(before)
+        if self._is_first():
+            old = old.slice(0, 0)
+            self._told.put(_TOLD, b"1")
         new, kept = self._block.results(after)
         out = self._block.changes(old, new, self._told_apart)
         if out.num_rows:

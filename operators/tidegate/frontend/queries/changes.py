@@ -142,9 +142,11 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
             " postgres, delta, print",
         )
     key = connector.key(table)
-    if key is None:
-        return sink
     told_apart = changing_key(sink.input)
+    if key is None:
+        has_key = "key.fields" in dict(table.options) or not told_apart
+        by_key = connector.keeps_changes(table) and not has_key
+        return replace(sink, table=with_key(table, told_apart or ())) if by_key else sink
     if told_apart is None and not key and connector.takes_equal_rows:
         return replace(sink, table=without_key(table))
     if told_apart is None:

@@ -1,4 +1,4 @@
-"""Reads ``FORMAT PLAIN ENCODE JSON (key = 'value', …)``, and a sink's ``FORMAT UPSERT …``."""
+"""Reads ``FORMAT PLAIN ENCODE JSON (key = 'value', …)``, ``FORMAT UPSERT``, ``DEBEZIUM``."""
 
 from __future__ import annotations
 
@@ -31,32 +31,32 @@ _REGISTRY_USER: Final = ("schema.registry.username", "schema.registry.password")
 _CHOICE: Final = "JSON, CSV, AVRO, BYTES or PARQUET"
 
 
-def take_options(cursor: Cursor, *, of_sink: bool = False) -> Options | None:
+def take_options(cursor: Cursor) -> Options | None:
     """WITH (…) and FORMAT … ENCODE …, where one of them stands."""
     start = cursor.span
     items = parse_options(cursor) if cursor.accept("WITH") else ()
-    encode, encoded = _take_encode(cursor, of_sink)
+    encode, encoded = _take_encode(cursor)
     if cursor.span == start:
         return None
     return Options(_merged(items, encoded), start.to(cursor.previous_span), encode)
 
 
-def _take_encode(cursor: Cursor, of_sink: bool) -> tuple[Text | None, tuple[Option, ...]]:
+def _take_encode(cursor: Cursor) -> tuple[Text | None, tuple[Option, ...]]:
     """The encoding as a format, and its options as those of WITH; None where there is none.
 
     FORMAT UPSERT is the option ``type``.
     """
     if not cursor.accept("FORMAT"):
         return None, ()
-    kind, has_envelope = [], not of_sink and cursor.at("DEBEZIUM")
+    kind, has_envelope = [], cursor.at("DEBEZIUM")
     if cursor.at("UPSERT"):
         cursor.take()
         span = cursor.previous_span
         kind = [Option(Text("type", span), Text("upsert", span))]
     elif has_envelope:
         cursor.take()
-    elif cursor.at_any("DEBEZIUM", *_LATER_FORMATS):
-        choice = "FORMAT PLAIN or UPSERT" if of_sink else "FORMAT PLAIN, UPSERT or DEBEZIUM"
+    elif cursor.at_any(*_LATER_FORMATS):
+        choice = "FORMAT PLAIN, UPSERT or DEBEZIUM"
         raise cursor.unsupported(f"FORMAT {cursor.word()} is not supported", f"write {choice}")
     else:
         cursor.expect("PLAIN", why="after FORMAT")

@@ -156,15 +156,15 @@ def _create_sink(cursor: Cursor, start: Span) -> CreateSink:
     if cursor.accept("INTO"):
         into = cursor.table_name("the table that the sink writes into")
     emit = take_emit(cursor)
-    options = take_options(cursor, of_sink=True)
+    options = take_options(cursor)
     if cursor.accept("FROM"):
         query = _all_of(cursor)
     else:
         cursor.expect("AS", why="and a query, or FROM and a table")
         query = parse_query(cursor)
-    options = options or take_options(cursor, of_sink=True)
+    options = options or take_options(cursor)
     emit = take_emit(cursor) or emit or query.emit
-    options = options or take_options(cursor, of_sink=True)
+    options = options or take_options(cursor)
     span = start.to(cursor.previous_span)
     if into is not None and options is not None:
         raise SqlSyntaxError(

@@ -94,7 +94,9 @@ def connect(
     if of is not None and is_upsert:
         name, raw["type"] = of.name, "upsert"
     has_keys = of is not None and of.has_keys
-    keeps_last = raw.get("type") == "upsert" or (role == "sink" and has_keys)
+    form = raw.get("format") or raw.get("value.format") or options.format
+    is_envelope = form.strip().lower().startswith("debezium")
+    keeps_last = raw.get("type") == "upsert" or (role == "sink" and (has_keys or is_envelope))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = list_of(column.text for column in key)
     try:
@@ -117,10 +119,10 @@ def connect(
         at = _hidden(at, written_secrets(raw))
         at = _masked(at) if problem.secret else at
         raise BindError(problem.message, at, detail=problem.detail, hint=problem.hint) from None
-    form = dict(pairs).get("format", "")
+    given_form = dict(pairs).get("format", "")
     places = {connector.canonical(key): span.place for key, span in spans.items()}
     place = next((places[key] for key in places if key in connector.places), options.span.place)
-    return Connection(connector.name, form, pairs, place, places, key)
+    return Connection(connector.name, given_form, pairs, place, places, key)
 
 
 def _of_changes(

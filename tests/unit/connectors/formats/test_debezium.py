@@ -10,11 +10,11 @@ import pytest
 
 from kits.executor import ENGINE, schema
 from tidegate.connectors.formats import lines
-from tidegate.connectors.formats.debezium import JSON, METADATA, cause, envelopes_of
+from tidegate.connectors.formats.debezium import JSON, METADATA, cause, encode, envelopes_of
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.option_types import CsvOptions, parsed
 from tidegate.plan.tables import ChangingTable, Table
-from tidegate.types import OLD_KEY, Column, Op, Schema
+from tidegate.types import OLD_KEY, OP, Column, Op, Schema
 
 COLUMNS = schema("id BIGINT, v VARCHAR")
 CSV = parsed(CsvOptions, ())
@@ -168,6 +168,23 @@ def test_values_are_exact() -> None:
     columns = schema("id BIGINT, a DECIMAL(20;2)")
     found = decode('{"op":"c","after":{"id":1,"a":123456789012345678.25}}', columns=columns)
     assert rows(found) == [(1, Decimal("123456789012345678.25"), PUT)]
+
+
+def test_what_is_written_is_read() -> None:
+    ops = [Op.INSERT, Op.UPDATE_BEFORE, Op.UPDATE_AFTER, Op.DELETE]
+    changes = pa.table({"id": [1, 1, 1, 2], "v": ["x", "x", None, 'a"b']})
+    changes = changes.append_column(OP, pa.array([int(op) for op in ops], pa.int8()))
+    written = encode(changes, COLUMNS, ENGINE)
+    assert [json.loads(text) for text in written.to_pylist()] == [
+        {"before": None, "after": {"id": 1, "v": "x"}, "op": "c"},
+        {"before": {"id": 1, "v": "x"}, "after": None, "op": "d"},
+        {"before": None, "after": {"id": 1, "v": None}, "op": "c"},
+        {"before": {"id": 2, "v": 'a"b'}, "after": None, "op": "d"},
+    ]
+    found = decode(*(text.decode() for text in written.to_pylist()))
+    assert rows(found) == [(1, "x", PUT), (1, None, DELETE), (1, None, PUT), (2, None, DELETE)]
+    plain = encode(changes.drop_columns([OP]).slice(0, 1), COLUMNS, ENGINE)
+    assert json.loads(plain[0].as_py())["op"] == "c"
 
 
 def test_other_tables_have_no_envelopes() -> None:

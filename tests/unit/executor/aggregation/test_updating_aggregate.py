@@ -94,12 +94,18 @@ def test_groups_without_a_closing_key_stay() -> None:
     assert state.buckets() == [0]
 
 
-def test_all_rows_are_one_group_once_there_are_any() -> None:
+def test_all_rows_are_one_group_also_if_there_are_none() -> None:
     executor = an_aggregate(keys=(), closing="")
     text = Text("__p0_n BIGINT")
-    assert text.run(executor, "barrier 1") == ["barrier 1"]
-    assert text.run(executor, "chunk: 1", "chunk: 2", "barrier 2")[0] == f"chunk: 3 {NEW}"
-    assert text.run(executor, "chunk: 4", "barrier 3")[0] == f"chunk: 3 {OLD}; 7 {NOW}"
+    assert text.run(executor, "barrier 1") == [f"chunk: 0 {NEW}", "barrier 1"]
+    assert text.run(executor, "barrier 2") == ["barrier 2"]
+    assert text.run(executor, "chunk: 1", "chunk: 2", "barrier 3")[0] == f"chunk: 0 {OLD}; 3 {NOW}"
+    assert text.run(executor, "chunk: 4", "barrier 4")[0] == f"chunk: 3 {OLD}; 7 {NOW}"
+
+
+def test_what_comes_at_once_is_told_at_once() -> None:
+    executor = an_aggregate(keys=(), closing="")
+    assert Text("__p0_n BIGINT").run(executor, "chunk: 4", "barrier 1")[0] == f"chunk: 4 {NEW}"
 
 
 @pytest.mark.slow

@@ -31,7 +31,9 @@ def test_groups_of_all_rows() -> None:
     assert kept == [ROWS]
 
 
-def test_of_no_rows_there_is_no_group() -> None:
-    for keys in ((), ("k",)):
-        found, _ = block(*keys).results([ROWS.slice(0, 0)])
-        assert found.num_rows == 0
+def test_of_no_rows_there_is_no_group_but_the_whole() -> None:
+    found, _ = block("k").results([ROWS.slice(0, 0)])
+    assert found.num_rows == 0
+    found, _ = block().results([ROWS.slice(0, 0)])
+    assert found.to_pylist() == [{"n": 0, "d": 0, "m": None}]
+    assert (block().has_result_of_nothing, block("k").has_result_of_nothing) == (True, False)

@@ -97,12 +97,12 @@ def test_a_version_may_be_metadata_or_computed() -> None:
         ),
         (
             files("id INT PRIMARY KEY", ", format = 'json', 'scan.changes.op' = 'op'"),
-            "'scan.changes.op' names a column of table 't' that is not there: 'op'",
+            "'scan.changes.op' names 'op' of table 't', which is not there",
             "declare op STRING; it may say c, r, u, d",
         ),
         (
             files("id INT PRIMARY KEY", ", format = 'json', 'scan.changes.op' = 'id'"),
-            "'scan.changes.op' names a column of table 't' that is an INTEGER: 'id'",
+            "'scan.changes.op' names 'id' of table 't', which is INTEGER, not a text",
             "declare id STRING",
         ),
         (
