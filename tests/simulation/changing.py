@@ -55,6 +55,9 @@ _OVERS: Final = (
 )
 _NULLS: Final = "nulls_last_on_asc_first_on_desc"
 """NULL is the largest value (S12)."""
+_NOW: Final = "now()"
+_BEGIN: Final = "TIMESTAMP '2026-01-01 00:00:02'"
+"""When the worlds begin, or soon after."""
 _NUMBERS: Final = ("row_number", "rank", "dense_rank")
 
 
@@ -82,8 +85,8 @@ class Spec:
         end = "WITH (connector = 'blackhole')"
         return sql + f"CREATE SINK s AS {self.query} ALLOW UNBOUNDED {end};"
 
-    def answer(self, read: dict[str, list[int]]) -> Counter[tuple[Any, ...]]:
-        """What the query says of so many rows of each split."""
+    def answer(self, read: dict[str, list[int]], now_us: int) -> Counter[tuple[Any, ...]]:
+        """What the query says of so many rows of each split, at a time."""
         with duckdb.connect() as connection:
             connection.execute(f"SET default_null_order = '{_NULLS}'")
             for name, table in self.tables.items():
@@ -91,7 +94,8 @@ class Spec:
                 rows = _rows(table, read[name])
                 if rows:
                     connection.executemany(f"INSERT INTO {name} VALUES (?, ?, ?)", rows)
-            return Counter(connection.execute(self.query).fetchall())
+            query = self.query.replace(_NOW, f"make_timestamp({now_us})")
+            return Counter(connection.execute(query).fetchall())
 
 
 def _rows(table: list[list[Row]] | ChangeTable, read: list[int]) -> list[Row]:
@@ -115,7 +119,7 @@ class _Queries:
         self._blocks: tuple[Callable[[int], str], ...] = (
             self._filtered, self._grouped, self._grouped_anew, self._whole, self._distinct,
             self._first, self._first, self._over, self._joined, self._joined, self._together,
-            self._limited, self._one_of_each, self._asking, self._asking,
+            self._limited, self._one_of_each, self._asking, self._asking, self._present,
         )  # fmt: skip
 
     def draw(self, depth: int) -> str:
@@ -130,6 +134,23 @@ class _Queries:
     def _filtered(self, depth: int) -> str:
         condition = self._rng.choice(["v > 1", "w < 4", "k IS NOT NULL", "v <> w"])
         return f"SELECT k, v, w FROM {self._below(depth)} AS x WHERE {condition}"
+
+    def _present(self, depth: int) -> str:
+        """Rows whose time is near now, which is `_NOW` in the oracle's query."""
+        rng, seconds = self._rng, self._rng.choice([0, 1, 3, 10])
+        condition = rng.choice(
+            [
+                f"t > {_NOW} - INTERVAL '{seconds}' SECOND",
+                f"t + INTERVAL '{seconds}' SECOND >= {_NOW}",
+                f"t <= {_NOW} - INTERVAL '{seconds}' SECOND",
+                f"{_NOW} > t",
+                f"t BETWEEN {_NOW} - INTERVAL '4' SECOND AND {_NOW} - INTERVAL '{seconds}' SECOND",
+                f"w > 1 AND t >= {_NOW} AND v IS NOT NULL",
+            ]
+        )
+        time = f"{_BEGIN} + w * INTERVAL '1' SECOND"
+        below = f"SELECT k, v, w, {time} AS t FROM {self._below(depth)} AS x"
+        return f"SELECT k, v, w FROM ({below}) AS y WHERE {condition}"
 
     def _grouped(self, depth: int) -> str:
         v, w = self._rng.sample(_AGGREGATES, 2)
@@ -254,7 +275,8 @@ def _difference(spec: Spec, seed: int) -> str:
         places = sorted(place for place in published if place[0] == epoch)
         rows += [row for place in places for row in published[place].to_pylist()]
         found = Counter(tuple(row.values()) for row in ends_in(rows))
-        wanted = spec.answer(_read(world.course.planned[epoch], spec))
+        planned = world.course.planned[epoch]
+        wanted = spec.answer(_read(planned, spec), planned.time_us)
         if found != wanted:
             more, less = dict(found - wanted), dict(wanted - found)
             return f"after epoch {epoch} of {last.epoch}: too many {more}, missing {less}"

@@ -102,7 +102,7 @@ class Planner:
         self._ends: dict[int, dict[str, dict[str, int]]] = {}  # by epoch, of this run
         # What waits for the clock waits for epochs, rows or not; a run that ends has its last one.
         live = not (job.available_now or all(self._bounded.values()))
-        self._ticks = live and any(node.clock for node in job.plan.watermark_filters())
+        self._ticks = live and job.plan.reads_clock
 
     def next_offset(self, start: Offset) -> Offset:
         """The end of the next epoch; ``start`` itself when there is nothing to do."""

@@ -21,6 +21,7 @@ from tidegate.executor.changes.over_block import OverBlock
 from tidegate.executor.changes.recompute import RecomputeExecutor
 from tidegate.executor.changes.settle import SettleExecutor
 from tidegate.executor.changes.table_block import TableBlock
+from tidegate.executor.changes.temporal_filter import TemporalFilterExecutor
 from tidegate.executor.changes.versions import VersionsExecutor
 from tidegate.executor.checked import Checked
 from tidegate.executor.filter import FilterExecutor
@@ -48,6 +49,7 @@ from tidegate.plan.match import MatchRecognize
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.settle import Settle
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
 from tidegate.state import StateTable
 
@@ -112,6 +114,8 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return AsChangesExecutor(node)
         case physical.DeleteOldKeys():
             return DeleteOldKeysExecutor(node)
+        case TemporalFilter():
+            return TemporalFilterExecutor(node, engine, state)
         case Settle():
             return SettleExecutor(node, engine, state())
         case physical.Recompute():

@@ -11,6 +11,7 @@ from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
 from tidegate.plan.settle import Settle
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Tumble, Window
 
@@ -27,7 +28,7 @@ def is_changing(node: Node) -> bool:
 def _changes(node: Node) -> bool:
     if isinstance(node, UpdatingAggregate | EarlyAggregate | Recompute):
         return True  # as `lower` has them
-    if isinstance(node, Normalize | ChangingOver | ChangingJoin):
+    if isinstance(node, Normalize | ChangingOver | ChangingJoin | TemporalFilter):
         return True
     return isinstance(node, Aggregate) and node.updates
 
@@ -49,7 +50,7 @@ def changing_key(node: Node) -> tuple[str, ...] | None:
             return _key_of_first(node)
         case ChangingJoin():
             return _key_of_pairs(node)
-        case Filter() | Sink() | Tumble():
+        case Filter() | Sink() | Tumble() | TemporalFilter():
             return changing_key(node.input)
         case Window():
             below = changing_key(node.input)

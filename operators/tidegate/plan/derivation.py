@@ -55,6 +55,7 @@ from tidegate.plan.physical import (
     WindowPartials,
 )
 from tidegate.plan.settle import Settle
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.texts import length
 from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Cumulate, Session, Window
@@ -86,7 +87,7 @@ def derive(
             return _of_recomputed(node, ports)
         case Join():
             return _of_joined(node, derive(node.left, ports), derive(node.right, ports))
-        case Normalize() | Settle() | Versions():
+        case Normalize() | Settle() | Versions() | TemporalFilter():
             return _of_table(node, derive(node.input, ports, through=True), through)
         case Unary():
             return _behind(node, derive(node.input, ports, through=through))
@@ -110,7 +111,9 @@ def _of_joined(node: Join, left: Columns, right: Columns) -> dict[str, Derived]:
 
 
 def _of_table(
-    node: Normalize | Settle | Versions, below: dict[str, Derived], through: bool
+    node: Normalize | Settle | Versions | TemporalFilter,
+    below: dict[str, Derived],
+    through: bool,
 ) -> dict[str, Derived]:
     """What is known of a table that changes, by what is known of its records."""
     match node:
@@ -120,7 +123,7 @@ def _of_table(
         case Versions():
             known = {node.change: COMPUTED, **below}
             return _ended(known, {node.time}, "versions may be of any time")
-    return below if through else _of_changes(node, below)
+    return below if through and isinstance(node, Normalize) else _of_changes(node, below)
 
 
 def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:

@@ -19,6 +19,7 @@ from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, Water
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
 from tidegate.plan.tables import Table
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.user_functions import UserFunction
 
 
@@ -109,6 +110,12 @@ class Plan:
     def watermark_filters(self) -> Iterator[WatermarkFilter]:
         """All watermark filters, wherever they run."""
         return (node for node in self.nodes if isinstance(node, WatermarkFilter))
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether results follow from the time of epochs, so that there are some without rows."""
+        by_clock = any(node.clock for node in self.watermark_filters())
+        return by_clock or any(isinstance(node, TemporalFilter) for node in self.nodes)
 
     def declared_filters(self) -> Iterator[WatermarkFilter]:
         """Those of which users know: without the ends of tables that are looked up in."""

@@ -71,6 +71,7 @@ from tidegate.plan.physical import (
 )
 from tidegate.plan.settle import Settle
 from tidegate.plan.tables import ChangingTable
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Session
 from tidegate.types import (
@@ -97,6 +98,9 @@ def lower(  # noqa: PLR0912  # one branch an operator
     match node:
         case Normalize():
             return _normalized(node, pushdown)
+        case TemporalFilter():
+            rides = (OP,) if is_changing(node.input) else ()
+            return replace(node, input=_sent(node.input, pushdown, (node.column,), rides))
         case Settle() | Versions():
             return replace(node, input=lower(node.input, pushdown))
         case Scan():

@@ -18,6 +18,7 @@ from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver, OverWindow
 from tidegate.plan.projections import narrowed, project
 from tidegate.plan.settle import Settle
+from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
 from tidegate.plan.windows import Session, Window
 from tidegate.types import Schema
@@ -71,7 +72,7 @@ def _build(node: Node, wanted: _Wanted, built: dict[Node, Node]) -> Node:
         case Join():
             schema = node.given(inputs[0].schema, inputs[1].schema)
             return replace(node, left=inputs[0], right=inputs[1], schema=schema)
-        case Filter() | Sort() | Normalize() | Settle():
+        case Filter() | Sort() | Normalize() | Settle() | TemporalFilter():
             return replace(node, schema=inputs[0].schema, input=inputs[0])
         case Versions():
             return replace(node, schema=(node.schema[0], *inputs[0].schema), input=inputs[0])

@@ -60,7 +60,7 @@ def moment(binder: Binder, node: exp.Expr) -> Moment | None:
     if isinstance(node, exp.Column):
         return Moment(node.name, 0) if is_event_time_type(_type_of(binder, node.name)) else None
     inner = moment(binder, node.this) if isinstance(node, exp.Add | exp.Sub) else None
-    shift = None if inner is None else _shift(binder, inner.column, node)
+    shift = None if inner is None else moved_by(binder, inner.column, node)
     return None if inner is None or shift is None else Moment(inner.column, inner.shift + shift)
 
 
@@ -73,11 +73,11 @@ def apart(binder: Binder, node: exp.Expr, constant: exp.Expr) -> tuple[Moment, M
     one, other = moment(binder, node.this), moment(binder, node.expression)
     if one is None or other is None:
         return None
-    distance = _shift(binder, other.column, exp.Add(this=node.expression, expression=constant))
+    distance = moved_by(binder, other.column, exp.Add(this=node.expression, expression=constant))
     return None if distance is None else (one, Moment(other.column, other.shift + distance))
 
 
-def _shift(binder: Binder, column: str, node: exp.Expr) -> int | None:
+def moved_by(binder: Binder, column: str, node: exp.Expr) -> int | None:
     """By how much ``node``, a sum, moves ``column``; None where that is no constant."""
     schema, plain = binder.schema, plan_column(column)
     moved = type(node)(this=plain, expression=node.expression.copy())

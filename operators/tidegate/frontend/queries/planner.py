@@ -57,6 +57,11 @@ from tidegate.plan.joins import JoinKind
 _NOTHING = Environment()
 
 
+def plan_top(context: Context, query: Query, *, changes: bool) -> Relation:
+    """The result of a statement's query; ``changes``: who gets it takes results that change."""
+    return plan_query(context, query, Environment(changes=changes), top=True)
+
+
 def plan_query(
     context: Context, query: Query, env: Environment = _NOTHING, *, top: bool = False
 ) -> Relation:

@@ -20,7 +20,7 @@ class Environment:
 
     ``emit``: they are emitted once, when they are final. ``unbounded``: state may grow for ever.
     ``judged``: a WATERMARK(…) around it will judge the rows. ``early``: how often those that are
-    not final are shown before.
+    not final are shown before. ``changes``: who gets them takes results that change.
     """
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
@@ -28,6 +28,7 @@ class Environment:
     unbounded: bool = False
     judged: bool = False
     early: Scalar | None = None
+    changes: bool = False
 
     def of(self, query: Query) -> Environment:
         """What holds inside ``query``."""

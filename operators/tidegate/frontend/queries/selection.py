@@ -25,6 +25,7 @@ from tidegate.frontend.queries.changes import (
 from tidegate.frontend.queries.closing import closing_key_of
 from tidegate.frontend.queries.outputs import Bind, Output, projected, with_unique_columns
 from tidegate.frontend.queries.over import OverPlanner
+from tidegate.frontend.queries.presence import near_the_present
 from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.sorting import in_order, order_target, order_target_of
 from tidegate.frontend.queries.top_n import first_rows, limited
@@ -52,8 +53,7 @@ def selected(
     relation = with_watermarks_before(context.checker, relation, query)
     early, late = _conditions(context, relation, query, where)
     for condition in early:
-        filtered = _filter(Binder(relation, context.checker), condition)
-        relation = replace(relation, node=filtered)
+        relation = _where(context, relation, condition, env)
     relation, binder = _with_over(context, relation, query, late, env)
     if not (query.sets or query.distinct):
         return _outputs(context, query, relation, binder, env, top)
@@ -65,6 +65,19 @@ def selected(
     if query.distinct:
         result = _distinct(result, query, env)
     return _ordered(context, query, result)
+
+
+def _where(context: Context, relation: Relation, condition: Scalar, env: Environment) -> Relation:
+    """The rows of ``relation`` for which ``condition`` holds, or holds now."""
+    rest = [condition]
+    if env.changes and not env.emit and not env.judged:
+        near, rest = near_the_present(Binder(relation, context.checker), condition)
+        if near is relation.node:
+            rest = [condition]
+        relation = replace(relation, node=near)
+    for part in rest:
+        relation = replace(relation, node=_filter(Binder(relation, context.checker), part))
+    return relation
 
 
 def united(

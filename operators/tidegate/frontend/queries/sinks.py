@@ -20,12 +20,13 @@ from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.expressions.typecheck import converted, is_numeric
 from tidegate.frontend.queries.changes import taking_changes
-from tidegate.frontend.queries.planner import plan_query, plan_view
+from tidegate.frontend.queries.planner import plan_top, plan_view
+from tidegate.frontend.queries.relations import Environment
 from tidegate.frontend.queries.unions import is_null
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bound
 from tidegate.frontend.tables.catalog import Written
-from tidegate.frontend.tables.connections import Connection, connect
+from tidegate.frontend.tables.connections import Connection, connect, takes_changes
 from tidegate.frontend.tables.declared_tables import check_table
 from tidegate.frontend.tables.layout import sink_layout
 from tidegate.frontend.tables.table_as import given_names, with_columns_of
@@ -42,7 +43,7 @@ def plan_table(context: Context, entry: CreateTable) -> tuple[CreateTable, Relat
     """
     relation = None
     if entry.query is not None:
-        relation = plan_query(context, entry.query, top=True)
+        relation = plan_top(context, entry.query, changes=takes_changes(entry.options))
         entry = with_columns_of(entry, relation, given_names(relation, entry.query))
     names = (column.name.text for column in entry.columns)
     entry = replace(entry, buckets=bound(entry.buckets, names))
@@ -73,7 +74,7 @@ def plan_sink(context: Context, statement: Insert | CreateSink | Select) -> Writ
 
 def plan_materialized(context: Context, view: CreateView) -> Written:
     """The sink of a materialized view: a Delta table in the checkpoint."""
-    relation = plan_view(context, view)
+    relation = plan_view(context, view, Environment(changes=True))
     connection = Connection(VIEWS, "parquet", (), None)
     return _new(context, relation, view.name.text, connection, view.query)
 
@@ -119,7 +120,7 @@ def _insert(
     hints: tuple[Option, ...],
 ) -> Written:
     entry = context.catalog.find_table(name)
-    relation = plan_query(context, query, top=True)
+    relation = plan_top(context, query, changes=takes_changes(entry.options, hints))
     return _into(context, entry, columns, relation, query, hints)
 
 
@@ -158,13 +159,13 @@ def _create(context: Context, statement: CreateSink) -> Written:
     name = statement.name.text if statement.name else "sink"
     if options is None:
         return _print(context, statement.query, name)
-    relation = plan_query(context, statement.query, top=True)
+    relation = plan_top(context, statement.query, changes=takes_changes(options))
     connection = connect(f"sink '{name}'", options, (), "sink")
     return _new(context, relation, name, connection, statement.query)
 
 
 def _print(context: Context, query: Query, name: str) -> Written:
-    relation = plan_query(context, query, top=True)
+    relation = plan_top(context, query, changes=True)
     return _new(context, relation, name, Connection(SHOWN, "", (), None), query)
 
 

@@ -125,6 +125,21 @@ def connect(
     return Connection(connector.name, given_form, pairs, place, places, key)
 
 
+def takes_changes(options: Options, hints: tuple[Option, ...] = ()) -> bool:
+    """Whether a sink with these options, unchecked yet, can take back what it was given."""
+    items = (*options.items, *hints)
+    raw = {option.key.value.strip().lower(): option.value.value for option in items}
+    word = raw.get("connector", "").strip().lower()
+    of = meant(word)
+    if of is None:
+        return False
+    mode = of.variants.get(word) or raw.get(_MODE, "").strip().lower() or raw.get("type", "")
+    given = {**raw, "type": mode.strip().lower()}
+    form = raw.get("format") or raw.get("value.format") or options.format
+    pairs = tuple(sorted(given.items()))
+    return of.takes_changes(Table("", (), of.name, form.strip().lower(), pairs))
+
+
 def _of_changes(
     what: str, raw: dict[str, str], spans: Mapping[str, Span], word: str
 ) -> tuple[Connector | None, bool]:
