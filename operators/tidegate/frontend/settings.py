@@ -33,6 +33,7 @@ _OTHERS: Final[Mapping[str, Callable[[str], str]]] = {
     "pipeline.auto-watermark-interval": _duration,
     "pipeline.watermark-alignment.allow-unaligned-source-splits": _boolean,
     "table.exec.source.idle-timeout": _duration,
+    "table.exec.state.ttl": _duration,
     TIME_ZONE: str,
 }
 

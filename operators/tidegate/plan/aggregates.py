@@ -9,7 +9,7 @@ from typing import ClassVar
 from tidegate.plan.aggregate_types import LISTS, SORTED
 from tidegate.plan.early import Early
 from tidegate.plan.nodes import Node, SortKey, Unary
-from tidegate.plan.texts import by, length
+from tidegate.plan.texts import by, lasting, length
 from tidegate.types import Column
 
 
@@ -73,6 +73,9 @@ class Aggregate(Unary):
     closing_key: str
     updates: bool = False
     early: Early | None = None
+    ttl: int = 0
+    """How long a group that has no closing key is known that does not change, in microseconds; 0 is
+    for ever."""
 
     @property
     def ordered_keys(self) -> tuple[str, ...]:
@@ -109,7 +112,9 @@ class Aggregate(Unary):
             yield f"state: one row per group whose {self.closing_key} the watermark has not reached"
         elif self.keys:
             unmarked = ", ".join(self.keys)
-            yield f"state: unbounded: one row per group, no watermark on {unmarked}"
+            unbounded = "" if self.ttl else "unbounded: "
+            kept = f"one row per group, no watermark on {unmarked}"
+            yield f"state: {unbounded}{kept}{lasting(self.ttl)}"
         else:
             yield "state: one row"
         if self.early is not None:

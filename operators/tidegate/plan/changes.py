@@ -91,6 +91,10 @@ def _key_of_pairs(node: ChangingJoin) -> tuple[str, ...] | None:
 def kept_for_ever(node: Node) -> Iterator[tuple[Node, Node]]:
     """What keeps all rows of an input that none are taken from, with that input."""
     for part in node.walk():
-        keeps = isinstance(part, ChangingOver) and not part.keeps_first
-        if keeps or isinstance(part, ChangingJoin):
-            yield from ((part, side) for side in part.inputs if not is_changing(side))
+        ttls: tuple[int, ...] = ()
+        if isinstance(part, ChangingJoin):
+            ttls = part.ttls
+        elif isinstance(part, ChangingOver) and not part.keeps_first:
+            ttls = (part.ttl,)
+        sides = zip(part.inputs, ttls, strict=False)
+        yield from ((part, side) for side, ttl in sides if not (ttl or is_changing(side)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tidegate.plan.nodes import Expr, Node
+from tidegate.plan.texts import lasting
 from tidegate.types import Schema
 
 
@@ -203,7 +204,13 @@ class LookupJoin(Join):
 @dataclass(frozen=True, slots=True)
 class ChangingJoin(Join):
     """All pairs that there are at the end of an epoch: rows of either side may come, and be taken
-    back, at any time (S14). There are no times: both are empty, and the bounds are not used."""
+    back, at any time (S14). There are no times: both are empty, and the bounds are not used.
+
+    ``ttls``: how long a key is known on either side that does not change, in microseconds; 0 is for
+    ever.
+    """
+
+    ttls: tuple[int, int] = (0, 0)
 
     @property
     def waits_for(self) -> tuple[tuple[Node, str], ...]:
@@ -218,7 +225,8 @@ class ChangingJoin(Join):
 
     @property
     def state(self) -> Iterator[str]:
-        yield "state: all rows of both sides"
+        for side, ttl in zip(("left", "right"), self.ttls, strict=True):
+            yield f"state: all {side} rows" + lasting(ttl)
 
 
 @dataclass(frozen=True, slots=True)

@@ -269,7 +269,8 @@ def _recomputed(node: Aggregate | ChangingOver | ChangingJoin, pushdown: bool) -
     for part, own in zip(node.inputs, keys, strict=True):
         rides = (*ties, OP) if is_changing(part) else ties
         parts.append(_sent(part, pushdown, own, rides))
-    return Recompute(node.schema, tuple(parts), node, keys, (ties,) * len(parts))
+    ttls = node.ttls if isinstance(node, ChangingJoin) else (node.ttl,)
+    return Recompute(node.schema, tuple(parts), node, keys, (ties,) * len(parts), ttls)
 
 
 def _normalized(node: Normalize, pushdown: bool) -> Recompute:
@@ -278,7 +279,7 @@ def _normalized(node: Normalize, pushdown: bool) -> Recompute:
     below = _tallied(lower(node.input, pushdown, hidden), (*hidden, OLD_KEY))
     below = DeleteOldKeys(below.schema, below)
     sent = Exchange(below.schema, below, Distribution.HASH, keys=node.keys, hidden=hidden)
-    return Recompute(node.schema, (sent,), node, (node.keys,), (hidden,))
+    return Recompute(node.schema, (sent,), node, (node.keys,), (hidden,), (0,))
 
 
 def _reads_changes(node: Node) -> bool:

@@ -37,7 +37,18 @@ _TOKENS: Final = re.compile(
 )
 """Of SQL: texts and names in quotes, brackets with what is called, commas, and all else."""
 _INPUTS: Final = {"input", "left", "right", "branches"}
-NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
+NO_PART: Final = {
+    "schema",
+    "id",
+    "account",
+    "before",
+    "follow",
+    "hidden",
+    "skips",
+    "ttl",
+    "ttls",
+    *_INPUTS,
+}
 """Fields of nodes that number them, that others ask for, or that follow from the rest; hidden
 columns are part of what keeps rows, and of nothing above it."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from tidegate.plan.nodes import Node, PerSplit, SortKey, Unary
-from tidegate.plan.texts import by, count, of_each
+from tidegate.plan.texts import by, count, lasting, of_each
 from tidegate.types import Column
 
 CARRIED: Final = frozenset(
@@ -160,6 +160,8 @@ class ChangingOver(OverWindow):
 
     first: tuple[str, int] | None = None
     newest_first: bool = False
+    ttl: int = 0
+    """How long a partition is known that does not change, in microseconds; 0 is for ever."""
 
     @property
     def tie_order(self) -> str:
@@ -190,9 +192,9 @@ class ChangingOver(OverWindow):
     def state(self) -> Iterator[str]:
         if self.keeps_first and self.first is not None:
             yield f"state: the first {count(self.first[1], 'row')} {of_each(self.keys)}"
-            yield "state: and all others, if the input changes"
+            yield "state: and all others, if the input changes" + lasting(self.ttl)
         else:
-            yield "state: all rows"
+            yield "state: all rows" + lasting(self.ttl)
 
     @property
     def title(self) -> str:

@@ -193,13 +193,15 @@ class Recompute(Node):
     """What ``of`` says of rows alike in ``keys``, computed anew when some of them change (S14).
 
     ``parts`` are its inputs, ``keys`` those of each of them, and ``hidden`` the hidden columns that
-    are kept with its rows.
+    are kept with its rows. ``ttls``: how long a key is known that does not change, in microseconds;
+    0, or nothing, is for ever.
     """
 
     parts: tuple[Node, ...]
     of: Node
     keys: tuple[tuple[str, ...], ...]
     hidden: tuple[tuple[str, ...], ...]
+    ttls: tuple[int, ...] = ()
 
     @property
     def inputs(self) -> tuple[Node, ...]:

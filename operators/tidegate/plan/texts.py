@@ -24,6 +24,11 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
+def lasting(ttl_us: int) -> str:
+    """For how long something is kept."""
+    return f", for {duration(ttl_us)} from the last change of a key" if ttl_us else ""
+
+
 def by(keys: Sequence[str]) -> str:
     """`` by a, b``; nothing where there are no keys."""
     return f" by {', '.join(keys)}" if keys else ""

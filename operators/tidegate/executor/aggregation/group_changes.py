@@ -22,7 +22,8 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
 from tidegate.executor.aggregation.group_state import buckets_of
-from tidegate.executor.buffers.keyed_rows import HASH, KeyedRows, hashes_of
+from tidegate.executor.buffers.kept import Kept
+from tidegate.executor.buffers.keyed_rows import HASH, hashes_of
 from tidegate.executor.buffers.time_runs import stretches
 from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.aggregates import Aggregate
@@ -46,15 +47,20 @@ class GroupChanges:
         self._sql = _Sql(node)
         self._state = state
         self._key = node.closing_key
-        self._touched: dict[int, KeyedRows] = {}
+        self._ttl = 0 if self._key else node.ttl
+        self._now_us = 0
+        self._touched: dict[int, Kept] = {}
         if state.buckets() and state.get(_KEYED) is None:
             self._take_over()
 
-    def of(self, partials: list[pa.Table], closed: int = INT64_MIN) -> Iterator[Chunk]:
-        """The changes that new ``partials`` make; call it once an epoch.
+    def of(
+        self, partials: list[pa.Table], closed: int = INT64_MIN, now_us: int = 0
+    ) -> Iterator[Chunk]:
+        """The changes that new ``partials`` make; call it once an epoch, which is of ``now_us``.
 
         Of groups below ``closed`` it is the last result: they are not remembered.
         """
+        self._now_us = now_us
         new = self._query(self._sql.merged, rows_=pa.concat_tables(partials))
         if new.num_rows > ROWS_MAX:
             new = self._query(self._sql.ordered, rows_=new)
@@ -82,9 +88,8 @@ class GroupChanges:
         buckets, hashes = buckets_of(new, self._key), hashes_of(new)
         found = [new.slice(0, 0)]
         for bucket in np.unique(buckets).tolist():
-            if bucket in self._state.runs:
-                rows = self._rows(bucket).find(np.unique(hashes[buckets == bucket]))
-                found += [rows] if rows is not None else []
+            kept = self._rows(bucket, found[0])
+            found.append(kept.find(np.unique(hashes[buckets == bucket])))
         return pa.concat_tables(found)
 
     def _keep(self, groups: pa.Table, closed: int) -> None:
@@ -94,11 +99,15 @@ class GroupChanges:
         groups, buckets = groups.take(pa.array(order)), buckets[order]
         for bucket, start, stop in stretches(buckets):
             if bucket >= closed:
-                self._rows(bucket).put(groups.slice(start, stop - start))
+                rows = groups.slice(start, stop - start)
+                self._rows(bucket, rows.slice(0, 0)).replace(rows, np.unique(hashes_of(rows)))
                 self._state.put(_KEYED, b"1")
 
-    def _rows(self, bucket: int) -> KeyedRows:
-        return self._touched.setdefault(bucket, KeyedRows(self._state, bucket))
+    def _rows(self, bucket: int, empty: pa.Table) -> Kept:
+        if bucket not in self._touched:
+            self._touched[bucket] = Kept(self._state, empty, self._ttl, bucket)
+            self._touched[bucket].begin(self._now_us)
+        return self._touched[bucket]
 
     def _take_over(self) -> None:
         """Sorts what release 0.1 has kept by its keys, once."""

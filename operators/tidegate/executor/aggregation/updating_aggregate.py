@@ -66,7 +66,7 @@ class UpdatingAggregateExecutor(Executor):
             self._state.put(_TOLD, b"1")
             ready = [*ready, self._of_nothing]
         if ready:
-            yield from self._changes.of(ready, closed)
+            yield from self._changes.of(ready, closed, barrier.time_us)
         self._changes.forget(closed)
         if self._key in self._watermarks:
             yield from with_derived(self._watermarks[self._key], self._derived)

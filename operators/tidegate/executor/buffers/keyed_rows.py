@@ -378,8 +378,10 @@ def _level(rows: int) -> int:
 
 
 def _concat(tables: Sequence[pa.Table]) -> pa.Table:
-    """One table of one chunk a column; a run has the column `_GONE` if it needs it."""
-    if any(_GONE in table.column_names for table in tables):
+    """One table of one chunk a column; a run has `_GONE`, and others, if it needs them."""
+    if any(table.num_columns != tables[0].num_columns for table in tables) or any(
+        _GONE in table.column_names for table in tables
+    ):
         return pa.concat_tables(tables, promote_options="default").combine_chunks()
     return tables[0] if len(tables) == 1 else pa.concat_tables(tables).combine_chunks()
 

@@ -9,8 +9,9 @@ the fold of what has left is what the block says of the fold of what has come, a
 Watermarks end here: a row may be taken back at any time. Those of a changing table alone pass, at
 the barrier, behind its changes: no row that comes later is below them.
 
-State: the rows of each port by the hash of their keys (`KeyedRows`), but those that the block has
-no need of. An epoch reads and writes the rows of the keys that it touches.
+State: the rows of each port by the hash of their keys (`buffers.kept`), but those that the block
+has no need of, and those whose time to live is over, which take back no result. An epoch reads and
+writes the rows of the keys that it touches.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import Junction
+from tidegate.executor.buffers.kept import Kept
 from tidegate.executor.buffers.keyed_rows import (
     HASH,
-    KeyedRows,
     UInt64s,
     between,
     hashes_of,
@@ -77,7 +78,11 @@ class RecomputeExecutor(Junction):
             engine.empty(schema).append_column(HASH, pa.array([], pa.uint64()))
             for schema in schemas
         ]
-        self._rows = [KeyedRows(state(port)) for port in range(self.ports)]
+        ttls = node.ttls or (0,) * self.ports
+        self._rows = [
+            Kept(state(port), empty, ttl)
+            for port, (empty, ttl) in enumerate(zip(self._empty, ttls, strict=True))
+        ]
         self._told = state(0)
         self._new: list[list[pa.Table]] = [[] for _ in node.parts]
         self._passes = isinstance(node.of, Normalize)
@@ -97,6 +102,8 @@ class RecomputeExecutor(Junction):
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
+        for kept in self._rows:
+            kept.begin(barrier.time_us)
         changes = [self._taken(port) for port in range(self.ports)]
         touched = np.unique(np.concatenate([hashes_of(rows) for rows in changes]))
         if self._is_first():
@@ -112,7 +119,7 @@ class RecomputeExecutor(Junction):
     def _is_first(self) -> bool:
         """Whether nothing was told yet of a result that is there without rows, too."""
         known = not self._block.has_result_of_nothing or self._told.get(_TOLD) is not None
-        return not known and self._rows[0].find(np.zeros(1, np.uint64)) is None
+        return not known and not self._rows[0].find(np.zeros(1, np.uint64)).num_rows
 
     def reports(self) -> Iterator[SplitReport]:
         return self._block.reports()
@@ -131,14 +138,15 @@ class RecomputeExecutor(Junction):
         return with_hashes(pa.concat_tables(tables), self._keys[port], self._engine)
 
     def _recomputed(self, hashes: UInt64s, changes: list[pa.Table]) -> Iterator[Chunk]:
-        found = [rows.find(hashes) for rows in self._rows]
-        before = [self._empty[at] if rows is None else rows for at, rows in enumerate(found)]
-        after = []
-        for rows, new in zip(before, changes, strict=True):
-            part = between(new, hashes)
-            after.append(self._block.after(rows, part) if part.num_rows else rows)
+        is_first = self._is_first()
+        before = [rows.find(hashes) for rows in self._rows]
+        parts = [between(new, hashes) for new in changes]
+        after = [
+            self._block.after(rows, part) if part.num_rows else rows
+            for rows, part in zip(before, parts, strict=True)
+        ]
         old, _ = self._block.results(before)
-        if self._is_first():
+        if is_first:
             old = old.slice(0, 0)
             self._told.put(_TOLD, b"1")
         new, kept = self._block.results(after)
@@ -147,4 +155,4 @@ class RecomputeExecutor(Junction):
             yield Chunk(out)
         for port, rows in enumerate(kept):
             if after[port] is not before[port]:
-                self._rows[port].put_instead(before[port], rows)
+                self._rows[port].replace(rows, np.unique(hashes_of(parts[port])))

@@ -253,6 +253,7 @@ class Query:
     ``limit`` says how many rows there are at most, in its order; ``distinct_on`` of what the first
     one alone is there.
     ``qualify`` is a condition on what OVER computes, ``windows`` are those of the WINDOW clause.
+    ``ttls`` are those of the hint STATE_TTL.
     """
 
     ctes: tuple[Cte, ...]
@@ -275,6 +276,7 @@ class Query:
     unbounded: bool = False
     limit: Limit | None = None
     distinct_on: tuple[Scalar, ...] = ()
+    ttls: tuple[Option, ...] = ()
 
     @property
     def takes_first(self) -> bool:

@@ -10,6 +10,7 @@ from tidegate.connectors.registry import connector_of
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Query
 from tidegate.frontend.expressions.scope import Relation, unused
+from tidegate.frontend.queries.closing import ALLOW
 from tidegate.frontend.source import Span
 from tidegate.plan.changes import changing_key, is_changing, is_early, kept_for_ever
 from tidegate.plan.derivation import closing_key, derive
@@ -179,8 +180,7 @@ def _check_bound(node: Node, query: Query) -> None:
             raise BindError(
                 f"{keeps.title}: all rows of {', '.join(endless)} would be kept for ever",
                 query.head.place,
-                hint=_BOUND[type(keeps)] + "; or write ALLOW UNBOUNDED at the end of the query,"
-                " where state may grow for ever",
+                hint=_BOUND[type(keeps)] + ALLOW,
             )
 
 

@@ -10,7 +10,10 @@ from tidegate.plan.derived import PROCESSING_TIME
 from tidegate.plan.nodes import Node, Scan
 from tidegate.plan.windows import Session, Window
 
-ALLOW = "; or ALLOW UNBOUNDED at the end of the query, where state may grow for ever"
+ALLOW = (
+    "; or a time to live, SET 'table.exec.state.ttl' = '1 d'; or ALLOW UNBOUNDED at the end of the"
+    " query, where state may grow for ever"
+)
 _WINDOWS = "group by window_start, window_end of FROM TUMBLE(table, column, size)"
 
 

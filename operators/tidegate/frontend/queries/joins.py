@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -12,11 +13,13 @@ from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.queries.changes import refuse_changing, versions
 from tidegate.frontend.queries.join_condition import JoinCondition, is_clock
 from tidegate.frontend.queries.lookups import is_static
+from tidegate.frontend.queries.time_to_live import of_sides
 from tidegate.plan.changes import is_changing
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
 from tidegate.plan.projections import project
 
+_NO_TTLS: Final[Mapping[str, int]] = {}
 _SWAPPED: Final = {JoinKind.INNER: JoinKind.INNER, JoinKind.RIGHT: JoinKind.LEFT}
 """Joins with a table that ends on the left, and what they are with it on the right."""
 
@@ -30,11 +33,12 @@ def joined(
     *,
     unbounded: bool = False,
     swapped: bool = False,
+    ttls: Mapping[str, int] = _NO_TTLS,
 ) -> tuple[Relation, list[Scalar]]:
     """The relation of the join, and those of the ``further`` conditions that are not its.
 
-    ``unbounded``: rows without a bound on the time may be kept for ever. ``swapped``: what stands
-    on the left is here on the right. Raises BindError or UnsupportedError.
+    ``unbounded``: rows without a bound on the time may be kept for ever, or for ``ttls``.
+    ``swapped``: what stands on the left is here on the right. Raises BindError or UnsupportedError.
     """
     _check_names(left, right, syntax)
     changes = is_changing(left.node) or is_changing(right.node)
@@ -72,7 +76,8 @@ def joined(
     elif looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
         node = condition.lookup_join(_lookup_kind(syntax))
     elif syntax.as_of is None and (changes or (unbounded and not condition.is_bounded)):
-        node = condition.changing_join(syntax.kind)
+        changing = condition.changing_join(syntax.kind)
+        node = replace(changing, ttls=of_sides(left, right, ttls))
     elif syntax.as_of is None:
         node = condition.join(syntax.kind, syntax.span.place)
     else:

@@ -50,6 +50,7 @@ from tidegate.frontend.queries.subqueries import (
     values_in,
     with_values,
 )
+from tidegate.frontend.queries.time_to_live import hinted, ttl_of
 from tidegate.frontend.queries.windows import windowed
 from tidegate.frontend.tables.declared_tables import read_table
 from tidegate.plan.joins import JoinKind
@@ -59,7 +60,8 @@ _NOTHING = Environment()
 
 def plan_top(context: Context, query: Query, *, changes: bool) -> Relation:
     """The result of a statement's query; ``changes``: who gets it takes results that change."""
-    return plan_query(context, query, Environment(changes=changes), top=True)
+    unbounded = ttl_of(context.settings) > 0
+    return plan_query(context, query, Environment(changes=changes, unbounded=unbounded), top=True)
 
 
 def plan_query(
@@ -105,7 +107,8 @@ def _selected(context: Context, query: Query, env: Environment, top: bool) -> Re
     for each in asking:
         relation = _asked(context, relation, query.source, each, below)
     relation, query, where = _with_values(context, relation, query, where, below)
-    return selected(context, query, relation, where, env, top)
+    result = selected(context, query, relation, where, env, top)
+    return replace(result, node=hinted(result.node, query, relation)) if query.ttls else result
 
 
 def _with_values(
@@ -236,7 +239,7 @@ def _join_of(
         for side in (left, right):
             refuse_changing(side, syntax.span, f"{ONCE} of a join of")
     unbounded = env.unbounded and not env.emit
-    return joined(context, left, right, syntax, conditions, unbounded=unbounded)
+    return joined(context, left, right, syntax, conditions, unbounded=unbounded, ttls=env.ttls)
 
 
 def _table(context: Context, syntax: TableRef, env: Environment) -> Relation:

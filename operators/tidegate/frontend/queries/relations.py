@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tidegate.errors import BindError, UnsupportedError
 from tidegate.frontend.ast.queries import Cte, Query, Scalar, WatermarkRef, WindowRef
 from tidegate.frontend.ast.statements import CreateView
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Relation
+from tidegate.frontend.queries.time_to_live import hints_of
 from tidegate.frontend.tables.defaults import without_defaults
 from tidegate.frontend.tables.watermarks import with_watermark
 from tidegate.plan.nodes import Scan
@@ -21,6 +23,7 @@ class Environment:
     ``emit``: they are emitted once, when they are final. ``unbounded``: state may grow for ever.
     ``judged``: a WATERMARK(…) around it will judge the rows. ``early``: how often those that are
     not final are shown before. ``changes``: who gets them takes results that change.
+    ``ttls``: how long rows of tables, by their names in lower case, are kept (STATE_TTL).
     """
 
     ctes: tuple[tuple[Cte, Environment], ...] = ()
@@ -29,14 +32,16 @@ class Environment:
     judged: bool = False
     early: Scalar | None = None
     changes: bool = False
+    ttls: Mapping[str, int] = field(default_factory=dict)
 
     def of(self, query: Query) -> Environment:
         """What holds inside ``query``."""
         return replace(
             self,
             emit=self.emit or query.emit is not None,
-            unbounded=self.unbounded or query.unbounded,
+            unbounded=self.unbounded or query.unbounded or bool(query.ttls),
             early=self.early if query.emit is None else query.emit.early,
+            ttls=hints_of(query),
         )
 
     def with_cte(self, cte: Cte) -> Environment:

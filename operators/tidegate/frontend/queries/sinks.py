@@ -22,6 +22,7 @@ from tidegate.frontend.expressions.typecheck import converted, is_numeric
 from tidegate.frontend.queries.changes import taking_changes
 from tidegate.frontend.queries.planner import plan_top, plan_view
 from tidegate.frontend.queries.relations import Environment
+from tidegate.frontend.queries.time_to_live import everywhere, ttl_of
 from tidegate.frontend.queries.unions import is_null
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bound
@@ -74,7 +75,8 @@ def plan_sink(context: Context, statement: Insert | CreateSink | Select) -> Writ
 
 def plan_materialized(context: Context, view: CreateView) -> Written:
     """The sink of a materialized view: a Delta table in the checkpoint."""
-    relation = plan_view(context, view, Environment(changes=True))
+    unbounded = ttl_of(context.settings) > 0
+    relation = plan_view(context, view, Environment(changes=True, unbounded=unbounded))
     connection = Connection(VIEWS, "parquet", (), None)
     return _new(context, relation, view.name.text, connection, view.query)
 
@@ -150,7 +152,8 @@ def _into(
         if column.name not in values
     }
     pairs = tuple((column.name, values[column.name]) for column in schema)
-    sink = Sink(schema, _projected(relation.node, pairs), table)
+    node = everywhere(relation.node, ttl_of(context.settings))
+    sink = Sink(schema, _projected(node, pairs), table)
     return Written(taking_changes(sink, query), connection.place)
 
 
@@ -182,7 +185,8 @@ def _new(
         columns.append((column.name, field.value))
     schema = tuple(Column(column, expr.type) for column, expr in columns)
     table = connection.table(unused(name, taken), schema, "sink")
-    sink = Sink(schema, _projected(relation.node, tuple(columns)), table)
+    node = everywhere(relation.node, ttl_of(context.settings))
+    sink = Sink(schema, _projected(node, tuple(columns)), table)
     return Written(taking_changes(sink, query), connection.place)
 
 

@@ -21,6 +21,15 @@ def take_hints(cursor: Cursor) -> tuple[Option, ...]:
     return first or ()
 
 
+def take_ttls(cursor: Cursor) -> tuple[Option, ...]:
+    """``/*+ STATE_TTL('table' = '1d') */`` behind SELECT, if it stands there."""
+    found: list[Option] = []
+    while cursor.kind() is TokenType.HINT:
+        cursor.take()
+        found += _parse_hint(cursor.previous_span, "STATE_TTL", "/*+ STATE_TTL('table' = '1d') */")
+    return tuple(found)
+
+
 def parse_options(cursor: Cursor) -> tuple[Option, ...]:
     """``(k = 'v', 'k' = 'v', …)``, a comma at the end allowed."""
     cursor.expect("(", why="with the options")
@@ -75,13 +84,15 @@ def parse_value(cursor: Cursor, what: str) -> Text:
     raise cursor.expected(what)
 
 
-def _parse_hint(span: Span) -> tuple[Option, ...]:
+def _parse_hint(
+    span: Span, name: str = "OPTIONS", form: str = "/*+ OPTIONS('key' = 'value') */"
+) -> tuple[Option, ...]:
     cursor = cursor_over(span.cut(span.start + len("/*+"), span.end - len("*/")))
-    if not cursor.accept("OPTIONS"):
+    if not cursor.accept(name):
         raise SqlSyntaxError(
             f"unknown hint '{cursor.span.shown}'",
             (span if cursor.at_end else cursor.span).place,
-            hint="write /*+ OPTIONS('key' = 'value') */",
+            hint=f"write {form}",
         )
     options = parse_options(cursor)
     if not cursor.at_end:

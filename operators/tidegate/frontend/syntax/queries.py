@@ -31,7 +31,7 @@ from tidegate.frontend.syntax.dialect import (
     parse_scalars,
 )
 from tidegate.frontend.syntax.grouping_sets import Keys, parse_group_by
-from tidegate.frontend.syntax.hints import take_hints
+from tidegate.frontend.syntax.hints import take_hints, take_ttls
 from tidegate.frontend.syntax.join_syntax import parse_joins
 from tidegate.frontend.syntax.match_syntax import parse_match
 from tidegate.frontend.syntax.order_syntax import parse_order_by
@@ -114,6 +114,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     """A query up to its HAVING clause."""
     start = cursor.span
     cursor.expect("SELECT", why="or '(' or WITH at the start of a query")
+    ttls = take_ttls(cursor)
     distinct = cursor.accept("DISTINCT")
     distinct_on: tuple[Scalar, ...] = ()
     if distinct and cursor.accept("ON"):
@@ -139,7 +140,7 @@ def _select(cursor: Cursor, ctes: tuple[Cte, ...]) -> Query:
     return Query(
         ctes, items, source, where, group_by, group_span if group_by else None, having, (), None,
         span, windows=windows, qualify=qualify, sets=sets, distinct=distinct,
-        distinct_on=distinct_on,
+        distinct_on=distinct_on, ttls=ttls,
     )  # fmt: skip
 
 

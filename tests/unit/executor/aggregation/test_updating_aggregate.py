@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from kits.executor import ENGINE, Text, leaf
@@ -8,7 +9,7 @@ from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateEx
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.physical import UpdatingAggregate
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
-from tidegate.types import END, Column, Op
+from tidegate.types import END, OP, Barrier, Chunk, Column, Op
 
 TEXT = Text("w BIGINT, k VARCHAR, __p0_n BIGINT")  # partials of count(*)
 COUNT = AggregateCall(Column("n", "BIGINT"), "count")
@@ -101,6 +102,29 @@ def test_all_rows_are_one_group_also_if_there_are_none() -> None:
     assert text.run(executor, "barrier 2") == ["barrier 2"]
     assert text.run(executor, "chunk: 1", "chunk: 2", "barrier 3")[0] == f"chunk: 0 {OLD}; 3 {NOW}"
     assert text.run(executor, "chunk: 4", "barrier 4")[0] == f"chunk: 3 {OLD}; 7 {NOW}"
+
+
+def test_a_group_that_does_not_change_is_unknown_when_its_time_is_over() -> None:
+    below = leaf("k VARCHAR, v BIGINT")
+    call = AggregateCall(Column("n", "BIGINT"), "count")
+    schema = (below.column_of("k"), call.output)
+    node = Aggregate(schema, below, ("k",), (call,), "", updates=True, ttl=10)
+    state = MemoryStateTable()
+
+    def run(now: int, key: str) -> list[str]:
+        executor = UpdatingAggregateExecutor(
+            UpdatingAggregate(schema, below, node, ()), ENGINE, state
+        )
+        data = pa.table({"k": [key], "__p0_n": [1]})
+        assert list(executor.process(Chunk(data))) == []
+        *found, _ = executor.process(Barrier(now + 1, now))
+        rows = [r for each in found if isinstance(each, Chunk) for r in each.data.to_pylist()]
+        return [f"{Op(row[OP]).sign} {row['n']}" for row in rows]
+
+    assert run(0, "a") == ["+ 1"]
+    assert run(10, "a") == ["U- 1", "U+ 2"]
+    assert run(15, "b") == ["+ 1"]
+    assert run(21, "a") == ["+ 1"], "nothing is taken back"
 
 
 def test_what_comes_at_once_is_told_at_once() -> None:

@@ -17,24 +17,25 @@ from tidegate.plan.physical import Recompute
 from tidegate.types import OP, Barrier, Chunk, Column, Op, Watermark
 
 
-def counting(state: States) -> RecomputeExecutor:
+def counting(state: States, ttl: int = 0) -> RecomputeExecutor:
     below = leaf("k VARCHAR, v BIGINT")
     call = AggregateCall(Column("n", "BIGINT"), "count")
     node = Aggregate((below.column_of("k"), call.output), below, ("k",), (call,), "", True)
-    physical = Recompute(node.schema, (below,), node, (("k",),), ((),))
+    physical = Recompute(node.schema, (below,), node, (("k",),), ((),), (ttl,))
     return RecomputeExecutor(physical, AggregateBlock(node, ENGINE), ENGINE, state)
 
 
 class Job:
     """An executor that is made anew in each epoch."""
 
-    def __init__(self) -> None:
+    def __init__(self, ttl: int = 0) -> None:
         self.state = States()
+        self._ttl = ttl
         self._epoch = 0
 
-    def __call__(self, *chunks: str) -> list[str]:
+    def __call__(self, *chunks: str, now: int = 0) -> list[str]:
         """Sends ``+ a 1; - a 2``; gives what leaves at the barrier."""
-        executor = counting(self.state)
+        executor = counting(self.state, self._ttl)
         for chunk in chunks:
             rows = [row.split() for row in chunk.split("; ")]
             data = pa.table({"k": [k for _, k, _ in rows], "v": [int(v) for *_, v in rows]})
@@ -43,7 +44,7 @@ class Job:
                 data = data.append_column(OP, pa.array([int(op) for op in ops], pa.int8()))
             assert list(executor.process(Chunk(data))) == []
         self._epoch += 1
-        *found, barrier = executor.process(Barrier(self._epoch, 0))
+        *found, barrier = executor.process(Barrier(self._epoch, now))
         assert isinstance(barrier, Barrier)
         assert all(isinstance(each, Chunk) for each in found)
         every = [row for each in found if isinstance(each, Chunk) for row in each.data.to_pylist()]
@@ -84,3 +85,35 @@ def test_many_keys_are_looked_at_a_part_at_a_time(monkeypatch: pytest.MonkeyPatc
 def test_watermarks_end_here() -> None:
     executor = counting(States())
     assert list(executor.process(Watermark("v", 5))) == []
+
+
+def test_a_key_that_does_not_change_is_unknown_when_its_time_is_over(
+    request: pytest.FixtureRequest,
+) -> None:
+    if "one hash" in request.node.name:
+        pytest.skip("keys of one hash live together")
+    job = Job(ttl=10)
+    assert job("+ a 1; + b 1", now=0) == ["+ a 1", "+ b 1"]
+    assert job("+ a 2", now=10) == ["U- a 1", "U+ a 2"]
+    assert job("+ b 2", now=11) == ["+ b 1"], "nothing is taken back"
+    assert job("+ a 3", now=20) == ["U- a 2", "U+ a 3"]
+    assert job("- a 3", now=31) == []
+
+
+def test_what_is_unknown_goes_from_state() -> None:
+    job = Job(ttl=10)
+    job("; ".join(f"+ k{n} 1" for n in range(50)), now=0)
+    for epoch in range(20):
+        job("; ".join(f"+ n{n} 1" for n in range(60)), now=11 + epoch * 11)
+    kept = [row for rows in KeyedRows(job.state(0)).scan() for row in rows.to_pylist()]
+    assert all(row["k"].startswith("n") for row in kept)
+
+
+def test_a_time_to_live_may_be_said_later_and_be_taken_back() -> None:
+    job = Job()
+    job("+ a 1", now=0)
+    job._ttl = 10
+    assert job("+ a 2", now=50) == ["U- a 1", "U+ a 2"], "it lives from now on"
+    assert job("+ a 3", now=61) == ["+ a 1"]
+    job._ttl = 0
+    assert job("+ a 4", now=99) == ["U- a 1", "U+ a 2"]
