@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tidegate.plan.aggregate_types import LISTS, SORTED
 from tidegate.plan.early import Early
-from tidegate.plan.nodes import Node, SortKey, Unary
+from tidegate.plan.nodes import ASIDE, Node, SortKey, Unary
 from tidegate.plan.texts import by, lasting, length
 from tidegate.types import Column
 
@@ -73,7 +73,7 @@ class Aggregate(Unary):
     closing_key: str
     updates: bool = False
     early: Early | None = None
-    ttl: int = 0
+    ttl: int = field(default=0, metadata=ASIDE)
     """How long a group that has no closing key is known that does not change, in microseconds; 0 is
     for ever."""
 

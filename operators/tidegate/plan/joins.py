@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tidegate.plan.nodes import Expr, Node
+from tidegate.plan.nodes import ASIDE, Expr, Node
 from tidegate.plan.texts import lasting
 from tidegate.types import Schema
 
@@ -210,7 +210,7 @@ class ChangingJoin(Join):
     ever.
     """
 
-    ttls: tuple[int, int] = (0, 0)
+    ttls: tuple[int, int] = field(default=(0, 0), metadata=ASIDE)
 
     @property
     def waits_for(self) -> tuple[tuple[Node, str], ...]:

@@ -106,7 +106,8 @@ def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
     if isinstance(value, Expr):  # how it was written, or is explained, makes no other one
         return {"": "Expr", "sql": before(value.sql), "type": value.type}
     if is_dataclass(value):
-        content = {f.name: canonical(getattr(value, f.name), seen) for f in fields(value)}
+        own = (f.name for f in fields(value) if "aside" not in f.metadata)
+        content = {name: canonical(getattr(value, name), seen) for name in own}
         return {"": type(value).__name__, **content}
     if isinstance(value, frozenset):
         return sorted(value)

@@ -62,6 +62,10 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+ASIDE: Final = {"aside": True}
+"""Metadata of a field of a node that makes no other job, and no other state."""
+
+
 NEVER: Final = Expr("CAST(NULL AS BIGINT)", "BIGINT", text="the table has ended")
 """The strategy of a watermark that no row moves."""
 

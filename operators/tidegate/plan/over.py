@@ -7,10 +7,10 @@ column with a watermark, which are whole once it has passed them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from tidegate.plan.nodes import Node, PerSplit, SortKey, Unary
+from tidegate.plan.nodes import ASIDE, Node, PerSplit, SortKey, Unary
 from tidegate.plan.texts import by, count, lasting, of_each
 from tidegate.types import Column
 
@@ -160,7 +160,7 @@ class ChangingOver(OverWindow):
 
     first: tuple[str, int] | None = None
     newest_first: bool = False
-    ttl: int = 0
+    ttl: int = field(default=0, metadata=ASIDE)
     """How long a partition is known that does not change, in microseconds; 0 is for ever."""
 
     @property
