@@ -16,6 +16,7 @@ from tidegate.plan.joins import branches
 from tidegate.plan.lower import lower, raised
 from tidegate.plan.names import Names
 from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, WatermarkFilter
+from tidegate.plan.normalize import with_one_history
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
 from tidegate.plan.tables import Table
@@ -130,7 +131,7 @@ def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
     """Lowers and cuts all sinks of ``job``."""
     roots: list[tuple[Node, Exchange | None, int]] = []  # (top node of a region, exchange, sink)
     seen: set[Exchange] = set()
-    for index, sink in enumerate(pruned(job.sinks)):
+    for index, sink in enumerate(pruned(with_one_history(job.sinks))):
         lowered = lower(raised(sink), pushdown)
         assert isinstance(lowered, Sink)
         parts = [_placed(part) for part in branches(lowered.input)]

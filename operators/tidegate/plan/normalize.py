@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tidegate.plan.nodes import Unary
+from tidegate.plan.nodes import Node, Sink, Unary
 from tidegate.plan.texts import by
 
 
@@ -42,3 +42,20 @@ class Normalize(Unary):
         yield "state: the row of each key"
         if self.version:
             yield "state: the version at which a key was deleted"
+
+
+def with_one_history(sinks: Sequence[Sink]) -> list[Sink]:
+    """``sinks``, of which a table that somebody reads with its history is read so by all: it is
+    kept once, and what is refused is told once."""
+    told = {
+        replace(node, history=""): node
+        for sink in sinks
+        for node in sink.walk()
+        if isinstance(node, Normalize) and node.history
+    }
+
+    def shared(node: Node) -> Node:
+        node = node.on([shared(below) for below in node.inputs])
+        return told.get(node, node) if isinstance(node, Normalize) else node
+
+    return [replace(sink, input=shared(sink.input)) for sink in sinks] if told else list(sinks)
