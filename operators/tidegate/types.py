@@ -45,8 +45,8 @@ BEFORE: Final = "__before."
 """Before the name of a time column, int64: the watermark that the split had of it before this
 change of a changing table; the least integer where it had none."""
 SINCE: Final = "__since"
-"""int64: when a row of a changing table became what it is, or went: the watermark that the split
-had before, or the record's own time, whichever is greater."""
+"""int64: the greatest time that a row of a changing table has had; of a delete, its own time or the
+watermark of its split before it, whichever is later."""
 TICK: Final = "__tick"
 """int64: when an early result first has the row: the first multiple of the interval above its
 time, in that column's unit (EMIT … EARLY EVERY)."""

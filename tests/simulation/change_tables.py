@@ -105,7 +105,8 @@ class ChangeTable:
         return [found for records in self.splits for found in _settled(records, size, of_rows)]
 
     def as_of(self, id_: int | None, second: int) -> Row | None:
-        """What the row of ``id_`` was then: a delete counts from its split's watermark on."""
+        """What the row of ``id_`` was then: a delete counts from its split's watermark on, and
+        from all times that the row has had."""
         versions = [v for records in self.splits for v in _versions(records)]
         known = [version for version in versions if version[0] == id_ and version[1] <= second]
         return max(known, key=lambda version: version[1:3])[3] if known else None
@@ -141,7 +142,7 @@ def _versions(records: list[Record]) -> list[tuple[int, int, int, Row | None]]:
         if old is not None and old in now and (record.row is None or old != record.id):
             found.append((old, max(now.pop(old), watermark), at, None))
         if record.row is not None:
-            now[record.id] = record.second
+            now[record.id] = max(now.get(record.id, 0), record.second)
             found.append((record.id, record.second, at, record.row))
             watermark = max(watermark, record.second - 1)
     return found

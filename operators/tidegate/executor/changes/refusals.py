@@ -22,7 +22,7 @@ def refused(
     """``rows``, with `OFFSET` if it is known, as rows of the ledger: their records are JSON."""
     known = [OFFSET] if OFFSET in rows.column_names else []
     shown = rows.drop_columns(known)
-    texts = "SELECT encode(CAST(to_json(rows_) AS VARCHAR)) AS r FROM rows_"
+    texts = "SELECT encode(CAST(to_json(__row) AS VARCHAR)) AS r FROM rows_ AS __row"
     records = engine.query(texts, {"rows_": shown}).column("r")
     return ledger_rows(
         rows.select(known).append_column(RECORD, records),

@@ -3,9 +3,9 @@
 A record puts a row or deletes it; before images are not believed, what the table holds decides. So
 equal puts and deletes of nothing are no change. Of the records of a key one counts:
 
-- the last of its split. A key that has a row is its split's, as long as the row is there; of one
-  that several splits put at once, the first by name has it. What others say of it is refused
-  (`key_moved`): between splits there is no order.
+- the last of its split. A key is the split's that has its row, as long as it does not delete that;
+  then it is that of the first by name that puts one. What others put is refused (`key_moved`):
+  between splits there is no order. Which of them has it may so depend on where epochs end (S6).
 - with a version, the one with the greatest, of equal ones the last of the last split by name,
   whenever they come. So it is kept at which version a row was deleted.
 
@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -28,7 +29,7 @@ from tidegate.engine.engine import Engine
 from tidegate.executor.changes.as_changes import with_op
 from tidegate.executor.changes.block import Block
 from tidegate.executor.changes.refusals import refused
-from tidegate.executor.columns import Int64s, event_times, single_array
+from tidegate.executor.columns import INT64_MIN, Bools, event_times, single_array
 from tidegate.plan.nodes import quoted
 from tidegate.plan.normalize import Normalize
 from tidegate.reasons import Reason
@@ -48,6 +49,10 @@ from tidegate.types import (
 _DELETE: Final = int(Op.DELETE)
 _AT: Final = f"{HIDDEN_PREFIX}i"
 """The numbers of rows, for SQL."""
+_LATEST: Final = f"{HIDDEN_PREFIX}latest"
+"""The greatest time that a row has had; of a delete it counts when it came."""
+_OF_STATE: Final = f"{HIDDEN_PREFIX}of_state"
+"""Whether a row was known before the epoch."""
 
 
 class TableBlock(Block):
@@ -58,8 +63,8 @@ class TableBlock(Block):
         self._node = node
         self._columns = [column.name for column in node.schema]
         self._keys = ", ".join(map(quoted, node.keys))
-        order = (*node.version, SPLIT, OFFSET) if node.version else (OFFSET,)
-        self._order = ", ".join(map(quoted, order))
+        by_version = ", ".join(map(quoted, (*node.version, SPLIT, OFFSET)))
+        self._order = by_version if node.version else _AT
         self._places = [*node.keys, *node.version, SPLIT, OFFSET, OP]
         self._refused: list[pa.Table] = []
         self._moved = Counter[str]()
@@ -73,12 +78,23 @@ class TableBlock(Block):
     def after(self, rows: pa.Table, changes: pa.Table) -> pa.Table:
         names = rows.column_names
         said = changes.filter(pc.not_equal(changes.column(OP), int(Op.UPDATE_BEFORE)))
+        for at, field in enumerate(said.schema):
+            if pa.types.is_floating(field.type):  # -0.0 is equal to 0.0, so a row has one of them
+                plus = pa.scalar(0.0, field.type)
+                said = said.set_column(at, field, pc.add(said.column(at), plus))
         both, kept = pa.concat_tables([rows, said.select(names)]), rows.num_rows
         if not self._node.version:
             both = self._of_owners(both, kept)
+            kept = pc.sum(both.column(_OF_STATE), min_count=0).as_py()
+            both = both.drop_columns([_OF_STATE])
         if self._node.history:
+            both = self._with_latest(both, kept)
             self._told = self._steps(both, kept)
-        return both.take(self._newest(both))
+        newest = both.take(self._newest(both))
+        if self._node.history:
+            before = newest.column_names.index(f"{BEFORE}{self._node.history}")
+            newest = newest.set_column(before, newest.field(before), newest.column(_LATEST))
+        return newest.drop_columns([_LATEST]) if self._node.history else newest
 
     def changes(self, old: pa.Table, new: pa.Table, told_apart: Sequence[str] | None) -> pa.Table:
         if not self._node.history:
@@ -95,6 +111,36 @@ class TableBlock(Block):
         moved, self._moved = self._moved, Counter()
         for split, rows in moved.items():
             yield SplitReport(self._node.account, split, Counts(used=-rows, quarantined=rows))
+
+    def _with_latest(self, both: pa.Table, kept: int) -> pa.Table:
+        """``both`` with the greatest time that each row has had up to each record, which stands in
+        the place of `BEFORE` of what was ``kept``."""
+        before, time = f"{BEFORE}{self._node.history}", self._node.history
+        own = single_array(both.column(before)).to_numpy()
+        if time in both.column_names:
+            times, valid = event_times(both.column(time))
+            is_put = single_array(both.column(OP)).to_numpy() != _DELETE
+            own = np.where(
+                np.arange(len(own)) < kept,
+                own,
+                np.where(
+                    is_put,
+                    np.where(valid, times, INT64_MIN),
+                    np.maximum(own, np.where(valid, times, INT64_MIN)),
+                ),
+            )
+        sql = f"""
+            WITH rows_with AS (
+                SELECT *, count(*) FILTER ({quoted(OP)} = {_DELETE}) OVER (
+                    PARTITION BY {self._keys} ORDER BY {self._order}
+                    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                ) AS __row FROM rows_
+            )
+            SELECT max(__own) OVER (PARTITION BY {self._keys}, __row ORDER BY {self._order}) AS l
+            FROM rows_with ORDER BY {_AT}"""
+        rows = _numbered(both, self._places).append_column("__own", pa.array(own))
+        latest = self._engine.query(sql, {"rows_": rows}).column("l")
+        return both.append_column(_LATEST, latest)
 
     def _steps(self, both: pa.Table, kept: int) -> pa.Table:
         """All that the rows were, one behind the other, from the ``kept`` ones on."""
@@ -126,7 +172,7 @@ class TableBlock(Block):
         by = both.take(pa.array(np.stack([new, new], axis=1)[told]))
         rows = rows.append_column(OP, pa.array(ops)).append_column(before, by.column(before))
         rows = rows.append_column(OFFSET, by.column(OFFSET))
-        return rows.append_column(SINCE, _since(by, before, self._node.history))
+        return rows.append_column(SINCE, by.column(_LATEST))
 
     def _newest(self, both: pa.Table) -> pa.Array:
         """The record of each key that counts."""
@@ -135,22 +181,47 @@ class TableBlock(Block):
         return self._engine.query(sql, {"rows_": _numbered(both, self._places)}).column("i")
 
     def _of_owners(self, both: pa.Table, kept: int) -> pa.Table:
-        """``both``, of which the first rows are ``kept``, without records of other splits."""
-        splits = both.column(SPLIT)
-        if pc.count_distinct(splits).as_py() < 2:
-            return both
+        """``both``, of which the first rows are ``kept``, in their order, without records of other
+        splits."""
+        own = single_array(both.column(OFFSET)).to_numpy()
+        ranks = np.zeros(len(own), np.int8)
+        if pc.count_distinct(both.column(SPLIT)).as_py() > 1:
+            refused, ranks = self._ranks(both, kept)
+            if refused.any():
+                self._refuse(both.filter(pa.array(refused)))
+        of_state = pa.array(np.arange(len(own)) < kept)
+        order = np.lexsort((own, ranks, ~of_state.to_numpy(zero_copy_only=False)))
+        order = order[ranks[order] >= 0]
+        return both.append_column(_OF_STATE, of_state).take(pa.array(order))
+
+    def _ranks(self, both: pa.Table, kept: int) -> tuple[Bools, npt.NDArray[np.int8]]:
+        """Which records are refused; and which count before others, or not at all (below 0).
+
+        A key is the split's that has its row, unless it deletes it now; else of the first that puts
+        one. Who has put a row and deletes it again has said nothing.
+        """
+        split, op = quoted(SPLIT), quoted(OP)
         sql = f"""
-            SELECT {quoted(SPLIT)} = coalesce(
-                any_value({quoted(SPLIT)}) FILTER ({_AT} < {kept}) OVER keys,
-                min({quoted(SPLIT)}) FILTER ({quoted(OP)} <> {_DELETE}) OVER keys,
-                {quoted(SPLIT)}
-            ) AS own
-            FROM rows_ WINDOW keys AS (PARTITION BY {self._keys}) ORDER BY {_AT}"""
-        own = self._engine.query(sql, {"rows_": _numbered(both, self._places)}).column("own")
-        if not pc.all(own).as_py():
-            self._refuse(both.filter(pc.invert(own)))
-            both = both.filter(own)
-        return both
+            WITH ended AS (
+                SELECT *, arg_max({op}, {quoted(OFFSET)}) OVER own <> {_DELETE} AS __puts,
+                    bool_or({_AT} < {kept}) OVER own AS __had
+                FROM rows_ WINDOW own AS (PARTITION BY {self._keys}, {split})
+            ), owned AS (
+                SELECT *, {split} = coalesce(
+                    any_value({split}) FILTER (__had AND __puts) OVER keys,
+                    min({split}) FILTER (__puts) OVER keys,
+                    any_value({split}) FILTER (__had) OVER keys,
+                    {split}
+                ) AS __own
+                FROM ended WINDOW keys AS (PARTITION BY {self._keys})
+            )
+            SELECT NOT __own AND NOT __had AND __puts AS refused,
+                CAST(if(__own, 1, if(__had, 0, -1)) AS TINYINT) AS rank
+            FROM owned ORDER BY {_AT}"""
+        found = self._engine.query(sql, {"rows_": _numbered(both, self._places)})
+        refused, ranks = (single_array(column) for column in found.columns)
+        refused_ = refused.to_numpy(zero_copy_only=False).astype(np.bool_)
+        return refused_, ranks.to_numpy()
 
     def _refuse(self, rows: pa.Table) -> None:
         """Notes ``rows`` for the ledger."""
@@ -168,14 +239,6 @@ class TableBlock(Block):
                     reasons=Reason.KEY_MOVED.value,
                 )
             )
-
-
-def _since(records: pa.Table, before: str, time: str) -> pa.Array:
-    since: Int64s = single_array(records.column(before)).to_numpy()
-    if time in records.column_names:
-        times, valid = event_times(records.column(time))
-        since = np.where(valid, np.maximum(times, since), since)
-    return pa.array(since)
 
 
 def _numbered(rows: pa.Table, *names: Sequence[str]) -> pa.Table:

@@ -16,7 +16,18 @@ from tidegate.executor.changes.recompute import RecomputeExecutor
 from tidegate.executor.changes.table_block import TableBlock
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.physical import Recompute
-from tidegate.types import OFFSET, OP, SPLIT, Barrier, Chunk, Counts, Op, Rejected, SplitReport
+from tidegate.types import (
+    BEFORE,
+    OFFSET,
+    OP,
+    SPLIT,
+    Barrier,
+    Chunk,
+    Counts,
+    Op,
+    Rejected,
+    SplitReport,
+)
 
 _OPS = {"put": Op.UPDATE_AFTER, "del": Op.DELETE, "was": Op.UPDATE_BEFORE}
 
@@ -24,10 +35,12 @@ _OPS = {"put": Op.UPDATE_AFTER, "del": Op.DELETE, "was": Op.UPDATE_BEFORE}
 class Job:
     """A table by ``k``, made anew in each epoch."""
 
-    def __init__(self, *version: str) -> None:
-        below = leaf("k VARCHAR, v BIGINT, n BIGINT")
-        self._node = Normalize(below.schema, below, ("k",), version, "t", "t")
-        hidden = (SPLIT, OFFSET, OP)
+    def __init__(self, *version: str, history: bool = False, number: str = "BIGINT") -> None:
+        below = leaf(f"k VARCHAR, v {number}, n BIGINT")
+        self._number = int if number == "BIGINT" else float
+        self._history = "n" if history else ""
+        self._node = Normalize(below.schema, below, ("k",), version, "t", "t", self._history)
+        hidden = (SPLIT, OFFSET, OP) + ((f"{BEFORE}n",) if history else ())
         self._physical = Recompute(below.schema, (below,), self._node, (("k",),), (hidden,))
         self.state = States()
         self.refused: list[dict[str, Any]] = []
@@ -43,8 +56,10 @@ class Job:
         for record in records:
             split, word, key, value, number = record.split()
             offset = self._offsets[split] = self._offsets.get(split, -1) + 1
-            row: dict[str, list[Any]] = {"k": [key], "v": [int(value)], "n": [int(number)]}
+            row: dict[str, list[Any]] = {"k": [key], "v": [self._number(value)], "n": [int(number)]}
             row |= {SPLIT: [split], OFFSET: [offset]}
+            if self._history:
+                row[f"{BEFORE}n"] = [0]
             data = pa.table({**row, OP: pa.array([int(_OPS[word])], pa.int8())})
             assert list(executor.process(Chunk(data))) == []
         self._epoch += 1
@@ -85,7 +100,7 @@ def test_what_is_deleted_is_forgotten() -> None:
 def test_a_key_is_the_splits_that_has_its_row() -> None:
     job = Job()
     assert job("s0 put a 1 0") == ["+ a 1"]
-    assert job("s1 put a 2 0", "s1 put b 1 0", "s1 del a 0 0", "s0 put a 3 0") == [
+    assert job("s1 put a 2 0", "s1 put b 1 0", "s1 put a 4 0", "s0 put a 3 0") == [
         "U- a 1",
         "U+ a 3",
         "+ b 1",
@@ -94,15 +109,32 @@ def test_a_key_is_the_splits_that_has_its_row() -> None:
     assert moved == [("s1", 0, "key_moved"), ("s1", 2, "key_moved")]
     assert job.refused[0]["record"] == b'{"k":"a","v":2,"n":0}'
     assert job.reports == [SplitReport("t", "s1", Counts(used=-2, quarantined=2))]
-    assert job("s0 del a 0 0") == ["- a 3"]
-    assert job("s1 put a 4 0") == ["+ a 4"], "its row is gone, so another split may have one"
+    assert job("s1 put a 5 0", "s1 del a 0 0") == [], "a split that ends with a delete has no row"
     assert (job.refused, job.reports) == ([], [])
+
+
+@pytest.mark.parametrize("history", [False, True])
+def test_when_its_split_deletes_a_row_another_split_may_have_one(history: bool) -> None:
+    job = Job(history=history)
+    assert job("s1 put a 1 0") == ["+ a 1"]
+    found = job("s0 put a 4 0", "s1 put a 2 0", "s1 del a 0 0")
+    steps = ["U- a 1", "U+ a 2", "- a 2", "+ a 4"]
+    assert found == (steps if history else ["U- a 1", "U+ a 4"])
+    assert (job.refused, job.reports) == ([], [])
+    assert job("s1 put a 5 0") == []
+    assert [row["split"] for row in job.refused] == ["s1"], "it is of s0 now"
 
 
 def test_of_splits_that_put_at_once_the_first_by_name_has_the_key() -> None:
     job = Job()
     assert job("s1 put a 2 0", "s0 del a 0 0", "s2 put a 3 0") == ["+ a 2"]
-    assert {row["split"] for row in job.refused} == {"s0", "s2"}
+    assert {row["split"] for row in job.refused} == {"s2"}
+
+
+def test_zeros_are_one_value() -> None:
+    job = Job(number="DOUBLE")
+    assert job("s put a 0.0 0") == ["+ a 0.0"]
+    assert job("s put a -0.0 0", "s put b -0.0 0") == ["+ b 0.0"]
 
 
 def test_the_greatest_version_counts_whenever_it_comes() -> None:
