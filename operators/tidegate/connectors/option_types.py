@@ -154,17 +154,27 @@ class SourceOptions(Options):
         return self
 
 
+def _quarantined(value: object) -> object:
+    if value not in (True, "true"):
+        raise ValueError("rows that do not decode go to the ledger: leave it out")
+    return "true"
+
+
 class ChangesOptions(BaseModel):
     """What the records of a source say of rows that are there (S13).
 
     ``op_column`` names the column that says whether a row is put or deleted; ``version`` those of
     which the greatest values of a key count. ``time_unit``: what numbers count that are times, in
-    Debezium's envelope.
+    Debezium's envelope. With its schema or without, envelopes are read.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     op_column: str = Field("", alias="scan.changes.op")
+    schema_include: bool = Field(False, alias="debezium-json.schema-include")
+    ignore_errors: Annotated[Literal["true"], BeforeValidator(_quarantined)] = Field(
+        "true", alias="debezium-json.ignore-parse-errors"
+    )
     time_unit: Literal["ms", "us", "ns"] | None = Field(None, alias="debezium-json.time-unit")
     version: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
         (), alias="scan.changes.version"

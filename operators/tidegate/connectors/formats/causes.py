@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.formats import debezium, too_long
+from tidegate.connectors.formats.changes import OP_COLUMN, WORDS
 from tidegate.connectors.formats.csv_format import Layout, layout_of
 from tidegate.connectors.formats.debezium_times import UNIT
 from tidegate.connectors.formats.lines import decode
@@ -26,6 +27,7 @@ from tidegate.plan.tables import Table
 from tidegate.types import Column
 
 _NO_CSV: Final = parsed(CsvOptions, ())
+_IS_CODED: Final = re.compile(r': "[A-Za-z0-9+/]+=*" does not fit DECIMAL')
 _Misfits: TypeAlias = Callable[[Mapping[int, Any], Column, Engine], set[int]]
 _SHOWN: Final = 60
 """Characters of a value that are shown."""
@@ -64,6 +66,9 @@ def causes_of(
             found |= _of_json(texts, table, engine)
         case debezium.JSON:
             found |= _of_envelopes(texts, table, engine)
+    if op := table.option(OP_COLUMN):
+        generic = f"column '{op}' says nothing known ({WORDS}), or a column of the key is NULL"
+        found = dict.fromkeys(texts, generic) | {at: why for at, why in found.items() if why}
     return [found.get(at, "") for at in range(len(records))]
 
 
@@ -98,7 +103,10 @@ def _of_envelopes(texts: Mapping[int, str], table: Table, engine: Engine) -> dic
 
     declared = [(column.name, column.type) for column in table.columns]
     numbers = f"say what its numbers count: '{UNIT}' = 'us' (or 'ms', 'ns')"
-    return causes | _of_objects(rows, "after.", declared, misfits, engine, numbers) | found
+    told = _of_objects(rows, "after.", declared, misfits, engine, numbers)
+    decimal = "; Debezium writes text with decimal.handling.mode = string"
+    more = {at: why + decimal for at, why in told.items() if _IS_CODED.search(why)}
+    return causes | told | more | found
 
 
 def _objects(texts: Mapping[int, str]) -> tuple[dict[int, _Object], dict[int, str]]:

@@ -24,7 +24,21 @@ from tidegate.types import OP, Op
 Mask = npt.NDArray[np.bool_]
 OP_COLUMN: Final = "scan.changes.op"
 
-_PUTS: Final = ("c", "r", "i", "u", "+i", "+u", "+", "insert", "update", "upsert", "read", "create")
+_PUTS: Final = (
+    "c",
+    "r",
+    "i",
+    "u",
+    "+i",
+    "+u",
+    "+",
+    "insert",
+    "update",
+    "upsert",
+    "update_after",
+    "read",
+    "create",
+)
 _DELETES: Final = ("d", "-d", "-", "delete")
 _BEFORE: Final = ("-u", "update_before")
 _PASSED_OVER: Final = -1
@@ -48,6 +62,12 @@ def check_changes(table: Table) -> None:
     column = table.option(OP_COLUMN)
     if not column:
         return
+    if table.format.startswith("debezium"):
+        raise OptionProblem(
+            OP_COLUMN,
+            f"the format '{table.format}' says what happens, without '{OP_COLUMN}'",
+            hint="leave it out",
+        )
     types = {each.name: each.type for each in table.columns}
     if types.get(column) != "VARCHAR":
         found = f"{types[column]}, not a text" if column in types else "not there"

@@ -4,7 +4,7 @@
 key counts (and the version, where there is one). A put whose row had another key before has that as
 `OLD_KEY`: the row of that key is gone. A truncate (``t``), a message (``m``) and a change
 of the schema say nothing of a row, and are passed over. JSON may have its schema beside it, as
-``{"schema": …, "payload": …}``: each record is looked at by itself.
+``{"schema": …, "payload": …}``: each record is looked at by itself, whatever stands around it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tidegate.connectors.formats import json_encode
 from tidegate.connectors.formats.changes import Mask, ops_of
 from tidegate.connectors.formats.debezium_times import UNIT, struct_of, times_of, with_times
 from tidegate.connectors.formats.json_format import Decoded
+from tidegate.connectors.formats.lines import as_strings, valid_utf8
 from tidegate.engine.engine import Engine
 from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import OLD_KEY, OP, Column, Op, Schema
@@ -66,7 +67,6 @@ METADATA: Final[Mapping[str, str]] = {
 """What of the envelope may be METADATA columns, with DuckDB's types."""
 _TIMESTAMPTZ: Final = pa.timestamp("us", tz="UTC")
 _MS_MAX: Final = 9_223_372_036_854_775
-_WRAPPED: Final = b'{"schema"'
 _OF_SCHEMAS: Final = ("ddl", "tableChanges")
 """Fields of messages about changes of schemas."""
 
@@ -96,8 +96,6 @@ class Envelopes:
             schema.append(Column(*_MS))
         if source:
             schema.append(Column("source", struct_of(tuple(starmap(Column, source)), {})))
-        if self._is_json:
-            schema += (Column(name, "VARCHAR") for name in _OF_SCHEMAS)
         self._schema = tuple(schema)
         self._wrapped = (Column("payload", struct_of(self._schema, {})),)
 
@@ -109,11 +107,15 @@ class Envelopes:
             found = with_times(found, self._sides, self._times, self._engine)
         envelopes, good = found.data, found.good
         ops, known, over = ops_of(envelopes.column("op").combine_chunks(), envelope=True)
-        if self._is_json:
-            over |= ~known & self._is_of_schema(envelopes)
+        silent = envelopes.column("op").combine_chunks().is_null()
+        silent = silent.to_numpy(zero_copy_only=False)
+        if self._is_json and silent.any():
+            among = np.flatnonzero(good)[silent]
+            over[silent] |= self._of_schemas(records.take(pa.array(among)), read)
         there = envelopes.column("after").combine_chunks().is_valid()
         is_put = ops == int(Op.UPDATE_AFTER)
         known &= ~is_put | there.to_numpy(zero_copy_only=False)
+        known &= self._are_held(envelopes)
         passed = np.zeros(len(good), np.bool_)
         passed[good] = over
         good = good.copy()
@@ -128,34 +130,35 @@ class Envelopes:
         """The envelopes that can be read, and of which records they are."""
         if not self._is_json:
             return read(records, self._schema)
-        first = records[0].as_py() if len(records) else b""
-        is_wrapped = (first if isinstance(first, bytes) else first.encode()).startswith(_WRAPPED)
-        found = self._unwrapped(records, read) if is_wrapped else read(records, self._schema)
-        empty = found.data.column("op").combine_chunks().is_null()
-        if not pc.any(empty).as_py():
-            return found
-        return self._both(records, found, empty, read, not is_wrapped)
+        wrapped = self._are_wrapped(records)
+        if not wrapped.any():
+            return read(records, self._schema)
+        if wrapped.all():
+            return self._unwrapped(records, read)
+        plain = read(records.filter(pa.array(~wrapped)), self._schema)
+        other = self._unwrapped(records.filter(pa.array(wrapped)), read)
+        good = np.zeros(len(records), np.bool_)
+        good[~wrapped], good[wrapped] = plain.good, other.good
+        places = np.concatenate([np.flatnonzero(part & good) for part in (~wrapped, wrapped)])
+        data = pa.concat_tables([plain.data, other.data])
+        return Decoded(data.take(pa.array(np.argsort(places))), good)
 
-    def _both(
-        self, records: pa.Array, found: Decoded, empty: pa.Array, read: Read, wrapped: bool
-    ) -> Decoded:
-        """``found``, with what those that are ``empty`` have in the other form."""
-        rows = np.flatnonzero(found.good)
-        lacking = rows[empty.to_numpy(zero_copy_only=False)]
-        again_of = records.take(pa.array(lacking))
-        again = self._unwrapped(again_of, read) if wrapped else read(again_of, self._schema)
-        places = np.concatenate([rows, lacking[again.good]])
-        data = pa.concat_tables([found.data, again.data])
-        # Of two readings of a record, the second is the one that has an op, or is as good.
-        last = np.full(len(records), -1, np.int64)
-        last[places] = np.arange(len(places))
-        better = pc.is_valid(again.data.column("op").combine_chunks()).to_numpy(
-            zero_copy_only=False
-        )
-        kept = lacking[again.good][~better]
-        last[kept] = np.searchsorted(rows, kept)
-        good = last >= 0
-        return Decoded(data.take(pa.array(last[good])), good)
+    def _are_wrapped(self, records: pa.Array) -> Mask:
+        """Which records have their envelope in ``payload``: those without an ``op`` beside it."""
+        mentions = pc.match_substring(records, b'"payload"')
+        found: Mask = mentions.to_numpy(zero_copy_only=False).astype(np.bool_)
+        valid = valid_utf8(records)
+        if valid is not None:
+            found &= valid
+        if found.any():
+            texts = pa.table({"t": as_strings(records.filter(pa.array(found)))})
+            sql = (
+                "SELECT CASE WHEN json_valid(t) THEN json_type(t, '/payload') = 'OBJECT'"
+                " AND coalesce(json_type(t, '/op'), 'NULL') = 'NULL' ELSE false END AS w FROM texts"
+            )
+            is_wrapped = pc.fill_null(self._engine.query(sql, {"texts": texts}).column("w"), False)
+            found[found] = is_wrapped.to_numpy().astype(np.bool_)
+        return found
 
     def _unwrapped(self, records: pa.Array, read: Read) -> Decoded:
         found = read(records, self._wrapped)
@@ -163,11 +166,28 @@ class Envelopes:
         names = [column.name for column in self._schema]
         return Decoded(pa.table(payload.flatten(), names=names), found.good)
 
-    @staticmethod
-    def _is_of_schema(envelopes: pa.Table) -> Mask:
-        fields = (envelopes.column(name).combine_chunks().is_valid() for name in _OF_SCHEMAS)
-        found: Mask = np.logical_or.reduce([f.to_numpy(zero_copy_only=False) for f in fields])
-        return found
+    def _of_schemas(self, records: pa.Array, read: Read) -> Mask:
+        """Which records, none of which has an ``op``, are about a change of a schema."""
+        of_schemas = tuple(Column(name, "VARCHAR") for name in _OF_SCHEMAS)
+        inside = (*of_schemas, Column("payload", struct_of(of_schemas, {})))
+        found = read(records, inside)
+        said = [found.data.column(name).combine_chunks().is_valid() for name in _OF_SCHEMAS]
+        payload = found.data.column("payload").combine_chunks().flatten()
+        said += [part.is_valid() for part in payload]
+        mask = np.zeros(len(records), np.bool_)
+        mask[found.good] = reduce(pc.or_, said).to_numpy(zero_copy_only=False)
+        return mask
+
+    def _are_held(self, envelopes: pa.Table) -> Mask:
+        """Of which envelopes the times can be held by a column that asks for them."""
+        held = np.ones(envelopes.num_rows, np.bool_)
+        for key in set(self._metadata.values()) & set(_TIMES):
+            values = self._meta(envelopes, key, raw=True)
+            fits = pc.and_(pc.greater_equal(values, -_MS_MAX), pc.less_equal(values, _MS_MAX))
+            fits = pc.fill_null(fits, True)
+            fits = fits.combine_chunks() if isinstance(fits, pa.ChunkedArray) else fits
+            held &= fits.to_numpy(zero_copy_only=False).astype(np.bool_)
+        return held
 
     def _rows(self, envelopes: pa.Table, is_put: pa.Array) -> pa.Table:
         """The rows that are put, and what counts of those that are deleted."""
@@ -199,12 +219,12 @@ class Envelopes:
         return pa.StructArray.from_arrays(olds, self._keys, mask=pa.array(~moved))
 
     @staticmethod
-    def _meta(envelopes: pa.Table, key: str) -> Any:
+    def _meta(envelopes: pa.Table, key: str, *, raw: bool = False) -> Any:
         if key == "op":
             return envelopes.column("op")
         name, _ = _SOURCE.get(key, _MS)
         (values,) = _fields(envelopes, "source", [name]) if key in _SOURCE else [envelopes[name]]
-        return _moments(values) if key in _TIMES else values
+        return _moments(values) if key in _TIMES and not raw else values
 
 
 def encode(data: pa.Table, schema: Schema, engine: Engine) -> pa.Array:
@@ -257,7 +277,5 @@ def _fields(envelopes: pa.Table, side: str, names: Sequence[str]) -> list[pa.Arr
 
 
 def _moments(values: Any) -> Any:
-    """Milliseconds as times; NULL for what no TIMESTAMPTZ can hold."""
-    held = pc.and_(pc.greater_equal(values, -_MS_MAX), pc.less_equal(values, _MS_MAX))
-    values = pc.if_else(held, values, pa.scalar(None, pa.int64()))
+    """Milliseconds as times."""
     return pc.multiply(values, 1000).cast(_TIMESTAMPTZ)

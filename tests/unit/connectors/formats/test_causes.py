@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.connectors.formats.causes import causes_of, kind_of
 from tidegate.connectors.options import validate_options
-from tidegate.plan.tables import Table
+from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import Column
 from unit.connectors.files_kit import ENGINE
 
@@ -26,6 +26,18 @@ def cause(record: bytes, form: str = "json", **options: str) -> str:
     table = Table("t", columns, "filesystem", form, validate_options("filesystem", "source", raw))
     (found,) = causes_of([record], table, ENGINE)
     return found
+
+
+def test_a_column_that_says_what_happens() -> None:
+    raw = {"path": "/tmp", "format": "json", "scan.changes.op": "op"}
+    columns = (Column("id", "INTEGER"), Column("op", "VARCHAR"))
+    options = validate_options("filesystem", "source", raw)
+    table = ChangingTable("t", columns, "filesystem", "json", options, key=("id",))
+    found = causes_of([b'{"id":1,"op":"x"}', b'{"id":"a","op":"c"}'], table, ENGINE)
+    assert [text.split(" (")[0] for text in found] == [
+        "column 'op' says nothing known",
+        "field 'id': \"a\" does not fit INTEGER",
+    ]
 
 
 @pytest.mark.parametrize(
