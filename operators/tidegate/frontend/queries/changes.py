@@ -41,7 +41,12 @@ CHANGE = "$change"
 """The column that orders versions of one time, and is odd where a row is gone."""
 _NEVER_FINAL = (
     "rows of a table that changes are final once a watermark has passed them: declare WATERMARK FOR"
-    " a time column of it; or leave EMIT ON WINDOW CLOSE out, where results may change"
+    " a time column of it, and write ORDER BY that, or GROUP BY its windows, with EMIT ON WINDOW"
+    " CLOSE"
+)
+_WITH_VERSIONS = (
+    "of a table with 'scan.changes.version' nothing is final, since a greater version may come:"
+    " leave that out, or leave EMIT ON WINDOW CLOSE out, where results may change"
 )
 _ONCE = "add EMIT ON WINDOW CLOSE at the end of the query: each result is emitted once, when final"
 
@@ -83,14 +88,15 @@ def versions(relation: Relation) -> Relation:
     has no time with a watermark."""
     if not is_changing(relation.node) or not _settles(relation.node):
         return relation
+    key = changing_key(relation.node)
     derived = derive(relation.node, through=True)
     times = [name for name, found in derived.items() if found.has_watermark and not found.how]
-    if len(times) != 1:
+    if len(times) != 1 or key is None:
         return relation
     below = _with_history(relation.node, derived[times[0]].source)
     change = unused(CHANGE, [column.name for column in below.schema])
     schema = (Column(change, "BIGINT"), *below.schema)
-    return replace(relation, node=Versions(schema, below, change, times[0]))
+    return replace(relation, node=Versions(schema, below, change, times[0]), key=key)
 
 
 def _short_of_end(derived: Derived) -> int | None:
@@ -119,6 +125,8 @@ def _settles(node: Node) -> bool:
         if not (node.row_wise and len(node.inputs) == 1):
             return False
         (node,) = node.inputs
+    if node.version:
+        return False  # the newest of several splits is not the last: what was final is not known
     return any(derived.has_watermark for derived in derive(node, through=True).values())
 
 
@@ -140,7 +148,7 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
             " final rows",
             place,
             hint=f"{_once(sink.input)}; or write to a sink that takes changes: upsert-kafka,"
-            " postgres, delta, print",
+            " kafka with format 'debezium-json', postgres, delta, print",
         )
     key = connector.key(table)
     told_apart = changing_key(sink.input)
@@ -205,7 +213,10 @@ def _check_clocks(node: Node, query: Query) -> None:
 
 def _once(node: Node) -> str:
     """What to write so that the results of ``node`` are emitted once."""
-    if any(isinstance(part, Normalize) for part in node.walk()):
+    tables = [part for part in node.walk() if isinstance(part, Normalize)]
+    if any(table.version for table in tables):
+        return _WITH_VERSIONS
+    if tables:
         return _NEVER_FINAL
     if any(isinstance(part, ChangingOver) for part in node.walk()):
         return _IN_TIME

@@ -62,6 +62,7 @@ class JoinCondition:
         self._rest: list[exp.Expr] = []
         self._texts: dict[exp.Expr, str] = {}  # how a part was written
         self._span: Span | None = None
+        self._casts: dict[str, str] = {}  # columns of the right side, in the type of the left one's
 
     def take(self, scalar: Scalar) -> None:
         """Adds the condition of ON."""
@@ -180,6 +181,7 @@ class JoinCondition:
 
     def _keep(self, key: tuple[str, ...], place: Position) -> None:
         """Makes conditions of the equations that are not about ``key``."""
+        key = tuple(self._casts.get(name, name) for name in key)
         missing = [name for name in key if all(name != right for _, right in self._keys)]
         if missing:
             shown = " and ".join(self._shown(name) for name in missing)
@@ -291,10 +293,8 @@ class JoinCondition:
         sides = [self._side_of(one.column), self._side_of(other.column)]
         if sides == [0, 1]:
             kind, one, other = SWAPPED[kind], other, one
-        elif sides != [1, 0]:
-            return False
         right, left = one, other
-        if not self._are_marked(left.column, right.column):
+        if {*sides} != {0, 1} or not self._are_marked(left.column, right.column):
             return False
         bounds = self._bounds.setdefault((left.column, right.column), Bounds())
         bounds.add(kind, left.shift - right.shift, said)
@@ -325,11 +325,13 @@ class JoinCondition:
         """A column of a side that holds ``expr``, as ``type_``."""
         if expr.is_column and expr.type == type_:
             return next(iter(expr.columns))
-        if expr.type != type_:
-            expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
         taken = [column.name for column in self._binder.schema]
         taken += [name for added in self._added for name, _ in added]
         name = unused(expr.text or "key", taken)
+        if side == 1 and expr.is_column:
+            self._casts.update(dict.fromkeys(expr.columns, name))
+        if expr.type != type_:
+            expr = Expr(f"CAST({expr.sql} AS {type_})", type_, expr.columns, text=expr.text)
         self._added[side].append((name, expr))
         return name
 

@@ -324,8 +324,10 @@ def _grouped(
 ) -> tuple[Node, Bind, tuple[str, ...]]:
     relation = binder.scope.relation
     if env.emit:
-        refuse = refuse_changing if env.early else refuse_never_final
-        refuse(relation, query.group_span or query.head, f"{ONCE} of GROUP BY over")
+        place = query.group_span or query.head
+        if env.early:
+            refuse_changing(relation, place, "EARLY EVERY over")
+        refuse_never_final(relation, place, f"{ONCE} of GROUP BY over")
     updates = not (env.emit or relation.final)
     aggregation = Aggregation(binder, query, window, absent)
     scalars = [_value(item) for item in query.items]

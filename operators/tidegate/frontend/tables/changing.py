@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from tidegate.connectors.option_types import names_in
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.ast.queries import Name
-from tidegate.frontend.expressions.scope import Relation, matches
+from tidegate.frontend.expressions.scope import Relation, article, matches
 from tidegate.plan.nodes import Scan
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.tables import ChangingTable, Table
 
 VERSION: Final = "scan.changes.version"
+OP_COLUMN: Final = "scan.changes.op"
+TIME_UNIT: Final = "debezium-json.time-unit"
 _KEY: Final = "declare what tells its rows apart: PRIMARY KEY (…) NOT ENFORCED"
 
 
@@ -31,6 +34,7 @@ def changing(table: Table, key: tuple[Name, ...], place: Position | None) -> Cha
                 part.span.place,
                 hint=f"it may have columns that are read, not computed ones: {', '.join(names)}",
             )
+        _check_key(table, part, name)
     return ChangingTable(
         table.name,
         table.columns,
@@ -41,6 +45,35 @@ def changing(table: Table, key: tuple[Name, ...], place: Position | None) -> Cha
         tuple(name for name in found if name is not None),
         names_in(table.option(VERSION)),
     )
+
+
+def _check_key(table: Table, part: Name, name: str) -> None:
+    """Raises BindError for a column that puts and deletes of one row may have different."""
+    given = dict(table.metadata).get(name, "key")
+    types = {column.name: column.type for column in table.columns}
+    if given != "key" or name == table.option(OP_COLUMN):
+        raise BindError(
+            f"PRIMARY KEY names '{name}', which is of the change, not of the row",
+            part.span.place,
+            hint="name the columns that tell rows apart",
+        )
+    if types[name].endswith("]") or types[name].startswith(("STRUCT", "MAP")):
+        raise BindError(
+            f"PRIMARY KEY names '{name}', which is {article(types[name])}: it is not supported",
+            part.span.place,
+            hint="name columns of plain types",
+        )
+
+
+def refuse_unused(table: Table, places: Mapping[str, Position]) -> None:
+    """Raises BindError for options that are about changes, where there are none."""
+    for option in (VERSION, TIME_UNIT):
+        if table.option(option):
+            raise BindError(
+                f"'{option}' is for tables that change, and '{table.name}' only gets rows",
+                places.get(option),
+                hint="leave it out; or say what happens, with a format such as 'debezium-json'",
+            )
 
 
 def normalized(relation: Relation, table: Table, place: Position | None) -> Relation:

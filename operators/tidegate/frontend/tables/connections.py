@@ -20,7 +20,7 @@ from tidegate.frontend.ast.queries import Name, Option, Options
 from tidegate.frontend.ast.statements import Buckets
 from tidegate.frontend.source import Span
 from tidegate.frontend.tables.buckets import bucket_options
-from tidegate.frontend.tables.changing import changing
+from tidegate.frontend.tables.changing import changing, refuse_unused
 from tidegate.plan.tables import Table
 from tidegate.types import Schema
 
@@ -53,6 +53,8 @@ class Connection:
         connector = named(self.connector)
         if role == "source" and connector.gives_changes(table):
             table = changing(table, self.key, self.place)
+        elif role == "source":
+            refuse_unused(table, self.places)
         try:
             connector.check(table, role)
         except OptionProblem as problem:
@@ -95,7 +97,7 @@ def connect(
         name, raw["type"] = of.name, "upsert"
     has_keys = of is not None and of.has_keys
     form = raw.get("format") or raw.get("value.format") or options.format
-    is_envelope = form.strip().lower().startswith("debezium")
+    is_envelope = form.strip().lower().startswith("debezium") and bool(of and of.modes)
     keeps_last = raw.get("type") == "upsert" or (role == "sink" and (has_keys or is_envelope))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = list_of(column.text for column in key)

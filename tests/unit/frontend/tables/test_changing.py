@@ -17,6 +17,7 @@ _SAID_TWICE = (
     "a 'kafka' source: of an upsert topic a message puts or deletes its key, but its format says"
     " what happens: write connector = 'kafka'"
 )
+_TWO_OPS = ", format = 'debezium-json', 'scan.changes.op' = 'op'"
 _ALL = "; SELECT * FROM t"
 
 
@@ -101,9 +102,9 @@ def test_a_version_may_be_metadata_or_computed() -> None:
             "declare op STRING; it may say c, r, u, d",
         ),
         (
-            files("id INT PRIMARY KEY", ", format = 'json', 'scan.changes.op' = 'id'"),
-            "'scan.changes.op' names 'id' of table 't', which is INTEGER, not a text",
-            "declare id STRING",
+            files("id INT PRIMARY KEY, n INT", ", format = 'json', 'scan.changes.op' = 'n'"),
+            "'scan.changes.op' names 'n' of table 't', which is INTEGER, not a text",
+            "declare n STRING",
         ),
         (
             files("id INT PRIMARY KEY", ", format = 'debezium-json', 'scan.changes.version' = 'x'"),
@@ -111,7 +112,7 @@ def test_a_version_may_be_metadata_or_computed() -> None:
             "",
         ),
         (
-            kafka("v STRING, n BIGINT METADATA FROM 'offset', PRIMARY KEY (n, v) NOT ENFORCED"),
+            kafka("v STRING, n BYTES METADATA FROM 'key', PRIMARY KEY (n, v) NOT ENFORCED"),
             "the key of the upsert topic 't' has 'n' in it, which its messages have elsewhere",
             "METADATA FROM 'key'",
         ),
@@ -132,6 +133,36 @@ def test_a_version_may_be_metadata_or_computed() -> None:
             kafka("id INT PRIMARY KEY", options=", format = 'debezium-json'"),
             _SAID_TWICE,
             "",
+        ),
+        (
+            files("v INT, n BIGINT METADATA FROM 'source.lsn', PRIMARY KEY (v, n) NOT ENFORCED"),
+            "PRIMARY KEY names 'n', which is of the change, not of the row",
+            "name the columns that tell rows apart",
+        ),
+        (
+            files("op STRING PRIMARY KEY", ", format = 'json', 'scan.changes.op' = 'op'"),
+            "PRIMARY KEY names 'op', which is of the change, not of the row",
+            "",
+        ),
+        (
+            files("id INT[] PRIMARY KEY"),
+            "PRIMARY KEY names 'id', which is an INTEGER[]: it is not supported",
+            "name columns of plain types",
+        ),
+        (
+            files("id INT PRIMARY KEY, op STRING", _TWO_OPS),
+            "the format 'debezium-json' says what happens, without 'scan.changes.op'",
+            "leave it out",
+        ),
+        (
+            files("id INT PRIMARY KEY, n INT", ", format = 'json', 'scan.changes.version' = 'n'"),
+            "'scan.changes.version' is for tables that change, and 't' only gets rows",
+            "leave it out",
+        ),
+        (
+            files("id INT", ", format = 'json', 'debezium-json.time-unit' = 'ms'"),
+            "'debezium-json.time-unit' is for tables that change, and 't' only gets rows",
+            "leave it out",
         ),
     ],
 )
