@@ -71,6 +71,10 @@ KEY_MOVED: Final = (
     " 'scan.changes.version' = 'column, …', a number or time that rises"
 )
 """Why a change is not applied (S13)."""
+_OF_CHANGES: Final[Mapping[str, str]] = {
+    Reason.KEY_MOVED: KEY_MOVED,
+    Reason.CLOSED: "it was taken from a row that was final: results that have left stay",
+}
 _NO_TIME: Final = -(2**63)
 """The one number that is no time to numpy."""
 
@@ -139,15 +143,16 @@ def details(
             if cause:
                 found.setdefault(_place(row), {})["cause"] = cause
         for row in ours:
-            if row["reason"] == Reason.KEY_MOVED:
-                found.setdefault(_place(row), {})["cause"] = KEY_MOVED
+            if row["reason"] in _OF_CHANGES:
+                found.setdefault(_place(row), {})["cause"] = _OF_CHANGES[row["reason"]]
     return found
 
 
 def _stand(rows: Iterable[dict[str, Any]], table: Table) -> dict[Place, RowPlace]:
     by_split: dict[str, dict[int, bytes]] = {}
     for row in rows:
-        by_split.setdefault(row["split"], {})[row["offset"]] = row["record"]
+        if row["reason"] not in _OF_CHANGES:  # the others have their records as they were read
+            by_split.setdefault(row["split"], {})[row["offset"]] = row["record"]
     found: dict[tuple[str, int], RowPlace] = {}
     for split, records in by_split.items():
         with suppress(TidegateError, OSError):  # they may be gone, or not for this user to read
@@ -178,7 +183,7 @@ def _read(checkpoint: Checkpoint, name: str, chosen: Chosen) -> list[dict[str, A
 def place_of(row: Mapping[str, Any]) -> str:
     """Where a row of that document is, as people look for it."""
     stands = f" ({row['file']} line {row['line']:,})" if "line" in row else ""
-    return f"{row['split']}@{row['offset']}{stands}"
+    return f"{row['split']}@{row['offset']}{stands}" if row["split"] else "no place"
 
 
 def lasting(lateness: float, event_time: object) -> str:

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from tidegate.connectors.durations import parse_duration
+from tidegate.connectors.registry import connector_of
 from tidegate.epochs.about import About, AboutFilter
 from tidegate.epochs.checkpoint import Checkpoint
 from tidegate.epochs.entry import Entry
@@ -46,6 +47,7 @@ _TOLD_ALWAYS: Final = {
     " tidegate ledger shows them",
 }
 """Reasons for which a table may hold other rows than its source does (S13)."""
+_LATE: Final = (Reason.LATE, Reason.BEHIND_MERGED)
 KINDS: Final = ("refused", "absent", "unit", "held", "beside")
 
 
@@ -73,7 +75,7 @@ def warned_of(
     for kind, texts in zip(
         KINDS,
         (
-            _refused(entry, example),
+            _refused(about, entry, example),
             _absent(about, entry),
             _units(about, entry),
             _held(about, entry),
@@ -85,7 +87,9 @@ def warned_of(
             yield Warned(kind, text)
 
 
-def _refused(entry: Entry, example: Callable[[str], str]) -> Iterator[str]:
+def _refused(about: About, entry: Entry, example: Callable[[str], str]) -> Iterator[str]:
+    tables = about.source_tables().items()
+    changing = {name for name, table in tables if connector_of(table).gives_changes(table)}
     told: Counter[tuple[str, str]] = Counter()
     for (account, _, reason), rejection in entry.accounts.rejections():
         told[account, reason] += rejection.rows
@@ -95,6 +99,13 @@ def _refused(entry: Entry, example: Callable[[str], str]) -> Iterator[str]:
         table = account.partition("#")[0]
         if reason in _TOLD_ALWAYS:
             yield f"{rows:,} of {read:,} records of table '{table}': {_TOLD_ALWAYS[Reason(reason)]}"
+            continue
+        if reason in _LATE and table in changing:
+            yield (
+                f"{rows:,} of {read:,} records of table '{table}' put a row with a time below the"
+                " watermark: they are refused, and the table keeps what it had; a watermark on the"
+                " time of the change ('source.timestamp', 'timestamp') is for all changes"
+            )
             continue
         if reason not in _REFUSED or rows <= read * _MOST or (table, reason) in seen:
             continue

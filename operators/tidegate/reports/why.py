@@ -18,6 +18,10 @@ _REASONS: Final = {
     "malformed": "do not decode, or have a field that does not fit its type",
     "null_time": "have no event time",
     "crashed": "kill the process that runs them",
+    "passed_over": "say nothing of a row, as a truncate or a change of the schema",
+    "key_moved": "are of keys whose rows another split has, and 'scan.changes.version' does not say"
+    " which is newer",
+    "closed": "were taken from rows that were final: results that had left stay",
 }
 _IDLE: Final = "'scan.watermark.idle-timeout' would leave it out once it stands still"
 
