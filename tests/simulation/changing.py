@@ -120,6 +120,7 @@ class _Queries:
             self._filtered, self._grouped, self._grouped_anew, self._whole, self._distinct,
             self._first, self._first, self._over, self._joined, self._joined, self._together,
             self._limited, self._one_of_each, self._asking, self._asking, self._present,
+            self._lateral,
         )  # fmt: skip
 
     def draw(self, depth: int) -> str:
@@ -225,8 +226,29 @@ class _Queries:
                 f"x.w > (SELECT count(*) FROM {other} AS y WHERE y.k = x.k AND v < 3)",
             ]
         )
-        value = rng.choice(["v", "v", f"(SELECT max(w) FROM {other} AS y WHERE y.v = x.k) AS v"])
+        value = rng.choice(
+            [
+                "v",
+                "v",
+                f"(SELECT max(w) FROM {other} AS y WHERE y.v = x.k) AS v",
+                f"(SELECT w FROM {other} AS y WHERE y.v = x.k ORDER BY w DESC LIMIT 1) AS v",
+            ]
+        )
         return f"SELECT k, {value}, w FROM {below} AS x WHERE {condition}"
+
+    def _lateral(self, depth: int) -> str:
+        rng, below, other = self._rng, self._below(depth), self._below(depth)
+        asked = rng.choice(
+            [
+                f"SELECT v, w FROM {other} AS y WHERE y.k = x.k ORDER BY v DESC, w LIMIT 2",
+                f"SELECT w, v FROM {other} AS y WHERE k = x.v ORDER BY w, v LIMIT 1 OFFSET 1",
+                f"SELECT v, max(w) AS w FROM {other} AS y WHERE y.k = x.k AND w < 4 GROUP BY v",
+                f"SELECT v, count(*) AS w FROM {other} WHERE k = x.v GROUP BY v ORDER BY v LIMIT 2",
+                f"SELECT DISTINCT v, w FROM {other} AS y WHERE x.k = y.v + 1",
+            ]
+        )
+        join, on = rng.choice([(",", ""), (" CROSS JOIN", ""), (" LEFT JOIN", " ON true")])
+        return f"SELECT x.k, z.v, z.w FROM {below} AS x{join} LATERAL ({asked}) AS z{on}"
 
     def _together(self, depth: int) -> str:
         word = self._rng.choice(["UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT"])

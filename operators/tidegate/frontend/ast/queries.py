@@ -79,9 +79,12 @@ class TableRef:
 
 @dataclass(frozen=True, slots=True)
 class SubqueryRef:
+    """``(query) AS alias``; with LATERAL it may be about the row of the tables before it."""
+
     query: Query
     alias: Name | None
     span: Span
+    lateral: bool = False
 
 
 WindowKind: TypeAlias = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
@@ -234,11 +237,12 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``LIMIT rows OFFSET offset``."""
+    """``LIMIT rows OFFSET offset``; ``per`` keys, if there are some."""
 
     rows: int
     offset: int
     span: Span
+    per: tuple[Scalar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

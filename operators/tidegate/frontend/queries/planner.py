@@ -26,6 +26,12 @@ from tidegate.frontend.expressions.scope import Relation, matches
 from tidegate.frontend.queries.changes import ONCE, refuse_changing, refuse_never_final
 from tidegate.frontend.queries.early import check_early
 from tidegate.frontend.queries.joins import joined
+from tidegate.frontend.queries.lateral import (
+    asked_at_once,
+    first_value,
+    gives_first_value,
+    joined_by_keys,
+)
 from tidegate.frontend.queries.match import matched
 from tidegate.frontend.queries.relations import Environment, check_session, judged, of_view
 from tidegate.frontend.queries.selection import (
@@ -120,13 +126,18 @@ def _with_values(
     scalars = [*where, *(item.value for item in query.items if item.value is not None)]
     known: dict[int, exp.Expr] = {}
     for number, inner in enumerate(values_in(scalars)):
-        if inner.source is None or not gives_one_row(inner):
+        if inner.source is None or not (gives_one_row(inner) or gives_first_value(inner)):
             raise UnsupportedError(
-                "a query inside an expression gives one value: an aggregate without GROUP BY",
+                "a query inside an expression gives one value: an aggregate without GROUP BY, or"
+                " one column with LIMIT 1",
                 inner.head.place,
                 hint="write (SELECT max(x) FROM …); or join with the query",
             )
-        how = value_of(inner, _relation(context, inner.source, env), context.checker)
+        below = _source(context, inner, env)
+        if gives_one_row(inner):
+            how = value_of(inner, below, context.checker)
+        else:
+            how = first_value(inner, below, relation, context.checker)
         right = plan_query(context, how.query, env)
         names = (VALUE, *(f"key{at}" for at in range(len(how.equated))))
         named = zip(right.visible, names, strict=True)
@@ -162,7 +173,7 @@ def _asked(
     inner, query = None, each.query
     is_plain = not (query.ctes or query.further or query.qualify or query.takes_first)
     if query.source is not None and is_plain and not is_grouped(query):
-        inner = _relation(context, query.source, env)
+        inner = _source(context, query, env)
     if each.tested is None and is_one_row(query):  # whatever there is, or is not
         return filtered_out(relation) if each.is_not else relation
     each = each._replace(tested=qualified(each.tested, relation, context.checker, each.span))
@@ -206,6 +217,14 @@ def _relation(context: Context, syntax: RelationSyntax, env: Environment) -> Rel
             return _joined(context, syntax, env, [])[0]
 
 
+def _source(context: Context, query: Query, env: Environment) -> Relation:
+    """What stands in FROM of ``query``, which is inside of another one."""
+    for cte in query.ctes:
+        env = env.with_cte(cte)
+    assert query.source is not None
+    return _relation(context, query.source, env)
+
+
 def _joined(
     context: Context, syntax: JoinRef, env: Environment, conditions: list[Scalar]
 ) -> tuple[Relation, list[Scalar]]:
@@ -220,8 +239,28 @@ def _joined(
         conditions = conditions if syntax.kind.keeps_right else rest
     else:
         left = _relation(context, syntax.left, env)
-    right = _relation(context, syntax.right, env)
+    right, syntax = _right(context, left, syntax, env)
     return _join_of(context, left, right, syntax, env, conditions)
+
+
+def _right(
+    context: Context, left: Relation, syntax: JoinRef, env: Environment
+) -> tuple[Relation, JoinRef]:
+    """What stands on the right of a join, and how it is joined."""
+    side = syntax.right
+    is_lateral = isinstance(side, SubqueryRef) and side.lateral and not side.query.further
+    if not isinstance(side, SubqueryRef) or not is_lateral or side.query.source is None:
+        return _relation(context, side, env), syntax
+    if syntax.kind.keeps_right:
+        raise UnsupportedError(
+            f"a {syntax.kind} JOIN with LATERAL is not supported",
+            side.span.place,
+            hint="write JOIN or LEFT JOIN",
+        )
+    inner = _source(context, side.query, env)
+    query, at_hand = asked_at_once(side.query, inner, left, context.checker)
+    right = plan_query(context, query, env).called("").named(side.alias)
+    return joined_by_keys(right, syntax, at_hand, len(left.fields))
 
 
 def _join_of(
@@ -259,6 +298,12 @@ def _check_clauses(query: Query, env: Environment, top: bool) -> None:
     if query.source is None:
         raise UnsupportedError(
             "a query without FROM is not supported", query.head.place, hint="select FROM a table"
+        )
+    if query.distinct_on and query.limit is not None:
+        raise UnsupportedError(
+            "LIMIT beside DISTINCT ON is not supported",
+            query.limit.span.place,
+            hint="put DISTINCT ON into a query in FROM, and LIMIT behind the one around it",
         )
     if query.takes_first:
         if env.emit:

@@ -333,7 +333,8 @@ def _grouped(
     scalars = [_value(item) for item in query.items]
     scalars += [query.having] if query.having else []
     scalars += [order_target(item, query) for item in query.order_by]
-    scalars += [order_target_of(scalar, query) for scalar in query.distinct_on]
+    per = query.limit.per if query.limit else query.distinct_on
+    scalars += [order_target_of(scalar, query) for scalar in per]
     for scalar in scalars:
         aggregation.register(scalar)
     node = aggregation.build(updates, env.unbounded, env.early)

@@ -98,7 +98,7 @@ def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Quest
     scope, span = Scope(inner, checker), query.where.span
     own, outer = list[exp.Expr](), list[exp.Expr]()
     for part in conjuncts(query.where.node):
-        (own if _is_of(scope, part, span) else outer).append(part)
+        (own if is_of(scope, part, span) else outer).append(part)
     if not outer:
         return _of_whole(each)
     conditions = [_named(scope, part, span) for part in outer]
@@ -129,7 +129,7 @@ def _equal(each: Asked, value: exp.Expr) -> exp.Expr:
     return exp.Paren(this=exp.or_(same, *nulls, copy=False))
 
 
-def _is_of(scope: Scope, node: exp.Expr, span: Span) -> bool:
+def is_of(scope: Scope, node: exp.Expr, span: Span) -> bool:
     """Whether all that ``node`` names is there."""
     columns = node.find_all(exp.Column, exp.Dot)
     named = (column for column in columns if not isinstance(column.parent, exp.Dot))
@@ -225,25 +225,44 @@ def value_of(query: Query, inner: Relation, checker: TypeChecker) -> Value:
     value = query.items[0].value
     assert value is not None
     is_count = isinstance(value.node, exp.Anonymous) and value.node.name.lower() == "count"
+    found = equations(query, inner, checker, "a query for a value")
+    span = query.where.span if query.where else query.span
+    items = (*query.items, *(Item(key, None, None, span) for key in found.keys))
+    grouped = replace(query, items=items, where=found.own, group_by=found.keys)
+    query = replace(grouped, group_span=span if found.keys else None)
+    return Value(query, found.outer, is_count)
+
+
+class Equations(NamedTuple):
+    """What a WHERE says: ``own`` of its query alone; ``keys`` of it that are equal to ``outer``
+    parts of the row at hand."""
+
+    own: Scalar | None
+    keys: tuple[Scalar, ...]
+    outer: tuple[exp.Expr, ...]
+
+
+def equations(query: Query, inner: Relation, checker: TypeChecker, what: str) -> Equations:
+    """Those of ``query``, which is ``what``, over ``inner``.
+
+    Raises UnsupportedError where it is about the row at hand, and not by an equation.
+    """
     if query.where is None:
-        return Value(query, (), is_count)
+        return Equations(None, (), ())
     scope, span = Scope(inner, checker), query.where.span
-    own, keys, equated = list[exp.Expr](), list[Scalar](), list[exp.Expr]()
+    own, keys, outer = list[exp.Expr](), list[Scalar](), list[exp.Expr]()
     for part in conjuncts(query.where.node):
-        if _is_of(scope, part, span):
+        if is_of(scope, part, span):
             own.append(part)
             continue
         sides = (part.this, part.expression) if isinstance(part, exp.EQ) else ()
-        of_inner = [side for side in sides if _is_of(scope, side, span)]
+        of_inner = [side for side in sides if is_of(scope, side, span)]
         if len(of_inner) != 1:
             raise UnsupportedError(
-                "a query for a value may be about the row at hand by equations only",
+                f"{what} may be about the row at hand by equations only",
                 span.place,
                 hint="write WHERE inner.key = outer.key; or join with the query",
             )
         keys.append(Scalar(of_inner[0], span))
-        equated += [side for side in sides if side is not of_inner[0]]
-    items = (*query.items, *(Item(key, None, None, span) for key in keys))
-    grouped = replace(query, items=items, where=_all(own, span), group_by=tuple(keys))
-    query = replace(grouped, group_span=span if keys else None)
-    return Value(query, tuple(equated), is_count)
+        outer += [side for side in sides if side is not of_inner[0]]
+    return Equations(_all(own, span), tuple(keys), tuple(outer))

@@ -30,7 +30,6 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
 _LATER: Final = {
     "NATURAL": ("NATURAL JOIN is not supported", "write JOIN … USING (column, …)"),
     "ASOF": ("ASOF JOIN is not supported", "join with a bound on the time"),
-    "LATERAL": ("LATERAL is not supported", "write the inner query into a table of its own"),
 }
 
 

@@ -243,9 +243,16 @@ def parse_relation(cursor: Cursor) -> Relation:
 
 def _parse_rows(cursor: Cursor) -> Relation:
     start = cursor.span
+    lateral = cursor.accept("LATERAL")
+    if lateral and cursor.at("TABLE"):
+        raise cursor.unsupported(
+            "LATERAL TABLE(…) of a function is not supported", "write LATERAL (SELECT …)"
+        )
     if cursor.at("(") and at_query(cursor):
         query = _in_parentheses(cursor)
-        return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span))
+        return SubqueryRef(query, parse_alias(cursor), start.to(cursor.previous_span), lateral)
+    if lateral:
+        raise cursor.expected("'(' and a query after LATERAL")
     if cursor.accept("("):
         relation = parse_from(cursor)
         cursor.expect(")", why="after the table")

@@ -116,6 +116,7 @@ def test_the_span_is_the_join_and_nothing_more() -> None:
         ("a JOIN b USING (x, x)", "USING names 'x' twice"),
         ("a JOIN b USING (x", "expected '\\)' at the end of USING"),
         ("a CROSS JOIN b ON a.x = b.x", "found 'ON'"),
+        ("a, LATERAL b", "expected '\\(' and a query after LATERAL"),
     ],
 )
 def test_mistakes(source: str, message: str) -> None:
@@ -125,7 +126,7 @@ def test_mistakes(source: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["a NATURAL JOIN b", "a ASOF JOIN b ON a.x = b.x", "a, LATERAL (SELECT 1)", "a LATERAL b"],
+    ["a NATURAL JOIN b", "a ASOF JOIN b ON a.x = b.x", "a, LATERAL TABLE(f(x))"],
 )
 def test_what_is_not_there_yet(source: str) -> None:
     with pytest.raises(UnsupportedError, match="is not supported"):
