@@ -237,12 +237,14 @@ class Emit:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """``LIMIT rows OFFSET offset``; ``per`` keys, if there are some."""
+    """``LIMIT rows OFFSET offset``; ``per`` keys, if there are some; ``ties``: WITH TIES, and those
+    that are equal to the last one in the order."""
 
     rows: int
     offset: int
     span: Span
     per: tuple[Scalar, ...] = ()
+    ties: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from tidegate.errors import SqlError, UnsupportedError
+from tidegate.errors import BindError, SqlError, UnsupportedError
 from tidegate.frontend.ast.queries import (
     JoinRef,
     MatchRef,
@@ -304,6 +304,12 @@ def _check_clauses(query: Query, env: Environment, top: bool) -> None:
             "LIMIT beside DISTINCT ON is not supported",
             query.limit.span.place,
             hint="put DISTINCT ON into a query in FROM, and LIMIT behind the one around it",
+        )
+    if query.limit is not None and query.limit.ties and not query.order_by:
+        raise BindError(
+            "WITH TIES is about an order, and there is none",
+            query.limit.span.place,
+            hint="add ORDER BY",
         )
     if query.takes_first:
         if env.emit:

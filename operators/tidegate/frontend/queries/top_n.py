@@ -117,11 +117,12 @@ def first_rows(
     below = projected(node, outputs + extras)
     limit, offset = (1, 0) if query.limit is None else (query.limit.rows, query.limit.offset)
     number = Column(unused("row_number", [c.name for c in below.node.schema]), "BIGINT")
+    function = "rank" if query.limit is not None and query.limit.ties else "row_number"
     first = next(iter(order), "")
     newest = bool(first) and order[first].descending and not derive(below.node)[first].lost
     over = ChangingOver(
         (*below.node.schema, number), below.node, tuple(partition), "", tuple(order.values()),
-        tuple(tie for tie in ties if tie not in order), (OverCall(number, "row_number"),), True,
+        tuple(tie for tie in ties if tie not in order), (OverCall(number, function),), True,
         (number.name, limit + offset), newest,
     )  # fmt: skip
     above: Node = over

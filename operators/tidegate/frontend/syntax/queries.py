@@ -161,7 +161,7 @@ def _named_windows(cursor: Cursor) -> tuple[NamedWindow, ...]:
 
 def take_limit(cursor: Cursor) -> Limit | None:
     """``LIMIT n``, ``OFFSET n [ROWS]`` and ``FETCH FIRST n ROWS ONLY`` where they are."""
-    start, rows, offset = cursor.span, None, 0
+    start, rows, offset, ties = cursor.span, None, 0, False
     while cursor.at("LIMIT") or cursor.at("OFFSET") or cursor.at("FETCH"):
         if cursor.accept("OFFSET"):
             offset = _count(cursor)
@@ -176,13 +176,19 @@ def take_limit(cursor: Cursor) -> Limit | None:
             rows = 1 if is_one else _count(cursor)
             if not cursor.accept("ROWS"):
                 cursor.expect("ROW", why="or ROWS behind how many are fetched")
-            cursor.expect("ONLY", why="at the end of FETCH")
+            ties = cursor.accept("WITH", "TIES")
+            if not ties:
+                cursor.expect("ONLY", why="or WITH TIES at the end of FETCH")
     span = start.to(cursor.previous_span)
     if rows is None and offset:
         raise UnsupportedError(
             "OFFSET without LIMIT is not supported", span.place, hint="add LIMIT: how many rows"
         )
-    return None if rows is None else Limit(rows, offset, span)
+    if ties and offset:
+        raise UnsupportedError(
+            "OFFSET beside WITH TIES is not supported", span.place, hint="leave one of them out"
+        )
+    return None if rows is None else Limit(rows, offset, span, ties=ties)
 
 
 def _count(cursor: Cursor) -> int:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import job
+from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.nodes import Filter, Node
 from tidegate.plan.over import ChangingOver
 
@@ -90,6 +91,17 @@ def test_in_the_order_of_time_numbers_are_final() -> None:
         " FROM orders) WHERE rn = 1"
     )
     assert not any(isinstance(node, ChangingOver) for node in nodes(query))
+
+
+def test_rows_that_are_equal_to_the_last_one_may_be_there_too() -> None:
+    rows = "SELECT id FROM orders ORDER BY price FETCH FIRST 2 ROWS WITH TIES"
+    (over,) = (node for node in nodes(rows) if isinstance(node, ChangingOver))
+    assert over.first == (over.calls[0].output.name, 2)
+    assert over.calls[0].function == "rank"
+    with pytest.raises(BindError, match="WITH TIES is about an order"):
+        job("SELECT id FROM orders FETCH FIRST 2 ROWS WITH TIES")
+    with pytest.raises(UnsupportedError, match="OFFSET beside WITH TIES"):
+        job("SELECT id FROM orders ORDER BY price OFFSET 1 ROWS FETCH FIRST 2 ROWS WITH TIES")
 
 
 def test_of_equal_times_the_last_is_the_newest() -> None:
