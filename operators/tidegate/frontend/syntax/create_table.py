@@ -68,12 +68,19 @@ def _elements(
 ) -> None:
     """What stands in the parentheses."""
     while not cursor.at(")"):
+        start, known = cursor.span, len(keys)
         if cursor.at("WATERMARK", "FOR") or _at_watermark_without_for(cursor):
             watermarks.append(parse_watermark(cursor))
         elif _at_constraint(cursor):
             keys += _constraint(cursor)
         else:
             columns.append(_column(cursor, keys))
+        if known and len(keys) > known:
+            raise SqlSyntaxError(
+                "a second primary key",
+                start.to(cursor.previous_span).place,
+                hint="a key of several columns is one: PRIMARY KEY (a, b)",
+            )
         if not cursor.accept(","):
             break
     cursor.expect(")", why="or ',' after a column")

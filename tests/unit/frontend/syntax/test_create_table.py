@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from tidegate.errors import SqlSyntaxError
 from tidegate.frontend import compile
 from tidegate.frontend.ast.statements import CreateTable
 from tidegate.frontend.source import Source
@@ -37,8 +40,8 @@ def test_append_only_tables_of_risingwave() -> None:
 
 def test_flip_66() -> None:
     table = _table(
-        "CREATE TABLE IF NOT EXISTS k (ts STRING COMMENT 'x' NOT NULL, id INT PRIMARY KEY NOT"
-        " ENFORCED, event ROW<log_ts TIMESTAMP(3), type INT>, rowtime AS to_timestamp(ts),"
+        "CREATE TABLE IF NOT EXISTS k (ts STRING COMMENT 'x' NOT NULL, id INT,"
+        " event ROW<log_ts TIMESTAMP(3), type INT>, rowtime AS to_timestamp(ts),"
         " PRIMARY KEY (id) NOT ENFORCED, CONSTRAINT u UNIQUE (id, ts),"
         " WATERMARK FOR event.log_ts AS event.log_ts - '5' SECOND,"
         " WATERMARK FOR rowtime AS rowtime) WITH (a = 'b') FORMAT PLAIN ENCODE JSON"
@@ -57,8 +60,7 @@ def test_metadata_columns() -> None:
     table = _table(
         "CREATE TABLE k (ts TIMESTAMP(3) NOT NULL METADATA FROM 'timestamp' VIRTUAL COMMENT 'when',"
         " Partition INT METADATA VIRTUAL, `Key` BYTES METADATA, metadata INT, id INT NULL,"
-        " a BIGINT NOT NULL PRIMARY KEY NOT ENFORCED, PRIMARY KEY (id, metadata) NOT ENFORCED,"
-        " UNIQUE (ts))"
+        " PRIMARY KEY (id, metadata) NOT ENFORCED, UNIQUE (ts))"
     )
     found = [
         (column.name.text, column.metadata.key.value, column.metadata.virtual)
@@ -70,9 +72,18 @@ def test_metadata_columns() -> None:
         ("Partition", "partition", True),
         ("Key", "Key", False),
     ]
-    assert [key.text for key in table.keys] == ["a", "id", "metadata"]
+    assert [key.text for key in table.keys] == ["id", "metadata"]
     first = table.columns[0]
     assert (first.not_null, first.comment) == (True, "when")
+
+
+def test_a_key_is_said_once() -> None:
+    table = _table("CREATE TABLE k (a BIGINT NOT NULL PRIMARY KEY NOT ENFORCED, id INT)")
+    assert [key.text for key in table.keys] == ["a"]
+    for second in ("b INT PRIMARY KEY", "PRIMARY KEY (a, b)"):
+        with pytest.raises(SqlSyntaxError, match="a second primary key") as caught:
+            _table(f"CREATE TABLE k (a INT PRIMARY KEY, {second})")
+        assert "PRIMARY KEY (a, b)" in (caught.value.hint or "")
 
 
 def test_words_as_names_of_columns() -> None:
