@@ -79,7 +79,7 @@ def nulls_are_like_others_in_not_in() -> AbstractContextManager[Any]:
         (retractions_are_dropped, 0),
         (images_of_before_are_believed, 0),
         (equal_rows_are_one, 0),
-        (nulls_are_like_others_in_not_in, 240),
+        (nulls_are_like_others_in_not_in, 495),
     ],
 )
 def test_is_caught(mutant: Callable[[], AbstractContextManager[Any]], first: int) -> None:
