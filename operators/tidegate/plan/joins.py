@@ -175,17 +175,26 @@ class TemporalJoin(Join):
 
 
 @dataclass(frozen=True, slots=True)
-class LookupJoin(Join):
+class UntimedJoin(Join):
+    """One that compares no times, so that rows wait for no watermark of the other side's. A time
+    that it has not is empty, and the bounds are not used."""
+
+    @property
+    def waits_for(self) -> tuple[tuple[Node, str], ...]:
+        return ()
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        return tuple(read - {""} for read in Join.reads(self, wanted))
+
+
+@dataclass(frozen=True, slots=True)
+class LookupJoin(UntimedJoin):
     """Each row of ``left`` with the rows of ``right``, a table that ends and then stays as it is.
 
     ``kind`` keeps no row of ``right`` without a partner. No times are compared: the first of
     ``times`` is empty, the second a column of ``right`` that is not in the output, and whose
-    watermark says nothing but that the table has ended.
+    watermark says nothing but that the table has ended: then rows pass.
     """
-
-    @property
-    def waits_for(self) -> tuple[tuple[Node, str], ...]:
-        return ()  # rows pass, once the table has ended
 
     @property
     def kind_of_times(self) -> tuple[str, str]:
@@ -202,22 +211,15 @@ class LookupJoin(Join):
 
 
 @dataclass(frozen=True, slots=True)
-class ChangingJoin(Join):
+class ChangingJoin(UntimedJoin):
     """All pairs that there are at the end of an epoch: rows of either side may come, and be taken
-    back, at any time (S14). There are no times: both are empty, and the bounds are not used.
+    back, at any time (S14).
 
     ``ttls``: how long a key is known on either side that does not change, in microseconds; 0 is for
     ever.
     """
 
     ttls: tuple[int, int] = field(default=(0, 0), metadata=ASIDE)
-
-    @property
-    def waits_for(self) -> tuple[tuple[Node, str], ...]:
-        return ()
-
-    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
-        return tuple(read - {""} for read in Join.reads(self, wanted))
 
     @property
     def kind_of_times(self) -> tuple[str, str]:
@@ -230,18 +232,11 @@ class ChangingJoin(Join):
 
 
 @dataclass(frozen=True, slots=True)
-class NowJoin(Join):
+class NowJoin(UntimedJoin):
     """Each row of ``left`` with the rows that ``right``, which changes, has when it comes.
 
-    ``kind`` keeps no row of ``right`` without a partner. There are no times: both are empty.
+    ``kind`` keeps no row of ``right`` without a partner.
     """
-
-    @property
-    def waits_for(self) -> tuple[tuple[Node, str], ...]:
-        return ()
-
-    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
-        return tuple(read - {""} for read in Join.reads(self, wanted))
 
     @property
     def kind_of_times(self) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import Junction, chunks
 from tidegate.executor.joins.pairing import Pairing, divided_by_time
-from tidegate.plan.joins import Join
+from tidegate.plan.joins import Join, UntimedJoin
 from tidegate.types import Message, Watermark
 
 
@@ -65,4 +65,27 @@ class Joining(Junction):
         """Waits for the barrier: what is read to join is read once in an epoch."""
         if watermark.column == self._join.times[port]:
             self._watermarks[port] = watermark
+        return iter(())
+
+
+class UntimedJoining(Joining):
+    """The same of joins without times: all rows are gathered, and the left side's watermarks."""
+
+    def __init__(
+        self,
+        join: UntimedJoin,
+        engine: Engine,
+        hidden: tuple[tuple[str, ...], tuple[str, ...]] = ((), ()),
+    ) -> None:
+        super().__init__(join, engine, hidden)
+        self._left_watermarks: dict[str, Watermark] = {}
+
+    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
+        if data.num_rows:
+            self.keep(port, data.select(self._columns[port]))
+        return iter(())
+
+    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
+        if port == 0:
+            self._left_watermarks[watermark.column] = watermark
         return iter(())

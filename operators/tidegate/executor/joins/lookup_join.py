@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import chunks
-from tidegate.executor.joins.joining import Joining
+from tidegate.executor.joins.joining import UntimedJoining
 from tidegate.executor.joins.pairing import with_keys
 from tidegate.plan.joins import LookupJoin
 from tidegate.state import StateTable, compact
@@ -29,7 +29,7 @@ from tidegate.types import Barrier, Message, Status, Watermark
 _LOG: Final = 0
 
 
-class LookupJoinExecutor(Joining):
+class LookupJoinExecutor(UntimedJoining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(
@@ -38,20 +38,12 @@ class LookupJoinExecutor(Joining):
         super().__init__(join, engine)
         self._given = [column.name for column in join.schema]
         self._waiting, self._table = state(0), state(1)
-        self._left_watermarks: dict[str, Watermark] = {}
         self._has_ended = False
 
-    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
-        if data.num_rows:
-            self.keep(port, data.select(self._columns[port]))
-        return iter(())
-
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
-        if port == 0:
-            self._left_watermarks[watermark.column] = watermark
-        elif watermark.column == self._join.times[1]:
+        if port == 1 and watermark.column == self._join.times[1]:
             self._has_ended = watermark.status is Status.FINISHED
-        return iter(())
+        return super().on_port_watermark(port, watermark)
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         self._add_to_table()

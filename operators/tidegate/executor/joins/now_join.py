@@ -27,13 +27,13 @@ from tidegate.executor.buffers.keyed_rows import (
     with_hashes,
 )
 from tidegate.executor.changes.difference import changed
-from tidegate.executor.joins.joining import Joining
+from tidegate.executor.joins.joining import UntimedJoining
 from tidegate.plan.joins import NowJoin
 from tidegate.state import StateTable
-from tidegate.types import OP, Barrier, Message, Watermark
+from tidegate.types import OP, Barrier, Message
 
 
-class NowJoinExecutor(Joining):
+class NowJoinExecutor(UntimedJoining):
     """One of the parallel instances; ``state`` gives the state of each side by its port."""
 
     def __init__(self, join: NowJoin, engine: Engine, state: Callable[[int], StateTable]) -> None:
@@ -41,17 +41,6 @@ class NowJoinExecutor(Joining):
         self._engine = engine
         self._keys = [[keys[side] for keys in join.keys] for side in range(2)]
         self._table = KeyedRows(state(1))
-        self._left_watermarks: dict[str, Watermark] = {}
-
-    def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
-        if data.num_rows:
-            self.keep(port, data.select(self._columns[port]))
-        return iter(())
-
-    def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
-        if port == 0:
-            self._left_watermarks[watermark.column] = watermark
-        return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
         if new := self._taken(1):

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Int64s, event_times, moved
 from tidegate.executor.evaluate import ROW_ERRORS
-from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin
+from tidegate.plan.joins import Join, JoinKind, UntimedJoin
 from tidegate.plan.nodes import quoted
 
 
@@ -36,7 +36,7 @@ class Pairing:
             for index, side in enumerate(join.inputs)
         )
         conditions = [f"l.{quoted(a)} = r.{quoted(b)}" for a, b in join.keys]
-        self._is_timed = not isinstance(join, LookupJoin | ChangingJoin | NowJoin)
+        self._is_timed = not isinstance(join, UntimedJoin)
         if self._is_timed:
             conditions.append("r.__time BETWEEN l.__low AND l.__high")
         self._on = " AND ".join(conditions) or "true"
