@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
+from tidegate.executor.buffers.time_queue import TimeQueue, slices
 from tidegate.executor.changes.as_changes import with_op
 from tidegate.executor.columns import single_array
 from tidegate.plan.nodes import quoted
@@ -57,3 +58,16 @@ def changed(engine: Engine, rows: pa.Table, changes: pa.Table) -> pa.Table:
         return came
     taken = changes.filter(pa.array(is_taken))
     return engine.query("FROM came_ EXCEPT ALL FROM taken_", {"came_": came, "taken_": taken})
+
+
+def taken_from(
+    engine: Engine, queue: TimeQueue, bound: int, columns: Sequence[str]
+) -> Iterator[pa.Table]:
+    """Takes the changes below ``bound`` out of ``queue``: the rows that are there after them, with
+    their ``columns``, in the order of time."""
+    for _, (tables,) in slices([queue], bound):
+        if tables:
+            changes = pa.concat_tables(tables)
+            rows = changed(engine, changes.slice(0, 0).select(columns), changes)
+            if rows.num_rows:
+                yield rows

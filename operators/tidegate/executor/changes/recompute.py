@@ -91,8 +91,10 @@ class RecomputeExecutor(Junction):
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         """Rows wait for the barrier: then it shows what has become of a key."""
         if data.num_rows:
-            names = dict.fromkeys(self._columns[port])
-            self._new[port].append(data.select([*(names | self._op_of(data))]))
+            names = dict.fromkeys(
+                [*self._columns[port], *([OP] if OP in data.column_names else [])]
+            )
+            self._new[port].append(data.select([*names]))
         return iter(())
 
     def on_port_watermark(self, port: int, watermark: Watermark) -> Iterator[Message]:
@@ -106,10 +108,12 @@ class RecomputeExecutor(Junction):
             kept.begin(barrier.time_us)
         changes = [self._taken(port) for port in range(self.ports)]
         touched = np.unique(np.concatenate([hashes_of(rows) for rows in changes]))
-        if self._is_first():
+        is_first = self._is_first()
+        if is_first:
             touched = np.zeros(1, np.uint64)
+            self._told.put(_TOLD, b"1")
         for start in range(0, len(touched), HASHES_MAX):
-            yield from self._recomputed(touched[start : start + HASHES_MAX], changes)
+            yield from self._recomputed(touched[start : start + HASHES_MAX], changes, is_first)
         yield from self._block.take_refused()
         for rows in self._rows:
             rows.settle()
@@ -124,10 +128,6 @@ class RecomputeExecutor(Junction):
     def reports(self) -> Iterator[SplitReport]:
         return self._block.reports()
 
-    @staticmethod
-    def _op_of(data: pa.Table) -> dict[str, None]:
-        return dict.fromkeys([OP] if OP in data.column_names else [])
-
     def _taken(self, port: int) -> pa.Table:
         """The changes of an input since the last barrier, with hashes."""
         tables, self._new[port] = self._new[port], []
@@ -137,8 +137,10 @@ class RecomputeExecutor(Junction):
             tables = [as_changes(table) for table in tables]
         return with_hashes(pa.concat_tables(tables), self._keys[port], self._engine)
 
-    def _recomputed(self, hashes: UInt64s, changes: list[pa.Table]) -> Iterator[Chunk]:
-        is_first = self._is_first()
+    def _recomputed(
+        self, hashes: UInt64s, changes: list[pa.Table], is_first: bool
+    ) -> Iterator[Chunk]:
+        """What leaves of these keys; ``is_first``: no result has left yet, not even of no rows."""
         before = [rows.find(hashes) for rows in self._rows]
         parts = [between(new, hashes) for new in changes]
         after = [
@@ -146,9 +148,7 @@ class RecomputeExecutor(Junction):
             for rows, part in zip(before, parts, strict=True)
         ]
         old, _ = self._block.results(before)
-        if is_first:
-            old = old.slice(0, 0)
-            self._told.put(_TOLD, b"1")
+        old = old.slice(0, 0) if is_first else old
         new, kept = self._block.results(after)
         out = self._block.changes(old, new, self._told_apart)
         if out.num_rows:

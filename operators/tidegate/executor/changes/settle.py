@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor, held_back
-from tidegate.executor.buffers.time_queue import TimeQueue, slices
-from tidegate.executor.changes.difference import changed
+from tidegate.executor.buffers.time_queue import TimeQueue
+from tidegate.executor.changes.difference import taken_from
 from tidegate.executor.changes.refusals import refused
 from tidegate.executor.columns import Bools, event_times, moved, single_array
 from tidegate.plan.derivation import following_of
@@ -67,7 +67,8 @@ class SettleExecutor(Executor):
             return
         self._watermark = watermark
         if watermark.value is not None and watermark.value > self._queue.cut:
-            yield from self._emit(watermark.value)
+            for rows in taken_from(self._engine, self._queue, watermark.value, self._names):
+                yield Chunk(rows)
         yield from self._spoken()
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
@@ -79,16 +80,6 @@ class SettleExecutor(Executor):
         value, status = self._watermark.value, self._watermark.status
         for column, distance in self._follow:
             yield Watermark(column, held_back(value, distance), status)
-
-    def _emit(self, bound: int) -> Iterator[Chunk]:
-        """The rows below ``bound`` that are there."""
-        for _, (tables,) in slices([self._queue], bound):
-            if tables:
-                changes = pa.concat_tables(tables)
-                nothing = changes.slice(0, 0).select(self._names)
-                rows = changed(self._engine, nothing, changes)
-                if rows.num_rows:
-                    yield Chunk(rows)
 
     def _refuse(self, rows: pa.Table) -> Rejected:
         node = self._node

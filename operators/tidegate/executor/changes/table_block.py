@@ -51,8 +51,6 @@ _AT: Final = f"{HIDDEN_PREFIX}i"
 """The numbers of rows, for SQL."""
 _LATEST: Final = f"{HIDDEN_PREFIX}latest"
 """The greatest time that a row has had; of a delete it counts when it came."""
-_OF_STATE: Final = f"{HIDDEN_PREFIX}of_state"
-"""Whether a row was known before the epoch."""
 
 
 class TableBlock(Block):
@@ -84,17 +82,15 @@ class TableBlock(Block):
                 said = said.set_column(at, field, pc.add(said.column(at), plus))
         both, kept = pa.concat_tables([rows, said.select(names)]), rows.num_rows
         if not self._node.version:
-            both = self._of_owners(both, kept)
-            kept = pc.sum(both.column(_OF_STATE), min_count=0).as_py()
-            both = both.drop_columns([_OF_STATE])
-        if self._node.history:
-            both = self._with_latest(both, kept)
-            self._told = self._steps(both, kept)
+            both, kept = self._of_owners(both, kept)
+        if not self._node.history:
+            return both.take(self._newest(both))
+        both = self._with_latest(both, kept)
+        self._told = self._steps(both, kept)
         newest = both.take(self._newest(both))
-        if self._node.history:
-            before = newest.column_names.index(f"{BEFORE}{self._node.history}")
-            newest = newest.set_column(before, newest.field(before), newest.column(_LATEST))
-        return newest.drop_columns([_LATEST]) if self._node.history else newest
+        before = newest.column_names.index(f"{BEFORE}{self._node.history}")
+        newest = newest.set_column(before, newest.field(before), newest.column(_LATEST))
+        return newest.drop_columns([_LATEST])
 
     def changes(self, old: pa.Table, new: pa.Table, told_apart: Sequence[str] | None) -> pa.Table:
         if not self._node.history:
@@ -119,16 +115,10 @@ class TableBlock(Block):
         own = single_array(both.column(before)).to_numpy()
         if time in both.column_names:
             times, valid = event_times(both.column(time))
-            is_put = single_array(both.column(OP)).to_numpy() != _DELETE
-            own = np.where(
-                np.arange(len(own)) < kept,
-                own,
-                np.where(
-                    is_put,
-                    np.where(valid, times, INT64_MIN),
-                    np.maximum(own, np.where(valid, times, INT64_MIN)),
-                ),
-            )
+            said = np.where(valid, times, INT64_MIN)[kept:]
+            is_put = single_array(both.column(OP)).to_numpy()[kept:] != _DELETE
+            new = np.where(is_put, said, np.maximum(own[kept:], said))
+            own = np.concatenate([own[:kept], new])
         sql = f"""
             WITH rows_with AS (
                 SELECT *, count(*) FILTER ({quoted(OP)} = {_DELETE}) OVER (
@@ -180,19 +170,19 @@ class TableBlock(Block):
         sql = f"SELECT arg_max({_AT}, {order}) AS i FROM rows_ GROUP BY {self._keys} ORDER BY i"
         return self._engine.query(sql, {"rows_": _numbered(both, self._places)}).column("i")
 
-    def _of_owners(self, both: pa.Table, kept: int) -> pa.Table:
+    def _of_owners(self, both: pa.Table, kept: int) -> tuple[pa.Table, int]:
         """``both``, of which the first rows are ``kept``, in their order, without records of other
-        splits."""
+        splits; and how many are kept then."""
         own = single_array(both.column(OFFSET)).to_numpy()
         ranks = np.zeros(len(own), np.int8)
         if pc.count_distinct(both.column(SPLIT)).as_py() > 1:
             refused, ranks = self._ranks(both, kept)
             if refused.any():
                 self._refuse(both.filter(pa.array(refused)))
-        of_state = pa.array(np.arange(len(own)) < kept)
-        order = np.lexsort((own, ranks, ~of_state.to_numpy(zero_copy_only=False)))
+        is_new = np.arange(len(own)) >= kept
+        order = np.lexsort((own, ranks, is_new))
         order = order[ranks[order] >= 0]
-        return both.append_column(_OF_STATE, of_state).take(pa.array(order))
+        return both.take(pa.array(order)), int(np.count_nonzero(order < kept))
 
     def _ranks(self, both: pa.Table, kept: int) -> tuple[Bools, npt.NDArray[np.int8]]:
         """Which records are refused; and which count before others, or not at all (below 0).

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from tidegate.engine.engine import Engine
 from tidegate.executor.base import Executor
-from tidegate.executor.buffers.time_queue import TimeQueue, slices
+from tidegate.executor.buffers.time_queue import TimeQueue
 from tidegate.executor.changes.as_changes import apart, as_changes, with_op
-from tidegate.executor.changes.difference import changed
+from tidegate.executor.changes.difference import taken_from
 from tidegate.executor.columns import INT64_MAX, INT64_MIN, Bools, event_times
 from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.state import StateTable, get_int, put_int
@@ -67,10 +67,10 @@ class TemporalFilterExecutor(Executor):
             new, self._new = pa.concat_tables(self._new), []
             yield from self._sorted(new, early, late)
         if self._node.enters is not None and early > self._waiting.cut:
-            for rows in self._net(self._waiting, early):
+            for rows in taken_from(self._engine, self._waiting, early, self._names):
                 yield from self._sorted(with_op(rows, Op.INSERT), early, late)
         if self._node.leaves is not None and late > self._there.cut:
-            for rows in self._net(self._there, late):
+            for rows in taken_from(self._engine, self._there, late, self._names):
                 yield Chunk(with_op(rows, Op.DELETE))
         self._waiting.persist()
         self._there.persist()
@@ -100,13 +100,3 @@ class TemporalFilterExecutor(Executor):
             if self._node.leaves is not None:
                 self._there.add(there)
             yield Chunk(there)
-
-    def _net(self, queue: TimeQueue, bound: int) -> Iterator[pa.Table]:
-        """The rows below ``bound`` that nothing has taken from the queue."""
-        for _, (tables,) in slices([queue], bound):
-            if tables:
-                changes = pa.concat_tables(tables)
-                nothing = changes.slice(0, 0).select(self._names)
-                rows = changed(self._engine, nothing, changes)
-                if rows.num_rows:
-                    yield rows
