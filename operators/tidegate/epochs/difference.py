@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from tidegate.connectors.registry import connector_of
 from tidegate.plan.fragments import Plan
-from tidegate.plan.names import NO_PART
+from tidegate.plan.names import NO_PART, counting
 from tidegate.plan.nodes import Expr, Node, Refusing, Sink
 from tidegate.plan.tables import Table
 from tidegate.types import Column
@@ -77,7 +77,7 @@ def _of_query(sink: Sink) -> dict[str, str]:
         told = _OF_TABLES if isinstance(node, Refusing) else ()
         if not told:
             parts[name] = node.title
-        own = {each.name: getattr(node, each.name) for each in fields(node)}
+        own = {key: getattr(node, key) for key in counting(node)}
         parts |= {
             f"{name}{_IN}{key}": _text(value)
             for key, value in own.items()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
-from tidegate.plan.nodes import INSTEAD_OF, Expr, Node, Project, Refusing
+from tidegate.plan.nodes import ASIDE, INSTEAD_OF, Expr, Node, Project, Refusing
 from tidegate.plan.physical import (
     AsChanges,
     DeleteOldKeys,
@@ -37,18 +37,7 @@ _TOKENS: Final = re.compile(
 )
 """Of SQL: texts and names in quotes, brackets with what is called, commas, and all else."""
 _INPUTS: Final = {"input", "left", "right", "branches"}
-NO_PART: Final = {
-    "schema",
-    "id",
-    "account",
-    "before",
-    "follow",
-    "hidden",
-    "skips",
-    "ttl",
-    "ttls",
-    *_INPUTS,
-}
+NO_PART: Final = {"schema", "id", "account", "before", "follow", "hidden", "skips", *_INPUTS}
 """Fields of nodes that number them, that others ask for, or that follow from the rest; hidden
 columns are part of what keeps rows, and of nothing above it."""
 
@@ -82,7 +71,7 @@ class Names:
         return self._digests[key][1]
 
     def _document(self, node: Node, wanted: Collection[str]) -> list[Any]:
-        own = {f.name: getattr(node, f.name) for f in fields(node) if f.name not in NO_PART}
+        own = {name: getattr(node, name) for name in counting(node) if name not in NO_PART}
         if isinstance(node, Project):
             own["columns"] = tuple(pair for pair in node.columns if pair[0] in wanted)
         read = zip(map(_meant, node.inputs), node.reads(set(wanted)), strict=True)
@@ -100,14 +89,18 @@ class Names:
         return value
 
 
+def counting(value: Any) -> list[str]:
+    """The fields of a dataclass but those that are `ASIDE`."""
+    return [each.name for each in fields(value) if not each.metadata.keys() & ASIDE.keys()]
+
+
 def canonical(value: Any, seen: Callable[[Any], Any]) -> Any:
     """``value`` as JSON has it; ``seen`` may put another in the place of any part."""
     value = seen(value)
     if isinstance(value, Expr):  # how it was written, or is explained, makes no other one
         return {"": "Expr", "sql": before(value.sql), "type": value.type}
     if is_dataclass(value):
-        own = (f.name for f in fields(value) if "aside" not in f.metadata)
-        content = {name: canonical(getattr(value, name), seen) for name in own}
+        content = {name: canonical(getattr(value, name), seen) for name in counting(value)}
         return {"": type(value).__name__, **content}
     if isinstance(value, frozenset):
         return sorted(value)

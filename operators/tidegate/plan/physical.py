@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.nodes import Node, Sort, Unary
+from tidegate.plan.nodes import ASIDE, Node, Sort, Unary
 from tidegate.plan.over import OverWindow
 from tidegate.plan.texts import by
 from tidegate.plan.windows import Session, Window
@@ -201,7 +201,7 @@ class Recompute(Node):
     of: Node
     keys: tuple[tuple[str, ...], ...]
     hidden: tuple[tuple[str, ...], ...]
-    ttls: tuple[int, ...] = ()
+    ttls: tuple[int, ...] = field(default=(), metadata=ASIDE)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
