@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NoReturn
 
 from tidegate.connectors.formats import debezium
-from tidegate.connectors.option_types import Options, SourceOptions, list_of, parsed
+from tidegate.connectors.option_types import OP_COLUMN, Options, SourceOptions, list_of, parsed
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError
 from tidegate.plan.tables import Table
@@ -194,4 +194,4 @@ def _without(table: Table, prefixes: tuple[str, ...], but: tuple[str, ...] = ())
 
 def says_changes(table: Table) -> bool:
     """Whether a source's format is that of changes, or a column says what they are."""
-    return table.format in debezium.ENCODINGS or bool(table.option("scan.changes.op"))
+    return table.format in debezium.ENCODINGS or bool(table.option(OP_COLUMN))

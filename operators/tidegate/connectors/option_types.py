@@ -93,6 +93,15 @@ def _margins(text: object) -> object:
 
 
 Margins = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_margins)]
+
+
+def _quarantined(value: object) -> object:
+    if value not in (True, "true"):
+        raise ValueError("rows that do not decode go to the ledger: leave it out")
+    return "true"
+
+
+Quarantined = Annotated[Literal["true"], BeforeValidator(_quarantined)]
 Character = Annotated[str, AfterValidator(_one_character)]
 _HOUR_US: Final = 3_600_000_000
 
@@ -154,10 +163,9 @@ class SourceOptions(Options):
         return self
 
 
-def _quarantined(value: object) -> object:
-    if value not in (True, "true"):
-        raise ValueError("rows that do not decode go to the ledger: leave it out")
-    return "true"
+OP_COLUMN: Final = "scan.changes.op"
+VERSION: Final = "scan.changes.version"
+TIME_UNIT: Final = "debezium-json.time-unit"
 
 
 class ChangesOptions(BaseModel):
@@ -170,15 +178,11 @@ class ChangesOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    op_column: str = Field("", alias="scan.changes.op")
+    op_column: str = Field("", alias=OP_COLUMN)
     schema_include: bool = Field(False, alias="debezium-json.schema-include")
-    ignore_errors: Annotated[Literal["true"], BeforeValidator(_quarantined)] = Field(
-        "true", alias="debezium-json.ignore-parse-errors"
-    )
-    time_unit: Literal["ms", "us", "ns"] | None = Field(None, alias="debezium-json.time-unit")
-    version: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field(
-        (), alias="scan.changes.version"
-    )
+    ignore_errors: Quarantined = Field("true", alias="debezium-json.ignore-parse-errors")
+    time_unit: Literal["ms", "us", "ns"] | None = Field(None, alias=TIME_UNIT)
+    version: Annotated[tuple[str, ...], BeforeValidator(listed)] = Field((), alias=VERSION)
 
 
 class CsvOptions(BaseModel):

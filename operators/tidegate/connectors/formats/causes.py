@@ -16,11 +16,10 @@ import duckdb
 import pyarrow as pa
 
 from tidegate.connectors.formats import debezium, too_long
-from tidegate.connectors.formats.changes import OP_COLUMN, WORDS
+from tidegate.connectors.formats.changes import WORDS
 from tidegate.connectors.formats.csv_format import Layout, layout_of
-from tidegate.connectors.formats.debezium_times import UNIT
 from tidegate.connectors.formats.lines import decode
-from tidegate.connectors.option_types import CsvOptions, parsed
+from tidegate.connectors.option_types import OP_COLUMN, TIME_UNIT, CsvOptions, parsed
 from tidegate.engine.engine import Engine
 from tidegate.engine.texts import READS
 from tidegate.plan.tables import Table
@@ -94,7 +93,7 @@ def _of_envelopes(texts: Mapping[int, str], table: Table, engine: Engine) -> dic
     fields = {at: dict(each) for at, each in objects.items()}
     causes = {at: debezium.cause(each) for at, each in fields.items()}
     rows = {at: each["after"] for at, each in fields.items() if type(each.get("after")) is _Object}
-    timed = ("DATE", *READS) if table.option(UNIT) else ("DATE",)
+    timed = ("DATE", *READS) if table.option(TIME_UNIT) else ("DATE",)
 
     def misfits(values: Mapping[int, Any], column: Column, engine: Engine) -> set[int]:
         if column.type in timed:  # numbers are times, too
@@ -102,7 +101,7 @@ def _of_envelopes(texts: Mapping[int, str], table: Table, engine: Engine) -> dic
         return _in_json(values, column, engine)
 
     declared = [(column.name, column.type) for column in table.columns]
-    numbers = f"say what its numbers count: '{UNIT}' = 'us' (or 'ms', 'ns')"
+    numbers = f"say what its numbers count: '{TIME_UNIT}' = 'us' (or 'ms', 'ns')"
     told = _of_objects(rows, "after.", declared, misfits, engine, numbers)
     decimal = "; Debezium writes text with decimal.handling.mode = string"
     more = {at: why + decimal for at, why in told.items() if _IS_CODED.search(why)}

@@ -17,12 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate.connectors.formats.json_format import Decoded
-from tidegate.connectors.option_types import OptionProblem
+from tidegate.connectors.option_types import OP_COLUMN, OptionProblem
 from tidegate.plan.tables import Table
 from tidegate.types import OP, Op
 
 Mask = npt.NDArray[np.bool_]
-OP_COLUMN: Final = "scan.changes.op"
 
 _PUTS: Final = (
     "c",

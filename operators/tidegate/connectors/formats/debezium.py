@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 from tidegate.connectors.formats import json_encode
 from tidegate.connectors.formats.changes import Mask, ops_of
-from tidegate.connectors.formats.debezium_times import UNIT, struct_of, times_of, with_times
+from tidegate.connectors.formats.debezium_times import struct_of, times_of, with_times
 from tidegate.connectors.formats.json_format import Decoded
 from tidegate.connectors.formats.lines import as_strings, valid_utf8
+from tidegate.connectors.option_types import TIME_UNIT
 from tidegate.engine.engine import Engine
 from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import OLD_KEY, OP, Column, Op, Schema
@@ -85,7 +86,7 @@ class Envelopes:
         counts = (*table.key, *table.version)
         self._of_deletes = tuple(column for column in columns if column.name in counts)
         self._metadata = metadata
-        self._times = times_of(columns, table.option(UNIT)) if self._is_json else {}
+        self._times = times_of(columns, table.option(TIME_UNIT)) if self._is_json else {}
         self._sides = {"after": columns, "before": self._of_deletes}
         if not self._of_deletes:
             del self._sides["before"]
@@ -106,9 +107,9 @@ class Envelopes:
         if self._times:
             found = with_times(found, self._sides, self._times, self._engine)
         envelopes, good = found.data, found.good
-        ops, known, over = ops_of(envelopes.column("op").combine_chunks(), envelope=True)
-        silent = envelopes.column("op").combine_chunks().is_null()
-        silent = silent.to_numpy(zero_copy_only=False)
+        words = envelopes.column("op").combine_chunks()
+        ops, known, over = ops_of(words, envelope=True)
+        silent = words.is_null().to_numpy(zero_copy_only=False)
         if self._is_json and silent.any():
             among = np.flatnonzero(good)[silent]
             over[silent] |= self._of_schemas(records.take(pa.array(among)), read)

@@ -20,8 +20,6 @@ from tidegate.engine.texts import READS
 from tidegate.plan.nodes import quoted
 from tidegate.types import Schema
 
-UNIT: Final = "debezium-json.time-unit"
-"""The option of a table."""
 _US: Final[Mapping[str, str]] = {
     "ms": "{n} * 1000",
     "us": "{n}",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tidegate.connectors.connector import Connector, Role, says_changes, with_option
+from tidegate.connectors.formats import debezium
 from tidegate.connectors.kafka import options
 from tidegate.connectors.kafka.exposed import exposed
 from tidegate.connectors.kafka.fits import check_sink, check_source, columns_of_key_alone
@@ -59,7 +60,7 @@ def _servers(text: str) -> set[str]:
 
 
 def _keeps_changes(table: Table) -> bool:
-    return table.format == options.DEBEZIUM_JSON
+    return table.format == debezium.JSON
 
 
 def _as_bytes(table: Table) -> Table:

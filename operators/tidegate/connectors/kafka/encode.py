@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tidegate.connectors.formats import avro_format, csv_format, debezium, json_encode, raw_format
 from tidegate.connectors.kafka.decode import registry_of
 from tidegate.connectors.kafka.fits import check_sink
-from tidegate.connectors.kafka.options import DEBEZIUM_JSON, KafkaSinkOptions
+from tidegate.connectors.kafka.options import KafkaSinkOptions
 from tidegate.engine.engine import Engine
 from tidegate.plan.tables import Table
 from tidegate.types import OP, Op, Schema
@@ -61,7 +61,7 @@ class Encoder:
         envelope has both.
         """
         deleted = None
-        if OP in data.column_names and self._options.format != DEBEZIUM_JSON:
+        if OP in data.column_names and self._options.format != debezium.JSON:
             data = data.filter(pc.not_equal(data.column(OP), int(Op.UPDATE_BEFORE)))
             deleted = pc.equal(data.column(OP), int(Op.DELETE))
         subject = self._options.registry_subject or f"{self._options.topic}-value"
@@ -91,7 +91,7 @@ class Encoder:
             case "csv":
                 lines = csv_format.encode_lines(data, schema, self._options, self._engine)
                 return lines.cast(pa.binary())
-            case "debezium-json":
+            case debezium.JSON:
                 return debezium.encode(data, schema, self._engine)
             case "raw":
                 return raw_format.encode(data, schema, self._engine)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tidegate.connectors.formats import avro_format, raw_format
 from tidegate.connectors.formats.changes import check_changes
 from tidegate.connectors.kafka.options import KafkaOptions, KafkaSinkOptions, KafkaSourceOptions
-from tidegate.connectors.option_types import OptionProblem
+from tidegate.connectors.option_types import VERSION, OptionProblem
 from tidegate.errors import OptionsError, did_you_mean
 from tidegate.plan.tables import ChangingTable, Table
 from tidegate.types import Schema
@@ -73,7 +73,7 @@ def _check_changes(table: Table, options: KafkaSourceOptions) -> None:
     for name in table.version:
         if name not in metadata and name not in table.key and name in _names(table):
             raise OptionProblem(
-                "scan.changes.version",
+                VERSION,
                 f"'{name}' is in the value of a message, and a delete has none",
                 hint="take what a message has beside it: ts TIMESTAMP_LTZ(3) METADATA FROM"
                 " 'timestamp'",

@@ -13,11 +13,13 @@ from typing import Annotated, Final, Literal, Self, get_args
 
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from tidegate.connectors.formats import debezium
 from tidegate.connectors.option_types import (
     ChangesOptions,
     CsvOptions,
     Duration,
     Options,
+    Quarantined,
     SourceOptions,
     listed,
     lowered,
@@ -109,19 +111,12 @@ def _specific(value: object) -> object:
     return tuple(sorted(found.items()))
 
 
-def _quarantined(value: object) -> object:
-    if value not in (True, "true"):
-        raise ValueError("rows that do not decode go to the ledger: leave it out")
-    return "true"
-
-
 def _lenient(value: object) -> object:
     if value not in (False, "false"):
         raise ValueError("a field that is missing is NULL: leave it out")
     return "false"
 
 
-Quarantined = Annotated[Literal["true"], BeforeValidator(_quarantined)]
 Lenient = Annotated[Literal["false"], BeforeValidator(_lenient)]
 Startup = Literal[
     "earliest-offset", "latest-offset", "group-offsets", "timestamp", "specific-offsets"
@@ -133,8 +128,6 @@ Partitions = Annotated[tuple[tuple[int, int], ...], BeforeValidator(_specific)]
 _Format = Literal["json", "csv", "raw", "avro", "avro-confluent"]
 FORMATS: Final[tuple[str, ...]] = get_args(_Format)
 Format = Annotated[_Format, BeforeValidator(lowered)]
-DEBEZIUM_JSON: Final = "debezium-json"
-DEBEZIUM_AVRO: Final = "debezium-avro-confluent"
 _SourceFormat = Literal[_Format, "debezium-json", "debezium-avro-confluent"]
 SOURCE_FORMATS: Final[tuple[str, ...]] = get_args(_SourceFormat)
 SourceFormat = Annotated[_SourceFormat, BeforeValidator(lowered)]
@@ -327,7 +320,7 @@ class KafkaSinkOptions(KafkaOptions):
     @field_validator("format")
     @classmethod
     def _is_written(cls, form: str) -> str:
-        if form == DEBEZIUM_AVRO:
+        if form == debezium.AVRO:
             raise ValueError("it is read, not written; write 'debezium-json'")
         return form
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from tidegate.connectors.option_types import names_in
+from tidegate.connectors.option_types import OP_COLUMN, TIME_UNIT, VERSION, names_in
 from tidegate.errors import BindError, Position, did_you_mean
 from tidegate.frontend.ast.queries import Name
 from tidegate.frontend.expressions.scope import Relation, article, matches
@@ -14,9 +14,6 @@ from tidegate.plan.nodes import Scan
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.tables import ChangingTable, Table
 
-VERSION: Final = "scan.changes.version"
-OP_COLUMN: Final = "scan.changes.op"
-TIME_UNIT: Final = "debezium-json.time-unit"
 _KEY: Final = "declare what tells its rows apart: PRIMARY KEY (…) NOT ENFORCED"
 
 

@@ -96,8 +96,7 @@ def connect(
     if of is not None and is_upsert:
         name, raw["type"] = of.name, "upsert"
     has_keys = of is not None and of.has_keys
-    form = raw.get("format") or raw.get("value.format") or options.format
-    is_envelope = form.strip().lower().startswith("debezium") and bool(of and of.modes)
+    is_envelope = _form(raw, options).startswith("debezium") and bool(of and of.modes)
     keeps_last = raw.get("type") == "upsert" or (role == "sink" and (has_keys or is_envelope))
     if key and keeps_last and not raw.keys() & {"key.fields", "primary_key"}:
         raw["key.fields"] = list_of(column.text for column in key)
@@ -137,9 +136,14 @@ def takes_changes(options: Options, hints: tuple[Option, ...] = ()) -> bool:
         return False
     mode = of.variants.get(word) or raw.get(_MODE, "").strip().lower() or raw.get("type", "")
     given = {**raw, "type": mode.strip().lower()}
-    form = raw.get("format") or raw.get("value.format") or options.format
     pairs = tuple(sorted(given.items()))
-    return of.takes_changes(Table("", (), of.name, form.strip().lower(), pairs))
+    return of.takes_changes(Table("", (), of.name, _form(raw, options), pairs))
+
+
+def _form(raw: Mapping[str, str], options: Options) -> str:
+    """The format as it was written, hints among ``raw``, in lower case."""
+    form = raw.get("format") or raw.get("value.format") or options.format
+    return form.strip().lower()
 
 
 def _of_changes(

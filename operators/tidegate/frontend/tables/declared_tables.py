@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from tidegate.connectors.durations import parse_duration
+from tidegate.connectors.option_types import VERSION
 from tidegate.errors import BindError
 from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.ast.statements import ROWTIME, CreateTable, WatermarkDef
@@ -17,7 +18,7 @@ from tidegate.frontend.expressions.functions import SYSTEM_ROWTIME, SYSTEM_WATER
 from tidegate.frontend.expressions.scalar import Binder, path_node, plan_column
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.expressions.times import UNIT_OPTION, UNITS_US
-from tidegate.frontend.tables.changing import VERSION, normalized
+from tidegate.frontend.tables.changing import normalized
 from tidegate.frontend.tables.connections import Connection, connect
 from tidegate.frontend.tables.defaults import is_aligned
 from tidegate.frontend.tables.layout import Layout, connector_of, has_rowtime, source_layout
