@@ -285,6 +285,16 @@ class Query:
     ttls: tuple[Option, ...] = ()
 
     @property
+    def value(self) -> Scalar | None:
+        """That of its only column, if it has one that is named."""
+        return self.items[0].value if len(self.items) == 1 else None
+
+    @property
+    def first_per(self) -> tuple[Scalar, ...]:
+        """Of what each the first rows are there; of all, if nothing is said."""
+        return self.distinct_on if self.limit is None else self.limit.per
+
+    @property
     def takes_first(self) -> bool:
         """Whether there are only the first rows, in the order that is said."""
         return self.limit is not None or bool(self.distinct_on)

@@ -21,7 +21,7 @@ from tidegate.frontend.queries.subqueries import (
     column_of,
     equations,
     is_of,
-    qualified,
+    named,
 )
 
 _KEY = "$key"
@@ -57,14 +57,13 @@ def asked_at_once(
         asked = replace(asked, group_by=(*query.group_by, *keys), group_span=span, sets=sets)
     if query.limit is not None:
         asked = replace(asked, limit=replace(query.limit, per=keys))
-    at_hand = [qualified(each, outer, checker, query.head) for each in found.outer]
-    return asked, [each for each in at_hand if each is not None]
+    return asked, [named(scopes[1], each, query.head) for each in found.outer]
 
 
 def gives_first_value(query: Query) -> bool:
     """Whether ``query`` gives at most one row, with one value."""
-    is_one = len(query.items) == 1 and query.items[0].value is not None
-    return is_one and query.limit is not None and query.limit.rows == 1 and not query.further
+    is_one = query.limit is not None and query.limit.rows == 1 and not query.further
+    return is_one and query.value is not None
 
 
 def first_value(query: Query, inner: Relation, outer: Relation, checker: TypeChecker) -> Value:

@@ -66,8 +66,12 @@ _NOTHING = Environment()
 
 def plan_top(context: Context, query: Query, *, changes: bool) -> Relation:
     """The result of a statement's query; ``changes``: who gets it takes results that change."""
-    unbounded = ttl_of(context.settings) > 0
-    return plan_query(context, query, Environment(changes=changes, unbounded=unbounded), top=True)
+    return plan_query(context, query, environment(context, changes=changes), top=True)
+
+
+def environment(context: Context, *, changes: bool) -> Environment:
+    """What holds of a statement before it says more."""
+    return Environment(changes=changes, unbounded=ttl_of(context.settings) > 0)
 
 
 def plan_query(
@@ -248,8 +252,9 @@ def _right(
 ) -> tuple[Relation, JoinRef]:
     """What stands on the right of a join, and how it is joined."""
     side = syntax.right
-    is_lateral = isinstance(side, SubqueryRef) and side.lateral and not side.query.further
-    if not isinstance(side, SubqueryRef) or not is_lateral or side.query.source is None:
+    if not (isinstance(side, SubqueryRef) and side.lateral):
+        return _relation(context, side, env), syntax
+    if side.query.further or side.query.source is None:
         return _relation(context, side, env), syntax
     if syntax.kind.keeps_right:
         raise UnsupportedError(

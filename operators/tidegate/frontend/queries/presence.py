@@ -37,7 +37,7 @@ def near_the_present(binder: Binder, condition: Scalar) -> tuple[Node, list[Scal
             assert each is not None
             column, enters, leaves = each
             node = _limited(node, TemporalFilter(node.schema, node, column, enters, leaves, text))
-    return node, rest
+    return node, [condition] if node is binder.scope.relation.node else rest
 
 
 def _limited(node: Node, by: TemporalFilter) -> TemporalFilter:

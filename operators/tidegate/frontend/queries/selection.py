@@ -72,8 +72,6 @@ def _where(context: Context, relation: Relation, condition: Scalar, env: Environ
     rest = [condition]
     if env.changes and not env.emit and not env.judged:
         near, rest = near_the_present(Binder(relation, context.checker), condition)
-        if near is relation.node:
-            rest = [condition]
         relation = replace(relation, node=near)
     for part in rest:
         relation = replace(relation, node=_filter(Binder(relation, context.checker), part))
@@ -100,8 +98,7 @@ def is_grouped(query: Query) -> bool:
 
 def gives_one_row(query: Query) -> bool:
     """Whether the result is one row with one value."""
-    is_one = len(query.items) == 1 and query.items[0].value is not None
-    return is_one and is_one_row(query)
+    return query.value is not None and is_one_row(query)
 
 
 def is_one_row(query: Query) -> bool:
@@ -333,8 +330,7 @@ def _grouped(
     scalars = [_value(item) for item in query.items]
     scalars += [query.having] if query.having else []
     scalars += [order_target(item, query) for item in query.order_by]
-    per = query.limit.per if query.limit else query.distinct_on
-    scalars += [order_target_of(scalar, query) for scalar in per]
+    scalars += [order_target_of(scalar, query) for scalar in query.first_per]
     for scalar in scalars:
         aggregation.register(scalar)
     node = aggregation.build(updates, env.unbounded, env.early)

@@ -20,8 +20,7 @@ from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, article, matches, unused
 from tidegate.frontend.expressions.typecheck import converted, is_numeric
 from tidegate.frontend.queries.changes import taking_changes
-from tidegate.frontend.queries.planner import plan_top, plan_view
-from tidegate.frontend.queries.relations import Environment
+from tidegate.frontend.queries.planner import environment, plan_top, plan_view
 from tidegate.frontend.queries.time_to_live import everywhere, ttl_of
 from tidegate.frontend.queries.unions import is_null
 from tidegate.frontend.source import Span
@@ -75,8 +74,7 @@ def plan_sink(context: Context, statement: Insert | CreateSink | Select) -> Writ
 
 def plan_materialized(context: Context, view: CreateView) -> Written:
     """The sink of a materialized view: a Delta table in the checkpoint."""
-    unbounded = ttl_of(context.settings) > 0
-    relation = plan_view(context, view, Environment(changes=True, unbounded=unbounded))
+    relation = plan_view(context, view, environment(context, changes=True))
     connection = Connection(VIEWS, "parquet", (), None)
     return _new(context, relation, view.name.text, connection, view.query)
 

@@ -89,7 +89,7 @@ def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Quest
     """How ``each`` is asked. ``inner`` is what stands in FROM of its query, if that has rows as
     they are, so that it can be about the row at hand."""
     query = each.query
-    if each.tested is not None and (len(query.items) > 1 or query.items[0].value is None):
+    if each.tested is not None and query.value is None:
         raise BindError(
             "IN takes a query of one column", query.head.place, hint="name that column alone"
         )
@@ -101,10 +101,10 @@ def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Quest
         (own if is_of(scope, part, span) else outer).append(part)
     if not outer:
         return _of_whole(each)
-    conditions = [_named(scope, part, span) for part in outer]
+    conditions = [named(scope, part, span) for part in outer]
     item = query.items[0].value
     if each.tested is not None and item is not None:
-        conditions.insert(0, _equal(each, _named(scope, item.node, item.span)))
+        conditions.insert(0, _equal(each, named(scope, item.node, item.span)))
     return Question(_all(conditions, each.span), _all(own, span), is_whole=False)
 
 
@@ -141,14 +141,14 @@ def qualified(
     node: exp.Expr | None, outer: Relation, checker: TypeChecker, span: Span
 ) -> exp.Expr | None:
     """``node``, which is about the row at hand, with the tables of its columns."""
-    return None if node is None else _named(Scope(outer, checker), node, span)
+    return None if node is None else named(Scope(outer, checker), node, span)
 
 
-def _named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:
+def named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:
     """``node`` with the table before each column that ``scope`` has: the other query's own come
     first, whatever this one has of the name."""
 
-    def named(part: exp.Expr) -> exp.Expr:
+    def with_table(part: exp.Expr) -> exp.Expr:
         if not isinstance(part, exp.Column) or part.args.get("table") is not None:
             return part
         path = identifier_path(part, span)
@@ -161,7 +161,7 @@ def _named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:
         first = replace(path[0], text=table, quoted=True)
         return path_node((first, *path))
 
-    return node.transform(named)
+    return node.transform(with_table)
 
 
 def column_of(table: str, name: str) -> exp.Expr:

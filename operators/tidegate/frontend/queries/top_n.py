@@ -104,10 +104,9 @@ def first_rows(
     """
     extras: list[Output] = []
     columns = order_columns(query, outputs, extras, bind)
-    per = query.distinct_on if query.limit is None else query.limit.per
     partition = [
         output_of(each.span.shown, bind(order_target_of(each, query)), outputs, extras).column
-        for each in per
+        for each in query.first_per
     ]
     order: dict[str, SortKey] = {}
     for column, item in zip(columns, query.order_by, strict=True):
