@@ -7,7 +7,7 @@ import pytest
 
 from kits.executor import ENGINE, leaf
 from kits.join import States
-from kits.keyed import one_hash
+from kits.keyed import each_hash
 from tidegate.executor.buffers.keyed_rows import KeyedRows
 from tidegate.executor.changes import recompute
 from tidegate.executor.changes.aggregate_block import AggregateBlock
@@ -51,10 +51,7 @@ class Job:
         return [f"{Op(row[OP]).sign} {row['k']} {row['n']}" for row in every]
 
 
-@pytest.fixture(params=["its own hashes", "one hash"], autouse=True)
-def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "one hash":
-        monkeypatch.setattr(recompute, "with_hashes", one_hash)
+hashes = each_hash(recompute)
 
 
 def test_only_what_is_touched_is_told() -> None:
@@ -87,11 +84,8 @@ def test_watermarks_end_here() -> None:
     assert list(executor.process(Watermark("v", 5))) == []
 
 
-def test_a_key_that_does_not_change_is_unknown_when_its_time_is_over(
-    request: pytest.FixtureRequest,
-) -> None:
-    if "one hash" in request.node.name:
-        pytest.skip("keys of one hash live together")
+@pytest.mark.parametrize("hashes", ["its own hashes"], indirect=True)  # those of one live together
+def test_a_key_that_does_not_change_is_unknown_when_its_time_is_over() -> None:
     job = Job(ttl=10)
     assert job("+ a 1; + b 1", now=0) == ["+ a 1", "+ b 1"]
     assert job("+ a 2", now=10) == ["U- a 1", "U+ a 2"]

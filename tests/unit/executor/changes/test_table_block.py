@@ -9,7 +9,7 @@ import pytest
 
 from kits.executor import ENGINE, leaf
 from kits.join import States
-from kits.keyed import one_hash
+from kits.keyed import each_hash
 from tidegate.executor.buffers.keyed_rows import KeyedRows
 from tidegate.executor.changes import recompute
 from tidegate.executor.changes.recompute import RecomputeExecutor
@@ -74,10 +74,7 @@ class Job:
         return [f"{Op(row[OP]).sign} {row['k']} {row['v']}" for row in rows]
 
 
-@pytest.fixture(params=["its own hashes", "one hash"], autouse=True)
-def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "one hash":
-        monkeypatch.setattr(recompute, "with_hashes", one_hash)
+hashes = each_hash(recompute)
 
 
 def test_what_the_table_holds_decides() -> None:

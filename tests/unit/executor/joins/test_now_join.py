@@ -1,11 +1,10 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 
 from kits.executor import ENGINE, leaf
 from kits.join import States
-from kits.keyed import one_hash
+from kits.keyed import each_hash
 from tidegate.executor.joins import now_join
 from tidegate.executor.joins.now_join import NowJoinExecutor
 from tidegate.plan.joins import JoinKind, NowJoin
@@ -49,10 +48,7 @@ class Job:
         )
 
 
-@pytest.fixture(params=["its own hashes", "one hash"], autouse=True)
-def hashes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param == "one hash":
-        monkeypatch.setattr(now_join, "with_hashes", one_hash)
+hashes = each_hash(now_join)
 
 
 def test_rows_see_what_the_table_has_at_the_end_of_their_epoch() -> None:
