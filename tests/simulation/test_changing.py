@@ -16,6 +16,7 @@ from kits.many import seeds
 from simulation.changing import check_seed
 from tidegate.executor.changes import block, difference
 from tidegate.executor.changes.table_block import TableBlock
+from tidegate.executor.joins.regular_join import RegularJoinExecutor
 from tidegate.frontend.queries import subqueries
 from tidegate.types import OP, Op
 
@@ -72,6 +73,15 @@ def nulls_are_like_others_in_not_in() -> AbstractContextManager[Any]:
     return patch.object(subqueries, "_equal", equal)
 
 
+def rows_of_before_meet_nobody() -> AbstractContextManager[Any]:
+    """A join looks at the rows of one epoch."""
+
+    def known(self: RegularJoinExecutor, port: int, *_: Any) -> pa.Table:
+        return self._none(port)
+
+    return patch.object(RegularJoinExecutor, "_known", known)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutant", "first"),
@@ -79,6 +89,7 @@ def nulls_are_like_others_in_not_in() -> AbstractContextManager[Any]:
         (retractions_are_dropped, 0),
         (images_of_before_are_believed, 0),
         (equal_rows_are_one, 0),
+        (rows_of_before_meet_nobody, 0),
         (nulls_are_like_others_in_not_in, 495),
     ],
 )

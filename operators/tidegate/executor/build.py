@@ -28,6 +28,7 @@ from tidegate.executor.filter import FilterExecutor
 from tidegate.executor.joins.interval_join import IntervalJoinExecutor
 from tidegate.executor.joins.lookup_join import LookupJoinExecutor
 from tidegate.executor.joins.now_join import NowJoinExecutor
+from tidegate.executor.joins.regular_join import RegularJoinExecutor
 from tidegate.executor.joins.temporal_join import TemporalJoinExecutor
 from tidegate.executor.joins.window_join import WindowJoinExecutor
 from tidegate.executor.over.over_partitions import OverPartitionsExecutor
@@ -97,17 +98,10 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return _windows(node)
         case joins.Union():
             return UnionExecutor(node)
-        case joins.TemporalJoin():
-            return TemporalJoinExecutor(node, engine, side)
-        case joins.NowJoin():
-            return NowJoinExecutor(node, engine, side)
+        case joins.Join() | physical.RegularJoin():
+            return _join(node, engine, side)
         case Versions():
             return VersionsExecutor(node)
-        case joins.LookupJoin():
-            return LookupJoinExecutor(node, engine, side)
-        case joins.Join():
-            join = WindowJoinExecutor if node.at_one_time else IntervalJoinExecutor
-            return join(node, engine, side)
         case MatchRecognize():
             return MatchRowsExecutor(node, engine, state)
         case physical.AsChanges():
@@ -143,6 +137,22 @@ def _build(  # noqa: PLR0912  # one branch an operator
         case physical.MergeRuns():
             return MergeSortExecutor(node.sort, node.hidden, engine)
     raise AssertionError(f"no executor for {type(node).__name__}")
+
+
+def _join(
+    node: joins.Join | physical.RegularJoin, engine: Engine, side: Callable[[int], StateTable]
+) -> Executor:
+    match node:
+        case physical.RegularJoin():
+            return RegularJoinExecutor(node.join, engine, side)
+        case joins.TemporalJoin():
+            return TemporalJoinExecutor(node, engine, side)
+        case joins.NowJoin():
+            return NowJoinExecutor(node, engine, side)
+        case joins.LookupJoin():
+            return LookupJoinExecutor(node, engine, side)
+    join = WindowJoinExecutor if node.at_one_time else IntervalJoinExecutor
+    return join(node, engine, side)
 
 
 def _block(node: nodes.Node, engine: Engine) -> Block:

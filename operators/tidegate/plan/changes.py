@@ -9,7 +9,12 @@ from tidegate.plan.joins import ChangingJoin, JoinKind, NowJoin
 from tidegate.plan.nodes import Filter, Node, Project, Sink
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
-from tidegate.plan.physical import EarlyAggregate, Recompute, UpdatingAggregate
+from tidegate.plan.physical import (
+    EarlyAggregate,
+    Recompute,
+    RegularJoin,
+    UpdatingAggregate,
+)
 from tidegate.plan.settle import Settle
 from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
@@ -22,13 +27,17 @@ def is_changing(node: Node) -> bool:
         return False
     if isinstance(node, NowJoin):
         return is_changing(node.left)
+    if isinstance(node, Recompute | RegularJoin):
+        return is_changing(node.of if isinstance(node, Recompute) else node.join)
     return _changes(node) or any(map(is_changing, node.inputs))
 
 
 def _changes(node: Node) -> bool:
-    if isinstance(node, UpdatingAggregate | EarlyAggregate | Recompute):
+    if isinstance(node, UpdatingAggregate | EarlyAggregate):
         return True  # as `lower` has them
-    if isinstance(node, Normalize | ChangingOver | ChangingJoin | TemporalFilter):
+    if isinstance(node, ChangingJoin):
+        return node.kind not in (JoinKind.INNER, JoinKind.SEMI)  # one more row takes no pair back
+    if isinstance(node, Normalize | ChangingOver | TemporalFilter):
         return True
     return isinstance(node, Aggregate) and node.updates
 

@@ -49,6 +49,7 @@ from tidegate.plan.physical import (
     OverRows,
     PartialAggregate,
     Recompute,
+    RegularJoin,
     SessionRows,
     SortRuns,
     Tally,
@@ -85,6 +86,8 @@ def derive(
             return {c.name: _least([columns[c.name] for columns in parts]) for c in node.schema}
         case Recompute():
             return _of_recomputed(node, ports)
+        case RegularJoin():
+            return _of_changes(node, {**derive(node.left, ports), **derive(node.right, ports)})
         case Join():
             return _of_joined(node, derive(node.left, ports), derive(node.right, ports))
         case Normalize() | Settle() | Versions() | TemporalFilter():

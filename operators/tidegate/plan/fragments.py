@@ -19,6 +19,7 @@ from tidegate.plan.nodes import Job, Node, PerSplit, Refusing, Scan, Sink, Water
 from tidegate.plan.normalize import with_one_history
 from tidegate.plan.physical import Distribution, Exchange, Input
 from tidegate.plan.pruning import pruned
+from tidegate.plan.pushing import pushed
 from tidegate.plan.tables import Table
 from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.user_functions import UserFunction
@@ -131,7 +132,7 @@ def cut(job: Job, vnodes: int, pushdown: bool = True) -> Plan:
     """Lowers and cuts all sinks of ``job``."""
     roots: list[tuple[Node, Exchange | None, int]] = []  # (top node of a region, exchange, sink)
     seen: set[Exchange] = set()
-    for index, sink in enumerate(pruned(with_one_history(job.sinks))):
+    for index, sink in enumerate(pruned(pushed(with_one_history(job.sinks)))):
         lowered = lower(raised(sink), pushdown)
         assert isinstance(lowered, Sink)
         parts = [_placed(part) for part in branches(lowered.input)]

@@ -61,6 +61,10 @@ class JoinKind(enum.StrEnum):
         """Whether rows of the right side are in the output without a partner."""
         return self in (JoinKind.RIGHT, JoinKind.FULL)
 
+    def keeps_alone(self, side: int) -> bool:
+        """Whether a row of a side may be in the output because it has no partner."""
+        return self.keeps_right if side else self.keeps_left or self is JoinKind.ANTI
+
 
 @dataclass(frozen=True, slots=True)
 class Join(Node):
@@ -220,6 +224,12 @@ class ChangingJoin(UntimedJoin):
     """
 
     ttls: tuple[int, int] = field(default=(0, 0), metadata=ASIDE)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it has pairs only, of rows that are kept for ever: then what a row makes follows
+        from its partners, and from no other row."""
+        return self.kind is JoinKind.INNER and not any(self.ttls)
 
     @property
     def kind_of_times(self) -> tuple[str, str]:

@@ -28,10 +28,9 @@ from tidegate.plan.derivation import behind_time, derive, following, same_window
 from tidegate.plan.joins import (
     ChangingJoin,
     Join,
-    LookupJoin,
-    NowJoin,
     TemporalJoin,
     Union,
+    UntimedJoin,
     branches,
     has_splits,
     united,
@@ -63,6 +62,7 @@ from tidegate.plan.physical import (
     OverRows,
     PartialAggregate,
     Recompute,
+    RegularJoin,
     SessionRows,
     SortRuns,
     Tally,
@@ -91,9 +91,10 @@ def lower(  # noqa: PLR0912  # one branch an operator
     node: Node, pushdown: bool, keep: tuple[str, ...] = ()
 ) -> Node:
     """The physical tree of a logical one; ``keep`` are the hidden columns asked for above it."""
-    if isinstance(node, ChangingOver | ChangingJoin) or (
-        isinstance(node, Aggregate) and is_changing(node.input)
-    ):
+    if isinstance(node, Aggregate) and is_changing(node.input):
+        return _recomputed(node, pushdown)
+    is_regular = isinstance(node, ChangingJoin) and node.is_regular
+    if isinstance(node, ChangingOver | ChangingJoin) and not is_regular:
         return _recomputed(node, pushdown)
     match node:
         case Normalize():
@@ -235,11 +236,12 @@ def _lower_join(node: Join, pushdown: bool) -> Node:
         if not hidden or any(part.repeats for part in node.right.walk()):
             ties += tuple(column.name for column in node.right.schema)  # a row may be there twice
         node = replace(node, ties=ties)
-    if isinstance(node, NowJoin):
-        hidden = (OP,)
-    left = _sent(node.left, pushdown, tuple(key for key, _ in node.keys))
-    right = _sent(node.right, pushdown, tuple(key for _, key in node.keys), hidden)
-    if isinstance(node, LookupJoin | NowJoin):
+    changes = [(OP,) if is_changing(side) else () for side in node.inputs]
+    left = _sent(node.left, pushdown, tuple(key for key, _ in node.keys), changes[0])
+    right = _sent(node.right, pushdown, tuple(key for _, key in node.keys), hidden or changes[1])
+    if isinstance(node, ChangingJoin):
+        return RegularJoin(node.schema, left, right, node)
+    if isinstance(node, UntimedJoin):
         return replace(node, left=left, right=right)
     follow = following(node, (derive(node.left), derive(node.right)))
     return replace(node, left=left, right=right, follow=follow)

@@ -25,6 +25,7 @@ from tidegate.plan.physical import (
     OverRows,
     PartialAggregate,
     Recompute,
+    RegularJoin,
     SessionRows,
     SortRuns,
     Tally,
@@ -152,4 +153,6 @@ def _meant(node: Node) -> Node:
             return node.over
         case Recompute():
             return node.of
+        case RegularJoin():
+            return node.join
     return node

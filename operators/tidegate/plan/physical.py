@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tidegate.plan.aggregates import Aggregate
+from tidegate.plan.joins import ChangingJoin
 from tidegate.plan.nodes import ASIDE, Node, Sort, Unary
 from tidegate.plan.over import OverWindow
 from tidegate.plan.texts import by
@@ -217,6 +218,31 @@ class Recompute(Node):
     @property
     def state(self) -> Iterator[str]:
         return self.of.state
+
+
+@dataclass(frozen=True, slots=True)
+class RegularJoin(Node):
+    """The pairs of a `ChangingJoin` that is regular, made by the rows that come and go (S14)."""
+
+    left: Node
+    right: Node
+    join: ChangingJoin
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def on(self, inputs: Sequence[Node]) -> Node:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+    @property
+    def title(self) -> str:
+        return self.join.title
+
+    @property
+    def state(self) -> Iterator[str]:
+        return self.join.state
 
 
 @dataclass(frozen=True, slots=True)

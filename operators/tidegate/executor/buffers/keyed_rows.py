@@ -294,10 +294,11 @@ def by_hash(rows: pa.Table) -> pa.Table:
     return rows.take(pa.array(np.argsort(hashes_of(rows), kind="stable")))
 
 
-def between(rows: pa.Table, hashes: UInt64s) -> pa.Table:
-    """Those of ``rows`` that have hashes from the first to the last of ascending ``hashes``."""
-    its = hashes_of(rows)
-    return rows.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
+def stretch(rows: pa.Table, hashes: UInt64s) -> pa.Table:
+    """Those of ``rows``, by hash, that have hashes from the first to the last of ``hashes``, which
+    are ascending."""
+    begin, end = _range(hashes_of(rows), int(hashes[0]), int(hashes[-1]))
+    return rows.slice(begin, end - begin)
 
 
 def groups_of(rows: pa.Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

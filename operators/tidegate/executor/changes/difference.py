@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
@@ -16,6 +17,11 @@ from tidegate.plan.nodes import quoted
 from tidegate.types import OP, Op
 
 _TAKEN: Final = (Op.DELETE, Op.UPDATE_BEFORE)
+
+
+def is_taken(changes: pa.Table) -> npt.NDArray[np.bool_]:
+    """Which rows of ``changes`` are taken back."""
+    return np.isin(single_array(changes.column(OP)).to_numpy(), _TAKEN)
 
 
 def difference(
@@ -50,13 +56,12 @@ def changed(engine: Engine, rows: pa.Table, changes: pa.Table) -> pa.Table:
     """``rows`` after ``changes``, which have the same columns, and `OP` unless all are new."""
     if OP not in changes.column_names:
         return pa.concat_tables([rows, changes.select(rows.column_names)])
-    ops = single_array(changes.column(OP)).to_numpy()
-    is_taken = np.isin(ops, _TAKEN)
+    goes = is_taken(changes)
     changes = changes.select(rows.column_names)
-    came = pa.concat_tables([rows, changes.filter(pa.array(~is_taken))])
-    if not is_taken.any():
+    came = pa.concat_tables([rows, changes.filter(pa.array(~goes))])
+    if not goes.any():
         return came
-    taken = changes.filter(pa.array(is_taken))
+    taken = changes.filter(pa.array(goes))
     return engine.query("FROM came_ EXCEPT ALL FROM taken_", {"came_": came, "taken_": taken})
 
 

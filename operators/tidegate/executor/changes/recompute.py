@@ -28,13 +28,14 @@ from tidegate.executor.buffers.kept import Kept
 from tidegate.executor.buffers.keyed_rows import (
     HASH,
     UInt64s,
-    between,
+    by_hash,
     hashes_of,
+    stretch,
     with_hashes,
 )
 from tidegate.executor.changes.as_changes import as_changes
 from tidegate.executor.changes.block import Block
-from tidegate.plan.changes import changing_key
+from tidegate.plan.changes import changing_key, is_changing
 from tidegate.plan.normalize import Normalize
 from tidegate.plan.physical import Recompute
 from tidegate.state import StateTable
@@ -69,6 +70,7 @@ class RecomputeExecutor(Junction):
         self._block = block
         self._keys = node.keys
         self._told_apart = changing_key(node.of)
+        self._changes = is_changing(node.of)
         schemas = [
             (*part.schema, *(Column(name, _TYPES.get(name, "BIGINT")) for name in hidden))
             for part, hidden in zip(node.parts, node.hidden, strict=True)
@@ -135,14 +137,14 @@ class RecomputeExecutor(Junction):
             return self._empty[port]
         if any(OP in table.column_names for table in tables):
             tables = [as_changes(table) for table in tables]
-        return with_hashes(pa.concat_tables(tables), self._keys[port], self._engine)
+        return by_hash(with_hashes(pa.concat_tables(tables), self._keys[port], self._engine))
 
     def _recomputed(
         self, hashes: UInt64s, changes: list[pa.Table], is_first: bool
     ) -> Iterator[Chunk]:
         """What leaves of these keys; ``is_first``: no result has left yet, not even of no rows."""
         before = [rows.find(hashes) for rows in self._rows]
-        parts = [between(new, hashes) for new in changes]
+        parts = [stretch(new, hashes) for new in changes]
         after = [
             self._block.after(rows, part) if part.num_rows else rows
             for rows, part in zip(before, parts, strict=True)
@@ -152,7 +154,7 @@ class RecomputeExecutor(Junction):
         new, kept = self._block.results(after)
         out = self._block.changes(old, new, self._told_apart)
         if out.num_rows:
-            yield Chunk(out)
+            yield Chunk(out if self._changes else out.drop_columns([OP]))
         for port, rows in enumerate(kept):
             if after[port] is not before[port]:
                 self._rows[port].replace(rows, np.unique(hashes_of(parts[port])))

@@ -39,7 +39,6 @@ from tidegate.executor.buffers.keyed_rows import (
     HASH,
     KeyedRows,
     UInt64s,
-    between,
     by_hash,
     groups_of,
     hashes_of,
@@ -171,7 +170,8 @@ class OverRowsExecutor(KnownRows):
         """The rows of these partitions, and of others whose keys have the same hash."""
         old = self._context.find(hashes) if self._has_context else None
         if new is not None:
-            new = between(new, hashes)
+            its = hashes_of(new)
+            new = new.filter(pa.array((its >= hashes[0]) & (its <= hashes[-1])))
         kept = [new.select(self._kept)] if new is not None else []
         data = pa.concat_tables([old, *kept] if old is not None else kept)
         carried = self._carry.find(hashes) if self._running else None

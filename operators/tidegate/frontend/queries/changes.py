@@ -136,11 +136,11 @@ def taking_changes(sink: Sink, query: Query) -> Sink:
     Raises BindError where it cannot take what ``query`` does to its results.
     """
     table = sink.table
+    _check_bound(sink.input, query)
+    _check_clocks(sink.input, query)
     if not is_changing(sink.input):
         return sink
     place = (query.group_span or query.head).place
-    _check_bound(sink.input, query)
-    _check_clocks(sink.input, query)
     connector = connector_of(table)
     if not connector.takes_changes(table):
         raise BindError(

@@ -7,6 +7,7 @@ from tidegate.frontend.expressions.clocks import clock_hint
 from tidegate.plan.changes import is_changing
 from tidegate.plan.derivation import closing_key, derive
 from tidegate.plan.derived import PROCESSING_TIME
+from tidegate.plan.joins import ChangingJoin
 from tidegate.plan.nodes import Node, Scan
 from tidegate.plan.windows import Session, Window
 
@@ -37,8 +38,8 @@ def closing_key_of(
     closing = closing_key(keys, derive(below))
     if closing is not None:
         return closing
-    if updates and is_changing(below):
-        return ""  # there is no more of it than of the table that changes
+    if updates and (is_changing(below) or any(isinstance(n, ChangingJoin) for n in below.walk())):
+        return ""  # there is no more of it than of the rows that are kept below
     if not updates:
         raise _never_closes(below, keys, place, clause)
     times = (key for key in keys if below.column_of(key).type.startswith("TIMESTAMP"))

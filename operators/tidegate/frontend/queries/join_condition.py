@@ -29,19 +29,17 @@ from tidegate.frontend.expressions.scalar import (
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
 from tidegate.frontend.queries.changes import CHANGE
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
-from tidegate.frontend.queries.lookups import with_end
+from tidegate.frontend.queries.lookups import says_now, with_end
 from tidegate.frontend.source import Span
 from tidegate.plan.derivation import derive
 from tidegate.plan.derived import (
-    NONE,
-    PROCESSING_TIME,
     WINDOW_END,
     WINDOW_START,
     WINDOW_TIME,
     Columns,
 )
 from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin, TemporalJoin
-from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Node
+from tidegate.plan.nodes import Expr, Filter, Node
 from tidegate.plan.projections import widened
 from tidegate.types import column_named
 
@@ -106,9 +104,22 @@ class JoinCondition:
 
     def changing_join(self, kind: JoinKind) -> ChangingJoin:
         """The plan's node where rows are kept for as long as they are there."""
+        for side in range(2):
+            if not kind.keeps_alone(side):
+                self._leave_out(side)
         left, right, condition = self._parts(None)
         keys = tuple(self._keys)
         return _shaped(ChangingJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
+
+    def _leave_out(self, side: int) -> None:
+        """Leaves those rows of a side out for which a part of the condition that is about them
+        alone does not hold: they have no partner, and leave nothing."""
+        for part in [part for part in self._rest if self._side(part) == side]:
+            self._rest.remove(part)
+            node, text = self._sides[side], self._texts[part]
+            assert self._span is not None
+            expr = self._binder.to_expr(part, self._span, node.schema)
+            self._sides[side] = Filter(node.schema, node, replace(expr, text=text))
 
     @property
     def is_bounded(self) -> bool:
@@ -130,7 +141,7 @@ class JoinCondition:
 
     def is_now(self, as_of: Scalar) -> bool:
         """Whether ``as_of`` is the processing time."""
-        return _is_clock(self._binder, self._known[0], as_of)
+        return says_now(self._binder, self._known[0], as_of)
 
     def temporal_join(
         self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
@@ -379,19 +390,6 @@ class JoinCondition:
 
     def _type_of(self, name: str) -> str:
         return column_named(self._binder.schema, name).type
-
-
-def is_clock(context: Context, left: Relation, as_of: Scalar) -> bool:
-    """Whether ``as_of``, of rows of ``left``, is the processing time."""
-    return _is_clock(Binder(left, context.checker), derive(left.node), as_of)
-
-
-def _is_clock(binder: Binder, known: Columns, as_of: Scalar) -> bool:
-    expr = binder.bind(as_of)
-    if not expr.columns:
-        return PROC_TIME_SQL in expr.sql
-    found = known.get(next(iter(expr.columns)), NONE)
-    return expr.is_column and (found.lost == PROCESSING_TIME or found.is_clock)
 
 
 def _shaped(join: _J) -> _J:

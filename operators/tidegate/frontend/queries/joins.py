@@ -11,8 +11,8 @@ from tidegate.frontend.ast.queries import JoinRef, Name, Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.queries.changes import refuse_changing, versions
-from tidegate.frontend.queries.join_condition import JoinCondition, is_clock
-from tidegate.frontend.queries.lookups import is_static
+from tidegate.frontend.queries.join_condition import JoinCondition
+from tidegate.frontend.queries.lookups import is_now, is_static
 from tidegate.frontend.queries.time_to_live import of_sides
 from tidegate.plan.changes import is_changing
 from tidegate.plan.joins import Join, JoinKind
@@ -50,8 +50,8 @@ def joined(
         count = len(right.fields)
         fields = (*relation.fields[count:], *relation.fields[:count])
         return replace(relation, fields=fields), further
-    is_now = syntax.as_of is not None and changes and is_clock(context, left, syntax.as_of)
-    if syntax.as_of is not None and changes and not is_now:
+    at_once = syntax.as_of is not None and changes and is_now(context, left, syntax.as_of)
+    if syntax.as_of is not None and changes and not at_once:
         right = versions(right)
         refuse_changing(right, syntax.span, "FOR SYSTEM_TIME AS OF")
     right = _renamed(right, [column.name for column in left.node.schema])
@@ -71,7 +71,7 @@ def joined(
         if condition.is_of_both(part):
             condition.take(part)
             further = [other for other in further if other is not part]
-    if is_now:
+    if at_once:
         node: Join = condition.now_join(_lookup_kind(syntax))
     elif looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
         node = condition.lookup_join(_lookup_kind(syntax))

@@ -12,13 +12,18 @@ from dataclasses import replace
 from typing import Final
 
 from tidegate.connectors.registry import connector_of
+from tidegate.frontend.ast.queries import Scalar
+from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.clocks import without_clocks
+from tidegate.frontend.expressions.scalar import Binder
 from tidegate.frontend.expressions.scope import Relation, unused
 from tidegate.frontend.tables.defaults import without_defaults
 from tidegate.plan.derivation import derive
+from tidegate.plan.derived import NONE, PROCESSING_TIME, Columns
 from tidegate.plan.joins import LookupJoin, Union
 from tidegate.plan.nodes import (
     NEVER,
+    PROC_TIME_SQL,
     Expr,
     Filter,
     Node,
@@ -81,3 +86,17 @@ def _ending(node: Node, name: str) -> Node:
     assert isinstance(node, Union)
     parts = tuple(_ending(branch, name) for branch in node.branches)
     return Union((*node.schema, end), parts)
+
+
+def is_now(context: Context, left: Relation, as_of: Scalar) -> bool:
+    """Whether ``as_of``, of rows of ``left``, is the processing time."""
+    return says_now(Binder(left, context.checker), derive(left.node), as_of)
+
+
+def says_now(binder: Binder, known: Columns, as_of: Scalar) -> bool:
+    """The same of what is ``known`` of the columns of the binder's relation."""
+    expr = binder.bind(as_of)
+    if not expr.columns:
+        return PROC_TIME_SQL in expr.sql
+    found = known.get(next(iter(expr.columns)), NONE)
+    return expr.is_column and (found.lost == PROCESSING_TIME or found.is_clock)

@@ -32,7 +32,7 @@ from tidegate.frontend.queries.top_n import first_rows, limited
 from tidegate.frontend.queries.unions import all_of
 from tidegate.frontend.queries.windows import GroupWindow, group_window, windowed
 from tidegate.plan.aggregates import Aggregate, AggregateCall
-from tidegate.plan.joins import Union
+from tidegate.plan.joins import ChangingJoin, Union
 from tidegate.plan.nodes import Expr, Filter, Node, quoted
 from tidegate.plan.projections import narrowed, widened
 from tidegate.types import Column
@@ -73,6 +73,9 @@ def _where(context: Context, relation: Relation, condition: Scalar, env: Environ
     if env.changes and not env.emit and not env.judged:
         near, rest = near_the_present(Binder(relation, context.checker), condition)
         relation = replace(relation, node=near)
+    if any(isinstance(part, ChangingJoin) for part in relation.node.walk()):
+        # They may be about different sides (`plan.pushing`).
+        rest = [part for whole in rest for part in conjuncts_of(whole)]
     for part in rest:
         relation = replace(relation, node=_filter(Binder(relation, context.checker), part))
     return relation

@@ -8,7 +8,7 @@ from tidegate.errors import SqlError
 from tidegate.frontend import compile
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import ChangingJoin, Join, JoinKind
-from tidegate.plan.nodes import Node
+from tidegate.plan.nodes import Filter, Node
 from tidegate.plan.over import ChangingOver
 
 _TABLES = """
@@ -46,7 +46,8 @@ def test_groups_are_those_of_each_key(join: str) -> None:
     assert len(groups.keys) == 2
     (found,) = (node for node in nodes if isinstance(node, ChangingJoin))
     assert (found.kind, len(found.keys)) == (JoinKind.INNER, 1)
-    assert (found.condition is not None) == (join == " JOIN")
+    assert found.condition is None
+    assert isinstance(found.right, Filter) == (join == " JOIN"), "what is asked of groups alone"
 
 
 def test_each_of_several_is_about_all_tables_before_it() -> None:
