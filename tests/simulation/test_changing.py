@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from kits.many import seeds
 from simulation.changing import check_seed
+from tidegate.executor.aggregation import aggregate_parts
 from tidegate.executor.changes import block, difference
 from tidegate.executor.changes.table_block import TableBlock
 from tidegate.executor.joins.regular_join import RegularJoinExecutor
@@ -82,6 +83,11 @@ def rows_of_before_meet_nobody() -> AbstractContextManager[Any]:
     return patch.object(RegularJoinExecutor, "_known", known)
 
 
+def what_is_taken_counts_for_nothing() -> AbstractContextManager[Any]:
+    """Counts and sums only grow."""
+    return patch.object(aggregate_parts, "_IS_TAKEN", "false")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutant", "first"),
@@ -90,6 +96,7 @@ def rows_of_before_meet_nobody() -> AbstractContextManager[Any]:
         (images_of_before_are_believed, 0),
         (equal_rows_are_one, 0),
         (rows_of_before_meet_nobody, 0),
+        (what_is_taken_counts_for_nothing, 283),
         (nulls_are_like_others_in_not_in, 495),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tidegate.plan.aggregate_types import LISTS, SORTED
+from tidegate.plan.aggregate_types import LISTS, SORTED, sum_type
 from tidegate.plan.early import Early
 from tidegate.plan.nodes import ASIDE, Node, SortKey, Unary
 from tidegate.plan.texts import by, lasting, length
@@ -76,6 +76,25 @@ class Aggregate(Unary):
     ttl: int = field(default=0, metadata=ASIDE)
     """How long a group that has no closing key is known that does not change, in microseconds; 0 is
     for ever."""
+    subtracts: bool = field(default=False, metadata=ASIDE)
+    """Rows of the input may be taken back, and the results follow from what came less what went
+    (`lower`): groups keep no rows."""
+
+    @property
+    def can_subtract(self) -> bool:
+        """Whether the results may follow from differences, exactly: of counts, and of sums that are
+        no DOUBLE."""
+        exact = (
+            call.function == "count"
+            or (
+                call.function in ("sum", "avg")
+                and call.argument is not None
+                and sum_type(self.input.column_of(call.argument).type) != "DOUBLE"
+            )
+            for call in self.calls
+        )
+        distinct = any(call.distinct for call in self.calls)
+        return all(exact) and not (distinct or self.closing_key or self.ttl or self.early)
 
     @property
     def ordered_keys(self) -> tuple[str, ...]:

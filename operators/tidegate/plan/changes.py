@@ -11,6 +11,7 @@ from tidegate.plan.normalize import Normalize
 from tidegate.plan.over import ChangingOver
 from tidegate.plan.physical import (
     EarlyAggregate,
+    PartialAggregate,
     Recompute,
     RegularJoin,
     UpdatingAggregate,
@@ -23,7 +24,7 @@ from tidegate.plan.windows import Tumble, Window
 
 def is_changing(node: Node) -> bool:
     """Whether rows of ``node`` may be taken back: chunks then have the column `OP`."""
-    if isinstance(node, Settle | Versions):
+    if isinstance(node, Settle | Versions | PartialAggregate):
         return False
     if isinstance(node, NowJoin):
         return is_changing(node.left)

@@ -92,7 +92,9 @@ def lower(  # noqa: PLR0912  # one branch an operator
 ) -> Node:
     """The physical tree of a logical one; ``keep`` are the hidden columns asked for above it."""
     if isinstance(node, Aggregate) and is_changing(node.input):
-        return _recomputed(node, pushdown)
+        if not node.can_subtract:
+            return _recomputed(node, pushdown)
+        return _lower_aggregate(replace(node, subtracts=True), pushdown)
     is_regular = isinstance(node, ChangingJoin) and node.is_regular
     if isinstance(node, ChangingOver | ChangingJoin) and not is_regular:
         return _recomputed(node, pushdown)

@@ -23,19 +23,24 @@ on overflow, inside the aggregate where TRY does not reach. So arguments wide en
 value) are summed in pieces that cannot overflow: the integer part divided by 10^18 (``high``), its
 remainder (``low``), and the fraction (``part``; of more than 28 digits behind the point it is
 summed as is). They are put together under TRY.
+
+Of rows that may be taken back, an aggregate that is counts and exact sums has the difference of
+those that came and went; a sum then has ``n`` too, since a difference of 0 may be that of no rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tidegate.plan.aggregate_types import sum_type
 from tidegate.plan.aggregates import AggregateCall
 from tidegate.plan.nodes import SortKey, quoted
-from tidegate.types import OFFSET, SPLIT, Column, decimal_scale
+from tidegate.types import OFFSET, OP, SPLIT, Column, Op, decimal_scale
 
 _LIMB: Final = 10**18
+_IS_TAKEN: Final = f"{quoted(OP)} IN ({int(Op.DELETE)}, {int(Op.UPDATE_BEFORE)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ class Phases:
 class Maker:
     """Writes the SQL of one call.
 
-    ``argument`` is quoted, ``given`` its type; ``order`` are the call's keys with their types.
+    ``argument`` is quoted, ``given`` its type; ``order`` are the call's keys with their types. With
+    ``subtracts`` rows that are taken back count against the others, in counts and exact sums.
     """
 
     prefix: str
@@ -67,16 +73,17 @@ class Maker:
     argument: str
     given: str
     order: tuple[tuple[SortKey, str], ...] = ()
+    subtracts: bool = False
 
     def _part(self, name: str, type_: str, partial: str, merge: str, condition: str = "") -> Part:
         """``partial`` is an aggregate's call; ``merge`` has ``{}`` for the column's name."""
         column = self.prefix + name
-        filtered = partial
         conditions = [condition] * bool(condition)
         if self.call.where is not None:
             conditions.append(quoted(self.call.where))
-        if conditions:
-            filtered = f"{partial} FILTER (WHERE {' AND '.join(conditions)})"
+        filtered = filtered_sql(partial, conditions)
+        if self.subtracts:
+            filtered = net_sql(partial, conditions)
         return Part(
             Column(column, type_),
             f"CAST({filtered} AS {type_})",
@@ -115,9 +122,13 @@ class Maker:
         return self._sum_or_avg(tuple(parts), f"TRY({total})")
 
     def _sum_or_avg(self, parts: tuple[Part, ...], total: str) -> Phases:
-        if self.call.function == "sum":
+        if self.call.function == "sum" and not self.subtracts:
             return Phases(parts, total)
         count = self._count_part()
+        if self.call.function == "sum":  # of no values it is NULL, also where there were some
+            return Phases(
+                (*parts, count), f"CASE WHEN {quoted(count.column.name)} > 0 THEN {total} END"
+            )
         return Phases(
             (*parts, count),
             f"CAST({total} AS DOUBLE) / nullif({quoted(count.column.name)}, 0)",
@@ -227,6 +238,20 @@ class Maker:
         if self.call.by_source:
             fields += [("s", quoted(SPLIT), "VARCHAR"), ("f", quoted(OFFSET), "BIGINT")]
         return fields
+
+
+def filtered_sql(call: str, conditions: Sequence[str]) -> str:
+    """The aggregate ``call`` of the rows for which all ``conditions`` hold."""
+    return f"{call} FILTER (WHERE {' AND '.join(conditions)})" if conditions else call
+
+
+def net_sql(call: str, conditions: Sequence[str]) -> str:
+    """The same, a number, of the rows that came, less that of those that are taken back."""
+    came, went = (
+        f"coalesce({filtered_sql(call, [*conditions, each])}, 0)"
+        for each in (f"NOT {_IS_TAKEN}", _IS_TAKEN)
+    )
+    return f"{came} - {went}"
 
 
 def _packed(fields: list[tuple[str, str, str]]) -> str:

@@ -13,17 +13,22 @@ LAST_VALUE, MIN_BY, MAX_BY and ARRAY_AGG, which respect them.
 
 from __future__ import annotations
 
-from tidegate.executor.aggregation.aggregate_parts import Maker, Phases
+from typing import Final
+
+from tidegate.executor.aggregation.aggregate_parts import Maker, Part, Phases, net_sql
 from tidegate.plan.aggregate_types import LISTS, PICKS, SORTED, is_wide, result_type
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.nodes import quoted
-from tidegate.types import OFFSET, SPLIT, Column, Schema, column_named
+from tidegate.types import OFFSET, OP, SPLIT, Column, Schema, column_named
+
+_ROWS: Final = Part(Column("__rows", "BIGINT"), net_sql("count(*)", ()), 'sum("__rows")')
+"""How many rows a group has, of an aggregate that ``subtracts``."""
 
 
 def partial_schema(node: Aggregate) -> Schema:
     """The keys, then all partial columns: the schema between the two phases."""
     keys = tuple(node.input.column_of(key) for key in node.keys)
-    return keys + tuple(part.column for phase in _all_phases(node) for part in phase.parts)
+    return keys + tuple(part.column for part in _all_parts(node))
 
 
 def partial_input(node: Aggregate) -> tuple[str, ...]:
@@ -33,20 +38,22 @@ def partial_input(node: Aggregate) -> tuple[str, ...]:
         names |= dict.fromkeys(call.columns)
         if call.by_source:
             names |= dict.fromkeys((SPLIT, OFFSET))
+    if node.subtracts:
+        names[OP] = None
     return tuple(names) or (node.input.schema[0].name,)  # rows without a column are not counted
 
 
 def partial_sql(node: Aggregate, table: str, *, whole: bool = False) -> str:
     """Rows of the input in ``table`` to one partial per group; of no rows, if they are the
     ``whole`` and there are no keys, to one, too."""
-    parts = [part for phase in _all_phases(node) for part in phase.parts]
+    parts = _all_parts(node)
     keys = [_one_zero(node.input.column_of(key)) for key in node.keys]
     return _grouped(node, keys, [(part.partial, part.column.name) for part in parts], table, whole)
 
 
 def merge_sql(node: Aggregate, table: str) -> str:
     """Partials in ``table`` to one partial per group. Associative."""
-    parts = [part for phase in _all_phases(node) for part in phase.parts]
+    parts = _all_parts(node)
     keys = [quoted(key) for key in node.keys]
     return _grouped(node, keys, [(part.merge, part.column.name) for part in parts], table)
 
@@ -60,7 +67,13 @@ def final_sql(node: Aggregate, table: str) -> str:
     ]
     order = ", ".join(f"{quoted(key)} NULLS LAST" for key in node.ordered_keys)
     ordered = f" ORDER BY {order}" if order else ""
-    return f"SELECT {', '.join(keys + results)} FROM ({merge_sql(node, table)}){ordered}"
+    there = f" WHERE {has_rows(node)}" if node.subtracts and keys else ""
+    return f"SELECT {', '.join(keys + results)} FROM ({merge_sql(node, table)}){there}{ordered}"
+
+
+def has_rows(node: Aggregate) -> str:
+    """Of a partial: whether its group has rows. Groups of one that ``subtracts`` may lose all."""
+    return f"{quoted(_ROWS.column.name)} > 0" if node.subtracts else "true"
 
 
 def _one_zero(key: Column) -> str:
@@ -87,16 +100,22 @@ def _grouped(
 
 
 def _all_phases(node: Aggregate) -> list[Phases]:
-    return [phases(index, call, node.input.schema) for index, call in enumerate(node.calls)]
+    schema, subtracts = node.input.schema, node.subtracts
+    return [phases(number, call, schema, subtracts) for number, call in enumerate(node.calls)]
 
 
-def phases(index: int, call: AggregateCall, schema: Schema) -> Phases:
+def _all_parts(node: Aggregate) -> list[Part]:
+    parts = [part for phase in _all_phases(node) for part in phase.parts]
+    return [*parts, _ROWS] if node.subtracts else parts
+
+
+def phases(index: int, call: AggregateCall, schema: Schema, subtracts: bool = False) -> Phases:
     """Call number ``index`` over rows of ``schema``."""
     given = None if call.argument is None else column_named(schema, call.argument).type
     result_type(call.function, given, call.distinct)
     order = tuple((key, column_named(schema, key.column).type) for key in call.order)
     argument = "" if call.argument is None else quoted(call.argument)
-    maker = Maker(f"__p{index}_", call, argument, given or "", order)
+    maker = Maker(f"__p{index}_", call, argument, given or "", order, subtracts)
     match call.function:
         case "count" | "sum" | "avg" if call.distinct:
             return maker.distinct()

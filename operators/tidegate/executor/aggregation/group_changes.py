@@ -1,9 +1,9 @@
 """What becomes of the groups of an aggregation: changes, and the memory of the last results (S5).
 
 A new group gives `Op.INSERT` and its row; one whose row is another now `Op.UPDATE_BEFORE` and the
-old row, then `Op.UPDATE_AFTER` and the new one; one whose row is as before nothing. The two halves
-of an update are neighbours in one chunk. Groups come ordered by the closing key, then the other
-keys.
+old row, then `Op.UPDATE_AFTER` and the new one; one whose row is as before nothing; one that has
+lost all its rows (of an aggregate that ``subtracts``) `Op.DELETE`. The two halves of an update are
+neighbours in one chunk. Groups come ordered by the closing key, then the other keys.
 
 State. In each bucket of `group_state`, by the hash of the group's keys (`keyed_rows`), what is
 known of each group that has a result or could have had one. It is written anew when that changes,
@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidegate.engine.engine import Engine
-from tidegate.executor.aggregation.aggregates import final_sql, merge_sql
+from tidegate.executor.aggregation.aggregates import final_sql, has_rows, merge_sql
 from tidegate.executor.aggregation.group_state import buckets_of
 from tidegate.executor.buffers.kept import Kept
 from tidegate.executor.buffers.keyed_rows import HASH, hashes_of
@@ -47,6 +47,7 @@ class GroupChanges:
         self._sql = _Sql(node)
         self._state = state
         self._key = node.closing_key
+        self._subtracts = node.subtracts
         self._ttl = 0 if self._key else node.ttl
         self._now_us = 0
         self._touched: dict[int, Kept] = {}
@@ -100,7 +101,10 @@ class GroupChanges:
         for bucket, start, stop in stretches(buckets):
             if bucket >= closed:
                 rows = groups.slice(start, stop - start)
-                self._rows(bucket, rows.slice(0, 0)).replace(rows, np.unique(hashes_of(rows)))
+                changed = np.unique(hashes_of(rows))
+                if self._subtracts:
+                    rows = self._query(self._sql.there, rows_=rows)
+                self._rows(bucket, rows.slice(0, 0)).replace(rows, changed)
                 self._state.put(_KEYED, b"1")
 
     def _rows(self, bucket: int, empty: pa.Table) -> Kept:
@@ -126,7 +130,8 @@ class _Sql:
     """The statements of an aggregation.
 
     ``merged``: partials ``rows_`` to one a group, with its hash; ``ordered``: these in the groups'
-    order; ``changes``: from one partial of each group, ``before_`` and ``after_``, to what changed;
+    order; ``there``: those of groups that have rows; ``changes``: from one partial of each group,
+    ``before_`` and ``after_``, to what changed;
     ``latest``: of what release 0.1 kept, ``rows_``, the last of each group.
     """
 
@@ -138,6 +143,7 @@ class _Sql:
         hashed = f"{_hash_of(keys)} AS {HASH}"
         self.latest = f"SELECT * EXCLUDE ({_EPOCH}), {hashed} FROM rows_ QUALIFY {last}"
         self.merged = f"SELECT *, {hashed} FROM ({merge_sql(node, 'rows_')})"
+        self.there = f"FROM rows_ WHERE {has_rows(node)}"
         order = [f"{quoted(key)} NULLS LAST" for key in node.ordered_keys]
         self.ordered = f"SELECT * FROM rows_ ORDER BY {', '.join(order) or 'ALL'}"
         self.changes = self._changes(node, keys)
@@ -150,6 +156,10 @@ class _Sql:
         given, known = (", ".join(f"{side}.{call}" for call in calls) for side in "no")
         is_other = f"row({given}) IS DISTINCT FROM row({known})" if calls else "false"
         columns = ", ".join(keys + calls)
+        gone = f"""
+                UNION ALL
+                SELECT {columns}, {int(Op.DELETE)} AS op FROM befores AS n
+                WHERE NOT EXISTS (FROM afters AS o WHERE {self._same})"""
         order = [f"{quoted(key)} NULLS LAST" for key in node.ordered_keys]
         return f"""
             WITH befores AS ({final_sql(node, "before_")}),
@@ -165,7 +175,7 @@ class _Sql:
                 FROM pairs
                 UNION ALL
                 SELECT {", ".join(keys + olds)}, {int(Op.UPDATE_BEFORE)} AS op
-                FROM pairs WHERE __was
+                FROM pairs WHERE __was{gone if node.subtracts else ""}
             ) ORDER BY {", ".join([*order, "op"])}"""
 
 

@@ -3,6 +3,8 @@
 Contract. Rows in, partials out (`aggregates.partial_schema`): one row per group and epoch, emitted
 as one chunk at the barrier, then the latest watermark of each key column, then the barrier.
 
+Of rows that may be taken back it is what came less what went (``node.subtracts``).
+
 Rows wait for the barrier, and are aggregated there in one call; what waits and what is held is
 bounded in bytes, and where an epoch has more, the partials of its calls are merged at the barrier.
 The bound on what is held doubles with what a merge leaves. Calls as rows come would hold less, but
@@ -32,6 +34,7 @@ from tidegate.executor.aggregation.aggregates import (
     partial_sql,
 )
 from tidegate.executor.base import Executor
+from tidegate.executor.changes.as_changes import as_changes
 from tidegate.plan.aggregates import Aggregate
 from tidegate.types import Barrier, Chunk, Message, Watermark
 
@@ -45,6 +48,7 @@ class PartialAggregateExecutor(Executor):
     def __init__(self, node: Aggregate, engine: Engine) -> None:
         self.schema = partial_schema(node)
         self._keys = node.keys
+        self._subtracts = node.subtracts
         self._engine = engine
         self._columns = list(partial_input(node))
         self._partial = partial_sql(node, "rows_")
@@ -58,7 +62,8 @@ class PartialAggregateExecutor(Executor):
 
     def on_chunk(self, chunk: Chunk) -> Iterator[Message]:
         if chunk.data.num_rows:
-            rows = _copied(chunk.data.select(self._columns))
+            data = as_changes(chunk.data) if self._subtracts else chunk.data
+            rows = _copied(data.select(self._columns))
             self._waiting.append(rows)
             self._waiting_bytes += rows.nbytes
             if self._waiting_bytes >= BYTES_MAX:

@@ -29,7 +29,7 @@ from tidegate.executor.columns import INT64_MIN
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.physical import FinalAggregate
 from tidegate.state import StateTable
-from tidegate.types import OFFSET, SPLIT, Barrier, Chunk, Column, Message, Watermark
+from tidegate.types import OFFSET, OP, SPLIT, Barrier, Chunk, Column, Message, Watermark
 
 _TOLD: Final = "groups:told"
 """State value: the result of no rows, of an aggregation without keys, has left."""
@@ -85,7 +85,9 @@ class UpdatingAggregateExecutor(Executor):
 
 def _partial_of_nothing(node: Aggregate, engine: Engine) -> pa.Table:
     """The partial of no rows."""
-    names = dict.fromkeys([*(c.name for c in node.input.schema), SPLIT, OFFSET])
-    types = {SPLIT: "VARCHAR", OFFSET: "BIGINT"} | {c.name: c.type for c in node.input.schema}
+    names = dict.fromkeys([*(c.name for c in node.input.schema), SPLIT, OFFSET, OP])
+    types = {SPLIT: "VARCHAR", OFFSET: "BIGINT", OP: "TINYINT"} | {
+        c.name: c.type for c in node.input.schema
+    }
     rows = engine.empty(tuple(Column(name, types[name]) for name in names))
     return engine.query(partial_sql(node, "rows_", whole=True), {"rows_": rows})

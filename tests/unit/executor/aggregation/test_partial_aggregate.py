@@ -7,7 +7,7 @@ from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import partial_aggregate
 from tidegate.executor.aggregation.partial_aggregate import PartialAggregateExecutor
 from tidegate.plan.aggregates import Aggregate, AggregateCall
-from tidegate.types import Chunk, Column
+from tidegate.types import OP, Chunk, Column
 
 TEXT = Text("w BIGINT, k VARCHAR, v BIGINT")
 CALLS = (
@@ -104,3 +104,19 @@ def test_when_rows_are_aggregated_changes_nothing(
     groups = sorted(got[0].removeprefix("chunk: ").split("; "))
     assert groups == ["10 a 2 4", "10 b 1 2", "20 a 1 4"]
     assert TEXT.run(executor, "chunk: 20 a 4", "barrier 2") == ["chunk: 20 a 1 4", "barrier 2"]
+
+
+def test_what_is_taken_back_counts_against_what_came() -> None:
+    below = leaf("k VARCHAR, v BIGINT")
+    keys, outputs = below.schema[:1], tuple(call.output for call in CALLS)
+    node = Aggregate((*keys, *outputs), below, ("k",), CALLS, "", True, subtracts=True)
+    executor = PartialAggregateExecutor(node, ENGINE)
+    text = Text(f"k VARCHAR, v BIGINT, {OP} TINYINT")
+    changes = "chunk: a 5 0; a 2 0; a 5 1; b 1 2; b . 3"
+    assert text.run(executor, changes, "barrier 1") == [
+        "chunk: a 1 2 1 1; b 0 -1 -1 0",
+        "barrier 1",
+    ], "count(*), the sum, the values in it, the rows"
+    assert TEXT.run(executor, "chunk: . a 4", "barrier 2") == ["chunk: a 1 4 1 1", "barrier 2"], (
+        "rows without an operation have come"
+    )

@@ -6,6 +6,7 @@ import pytest
 from kits.executor import ENGINE, Text, leaf
 from tidegate.executor.aggregation import group_changes
 from tidegate.executor.aggregation.updating_aggregate import UpdatingAggregateExecutor
+from tidegate.executor.buffers.keyed_rows import KeyedRows
 from tidegate.plan.aggregates import Aggregate, AggregateCall
 from tidegate.plan.physical import UpdatingAggregate
 from tidegate.state import RUNS_PER_LEVEL, MemoryStateTable
@@ -151,3 +152,34 @@ def test_an_update_takes_back_the_very_row_that_was_emitted() -> None:
         if epoch > 1:
             assert changes[0] == f"a {last} {OLD}"
         last = changes[-1].split()[1]
+
+
+NET = Text("k VARCHAR, __p0_sum BIGINT, __p0_n BIGINT, __rows BIGINT")
+
+
+def a_subtracting_one(state: MemoryStateTable) -> UpdatingAggregateExecutor:
+    """sum(v) by k, of rows that may be taken back."""
+    below = leaf("k VARCHAR, v BIGINT")
+    total = AggregateCall(Column("s", "DECIMAL(38,0)"), "sum", "v")
+    schema = (below.column_of("k"), total.output)
+    node = Aggregate(schema, below, ("k",), (total,), "", updates=True, subtracts=True)
+    return UpdatingAggregateExecutor(UpdatingAggregate(schema, below, node, ()), ENGINE, state)
+
+
+def test_a_group_that_has_lost_its_rows_is_deleted_and_forgotten() -> None:
+    state = MemoryStateTable()
+    executor = a_subtracting_one(state)
+    assert NET.run(executor, "chunk: a 5 1 2; b 7 1 1", "barrier 1") == [
+        f"chunk: a 5 {NEW}; b 7 {NEW}",
+        "barrier 1",
+    ]
+    assert NET.run(executor, "chunk: a -5 -1 -1; b -7 -1 -1; c 0 0 0", "barrier 2") == [
+        f"chunk: a 5 {OLD}; a . {NOW}; b 7 {int(Op.DELETE)}",
+        "barrier 2",
+    ], "a sum of no values is NULL"
+    assert NET.run(executor, "chunk: a 0 0 -1", "barrier 3") == [
+        f"chunk: a . {int(Op.DELETE)}",
+        "barrier 3",
+    ]
+    assert list(KeyedRows(state).scan()) == []
+    assert NET.run(executor, "chunk: b 1 1 1", "barrier 4") == [f"chunk: b 1 {NEW}", "barrier 4"]
