@@ -13,6 +13,7 @@ from typing import Any, Final
 from bench import nexmark
 from bench.queries import sql_of
 from kafka.broker import cache, locked, resolved_jars
+from nexmark.as_written import WRITTEN
 from tidegate.spark.launch.gateway import DEFAULTS
 from tidegate.spark.launch.s3a import settings_for
 from tidegate.store.place import open_store
@@ -32,6 +33,22 @@ _WAIT_S: Final = 86_400
 """How late a row may be in engines that have one clock for all partitions that a worker reads: with
 the delay of the others they drop rows of a partition that is read behind another."""
 _ORDERS: Final = ("windows", "copy")
+_PYFLINK: Final = ("apache-flink==2.2.1",)
+_FLINK: Final = {
+    "parallelism.default": str(CORES),
+    "taskmanager.numberOfTaskSlots": str(CORES),
+    "pipeline.object-reuse": "true",
+    "table.local-time-zone": "UTC",
+    "state.backend.type": "hashmap",
+    "execution.checkpointing.interval": "10 s",
+    "execution.checkpointing.dir": "file://{directory}/checkpoints",
+}
+_MINI_BATCH: Final = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.allow-latency": "2 s",
+    "table.exec.mini-batch.size": "50000",
+}
+"""As Flink's own benchmark has it where results change."""
 _FLINK_KAFKA: Final = ("org.apache.flink", "flink-sql-connector-kafka", "5.0.0-2.2")
 
 
@@ -66,7 +83,8 @@ class Engine:
 
     ``ends``: of a bounded topic its process ends by itself. ``closes``: the last windows of one
     close. ``slow``: it is measured on less,
-    and as a whole: what starts soon, and writes at the end.
+    and as a whole: what starts soon, and writes at the end. ``home``: of which other engine it has
+    the environment.
     """
 
     name: str
@@ -79,13 +97,14 @@ class Engine:
     ends: bool = True
     closes: bool = True
     slow: bool = False
+    home: str = ""
 
     def prepare(self) -> None:
         """Makes the environment, once on a machine; some minutes."""
         if self.packages is None:
             return
-        with locked(f"bench-{self.name}"):
-            home = _environment(self.name)
+        with locked(f"bench-{self.home or self.name}"):
+            home = _environment(self.home or self.name)
             stamp = home / "packages.txt"
             wanted = "\n".join(self.packages)
             if stamp.exists() and stamp.read_text() == wanted:
@@ -102,11 +121,19 @@ class Engine:
             return _tidegate(self, case)
         python = sys.executable
         if self.packages is not None:
-            python = str(_environment(self.name) / "bin" / "python")
+            python = str(_environment(self.home or self.name) / "bin" / "python")
         told = {**self.settings, "padded": case.padded, "bounded": case.bounded}
         told["window_s"] = case.window_s
         told["epoch_rows"] = case.epoch_rows or self.epoch_rows
-        if self.name == "flink":
+        if self.script == "flink.py":
+            if case.query in WRITTEN:
+                written = WRITTEN[case.query]
+                told["flink"] = {**told["flink"], **_MINI_BATCH}
+                told["written"] = {
+                    "columns": written.declared,
+                    "select": written.select,
+                    "keyed": bool(written.key),
+                }
             jar = next(resolved_jars(*_FLINK_KAFKA, alone=True).glob("*.jar"))
             told["jar"] = jar.as_uri()
         if self.name == "native":
@@ -123,7 +150,7 @@ class Engine:
 
     def environment(self) -> dict[str, str]:
         """Variables for the process."""
-        return {"JVM_ARGS": "-Xmx4g", "PYTHONPATH": ""} if self.name == "flink" else {}
+        return {"JVM_ARGS": "-Xmx4g", "PYTHONPATH": ""} if self.script == "flink.py" else {}
 
 
 def _environment(name: str) -> Path:
@@ -168,7 +195,7 @@ ENGINES: Final = (
         "native",
         "Spark withWatermark",
         "native.py",
-        queries=(*_ORDERS, *nexmark.QUERIES),
+        queries=(*_ORDERS, *nexmark.WINDOWED),
         settings={
             "master": f"local[{CORES}]",
             "spark": {
@@ -190,19 +217,24 @@ ENGINES: Final = (
         "Flink SQL",
         "flink.py",
         queries=(*_ORDERS, *nexmark.QUERIES),
-        packages=("apache-flink==2.2.1",),
+        packages=_PYFLINK,
+        settings={"guarantee": "at-least-once", "flink": _FLINK},
+    ),
+    Engine(
+        "rocksdb",
+        "Flink SQL, RocksDB",
+        "flink.py",
+        queries=tuple(WRITTEN),
+        packages=_PYFLINK,
         settings={
             "guarantee": "at-least-once",
             "flink": {
-                "parallelism.default": str(CORES),
-                "taskmanager.numberOfTaskSlots": str(CORES),
-                "pipeline.object-reuse": "true",
-                "table.local-time-zone": "UTC",
-                "state.backend.type": "hashmap",
-                "execution.checkpointing.interval": "10 s",
-                "execution.checkpointing.dir": "file://{directory}/checkpoints",
+                **_FLINK,
+                "state.backend.type": "rocksdb",
+                "execution.checkpointing.incremental": "true",
             },
         },
+        home="flink",
     ),
     Engine(
         "pathway",

@@ -1,16 +1,16 @@
 """Nexmark: persons, auctions and bids of the seeded generator, and what the queries must give.
 
-The queries are those of jobs/nexmark, over topics: one for each kind of event, of which a query
-reads what it asks about. The peers' forms of them are in ``bench.jobs``. No row is late in any
-engine: within each partition events lie `_DISORDER_S` behind their turn at most, and watermarks
-trail by more than that. So it makes no difference that some engines judge rows and others windows,
-and outputs must be equal. Times are whole milliseconds: Flink's watermarks and Spark's JSON know no
-more.
+The queries are those of jobs/nexmark, of which the peers' forms are in ``bench.jobs``, and those of
+`nexmark.as_written`; over topics: one for each kind of event, of which a query reads what it asks
+about. No row is late in any engine: within each partition events lie `_DISORDER_S` behind their
+turn at most, and watermarks trail by more than that. So it makes no difference that some engines
+judge rows and others windows, and outputs must be equal. Times are whole milliseconds: Flink's
+watermarks and Spark's JSON know no more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from bench.data import PARTITIONS, Answer
 from nexmark import reference
+from nexmark.as_written import WRITTEN, in_duckdb
 from tidegate.connectors.formats.json_encode import encode_lines
 from tidegate.connectors.generated import CHUNK_ROWS, rows_of_split
 from tidegate.connectors.nexmark.events import PER_ROUND, nexmark_of
@@ -27,13 +28,15 @@ from tidegate.engine.engine import Engine
 from tidegate.plan.tables import Table
 from tidegate.types import Column, Schema
 
-QUERIES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+WINDOWED: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "q5": ("the auctions with the most bids of ten seconds, every two", ("bid",)),
     "q7": ("the highest bids of each ten seconds", ("bid",)),
     "q8": ("who registered and sold in the same ten seconds", ("person", "auction")),
     "q11": ("sessions of bidders", ("bid",)),
 }
-"""What each asks, and of which kinds of events."""
+"""What each of the packaged jobs asks, and of which kinds of events."""
+QUERIES: Final = {**WINDOWED, **{name: (each.asks, each.kinds) for name, each in WRITTEN.items()}}
+"""Also those that are measured as they were written."""
 _DISORDER_S: Final = 2
 _SLACK_S: Final = _DISORDER_S + reference.DELAY_US // 1_000_000
 """How far the watermark is at most behind the highest time of a kind."""
@@ -125,6 +128,8 @@ class Nexmark:
                 yield from (line.encode() for line in lines.to_pylist())
 
     def answer(self, directory: Path, query: str, closes: bool) -> Answer:
+        if query in WRITTEN:
+            return Folded(directory, self.kinds, query)
         return Windows(directory, self.kinds, query, closes)
 
     def _rows(self, kind: str) -> int:
@@ -149,7 +154,8 @@ class Windows:
     closes: bool
 
     def differ(self, found: Path) -> str:
-        wanted = self._wanted()
+        select = reference.question(self.query)
+        wanted = _wanted(self.directory, self.kinds, self.query, select)
         with duckdb.connect(config={"threads": 2}) as engine:
             engine.execute(f"CREATE VIEW wanted AS FROM '{wanted}'")
             columns = engine.execute("SELECT column_name, column_type FROM (DESCRIBE wanted)")
@@ -172,17 +178,6 @@ class Windows:
         ]
         return ", ".join(parts) if rows else "no row"
 
-    def _wanted(self) -> Path:
-        """A file with what the query gives over all rows; found once."""
-        file = self.directory / f"{self.query}.parquet"
-        if not file.exists():
-            with duckdb.connect(config={"threads": 2}) as engine:
-                for kind in self.kinds:
-                    engine.execute(f"CREATE VIEW {kind} AS FROM {self._rows(kind)}")
-                select = reference.question(self.query)
-                engine.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
-        return file
-
     def _until(self) -> str:
         """SQL: up to where windows have closed."""
         if self.closes:
@@ -193,8 +188,57 @@ class Windows:
         return f"least({highest}) - INTERVAL {_SLACK_S} SECOND"
 
     def _rows(self, kind: str) -> str:
-        """SQL: all rows of a kind."""
-        return f"'{self.directory / kind}/*.parquet'"
+        return _rows_of(self.directory, kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Implements `data.Answer`: what the changes come to, which are rows by their key, or rows that
+    stay; DOUBLEs to six digits."""
+
+    directory: Path
+    kinds: tuple[str, ...]
+    query: str
+
+    def differ(self, found: Path) -> str:
+        written = WRITTEN[self.query]
+        wanted = _wanted(self.directory, self.kinds, self.query, in_duckdb(self.query))
+        told = ", ".join(f"{name}: '{_told(type_[:9])}'" for name, type_ in written.columns)
+        columns = ", ".join(
+            f"round({name}, 6) AS {name}"
+            if type_ == "DOUBLE"
+            else f"CAST({name} AS {type_[:9]}) AS {name}"
+            for name, type_ in written.columns
+        )
+        with duckdb.connect(config={"threads": 2}) as engine:
+            engine.execute(f"CREATE VIEW wanted AS SELECT {columns} FROM '{wanted}'")
+            last = ""
+            if written.key:  # of a topic's partition the last row of a key is what there is
+                keys = ", ".join(written.key)
+                last = f" QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY place DESC) = 1"
+            read = f"read_json('{found / '*.json'}', format = 'newline_delimited'"
+            rows = f"SELECT *, row_number() OVER () AS place FROM {read}, columns = {{{told}}})"
+            engine.execute(f"CREATE TABLE found AS SELECT {columns} FROM ({rows}){last}")
+            engine.execute("CREATE VIEW due AS FROM wanted")
+            wrong, missing, count = engine.execute(_VERDICT).fetchone() or (0, 0, 0)
+        differs = wrong or missing or not count
+        return f"{wrong} rows wrong, {missing} missing, of {count}" if differs else ""
+
+
+def _wanted(directory: Path, kinds: Sequence[str], query: str, select: str) -> Path:
+    """A file with what ``select``, of ``query``, gives over all rows; found once."""
+    file = directory / f"{query}.parquet"
+    if not file.exists():
+        with duckdb.connect(config={"threads": 2}) as engine:
+            for kind in kinds:
+                engine.execute(f"CREATE VIEW {kind} AS FROM {_rows_of(directory, kind)}")
+            engine.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
+    return file
+
+
+def _rows_of(directory: Path, kind: str) -> str:
+    """SQL: all rows of a kind."""
+    return f"'{directory / kind}/*.parquet'"
 
 
 def _told(type_: str) -> str:

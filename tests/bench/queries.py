@@ -7,6 +7,7 @@ from typing import Final
 
 from bench import nexmark
 from nexmark import reference
+from nexmark.as_written import WRITTEN
 
 _SOURCE: Final = """
 CREATE TABLE orders (
@@ -22,6 +23,7 @@ _SINK: Final = """WITH (
   'format' = 'json'
 );
 """
+_KAFKA: Final = "connector = 'kafka', properties.bootstrap.server = '{servers}', topic = '{topic}'"
 _BOUNDED: Final = " 'scan.bounded.mode' = 'latest-offset',"
 _QUERIES: Final = {
     "windows": (
@@ -54,6 +56,8 @@ def sql_of(
     window_s: int = 60,
 ) -> str:
     """The job's file. ``sources`` are the topics by table."""
+    if query in WRITTEN:
+        return _as_written(query, servers, sources, target, bounded)
     if query in nexmark.QUERIES:
         return _nexmark(query, servers, sources, target, bounded)
     columns, select = _QUERIES[query]
@@ -74,8 +78,32 @@ def _nexmark(
     query: str, servers: str, sources: Mapping[str, str], target: str, bounded: bool
 ) -> str:
     """The packaged job, between topics."""
-    kafka = f"connector = 'kafka', properties.bootstrap.server = '{servers}', topic = "
-    read = ", format = 'json', scan.startup.mode = 'earliest'"
+    options = {table: _kafka(servers, topic, bounded) for table, topic in sources.items()}
+    return reference.job_over(query, options, _KAFKA.format(servers=servers, topic=target))
+
+
+def _as_written(
+    query: str, servers: str, sources: Mapping[str, str], target: str, bounded: bool
+) -> str:
+    """One of `nexmark.as_written`; what its rows are told apart by is the key of its messages."""
+    written = WRITTEN[query]
+    tables = reference.sources_over(
+        {table: _kafka(servers, topic, bounded) for table, topic in sources.items()}
+    )
+    sink = f"WITH ({_KAFKA.format(servers=servers, topic=target)}, format = 'json')"
+    if written.key:
+        sink = sink.replace("'kafka'", "'upsert-kafka'").replace(
+            "format = 'json'", "key.format = 'json', value.format = 'json'"
+        )
+    unbounded = "" if query == "q22" else " ALLOW UNBOUNDED"
+    return (
+        f"{tables}CREATE TABLE written ({written.declared}) {sink};\n"
+        f"INSERT INTO written {written.select}{unbounded};\n"
+    )
+
+
+def _kafka(servers: str, topic: str, bounded: bool) -> str:
+    """The options of a topic that is read."""
+    read = "format = 'json', scan.startup.mode = 'earliest'"
     read += ", scan.bounded.mode = 'latest-offset'" if bounded else ""
-    options = {table: f"{kafka}'{source}'{read}" for table, source in sources.items()}
-    return reference.job_over(query, options, f"{kafka}'{target}'")
+    return f"{_KAFKA.format(servers=servers, topic=topic)}, {read}"

@@ -108,6 +108,13 @@ def one_job(events: int, options: Mapping[str, str] | None = None) -> str:
     return "\n".join([*sources.values(), *sinks])
 
 
+def sources_over(options: Mapping[str, str]) -> str:
+    """The SQL of the sources that have ``options``, by their names."""
+    every = (found for name in QUERIES for found in _SOURCE.finditer(job(name, 1)))
+    sources = {found[2]: found[1] for found in every}
+    return "".join(f"{sources[table]} WITH ({given});\n" for table, given in options.items())
+
+
 def job_over(name: str, options: Mapping[str, str], sink: str) -> str:
     """The SQL of a job whose sources have the ``options`` of their names, and its sink ``sink``."""
     text = (FOLDER / f"{name}.sql").read_text(encoding="utf-8")

@@ -24,6 +24,11 @@ CREATE TABLE written ({columns}) WITH (
   'format' = 'json', 'sink.delivery-guarantee' = '{guarantee}',
   'sink.transactional-id-prefix' = 'flink-{target}'
 )"""
+UPSERTED = """
+CREATE TABLE written ({columns}) WITH (
+  'connector' = 'upsert-kafka', 'topic' = '{target}', 'properties.bootstrap.servers' = '{servers}',
+  'key.format' = 'json', 'value.format' = 'json', 'sink.delivery-guarantee' = '{guarantee}'
+)"""
 ORDER = "id BIGINT, order_time TIMESTAMP(3), price DECIMAL(10, 2), customer_id BIGINT{note}"
 PERSON = """id BIGINT, name STRING, email_address STRING, city STRING, state STRING,
   date_time TIMESTAMP(3)"""
@@ -129,9 +134,14 @@ def main(
                 topic=topic, servers=servers, bounded=bounded,
             )
         )  # fmt: skip
-    columns, select = QUERIES[query]
+    written = settings.get("written")
+    if written:
+        columns, select = written["columns"], written["select"]
+    else:
+        columns, select = QUERIES[query]
+    sink = UPSERTED if written and written["keyed"] else SINK
     env.execute_sql(
-        SINK.format(
+        sink.format(
             columns=columns.format(note=note), target=target, servers=servers,
             guarantee=settings["guarantee"],
         )
