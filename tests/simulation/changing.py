@@ -209,6 +209,9 @@ class _Queries:
         )
         k = rng.choice(["l.k", "r.k", "coalesce(l.k, r.k)"])
         left, right = self._below(depth), self._below(depth)
+        if k == "l.k" and " < " in on and kind in ("JOIN", "LEFT JOIN"):  # of equal rows: any one
+            kind = f"ASOF {kind}"
+            right = f"(SELECT k, v, max(w) AS w FROM {right} AS x GROUP BY k, v)"
         return f"SELECT {k} AS k, l.v AS v, r.w AS w FROM {left} AS l {kind} {right} AS r ON {on}"
 
     def _asking(self, depth: int) -> str:

@@ -37,7 +37,7 @@ def _changes(node: Node) -> bool:
     if isinstance(node, UpdatingAggregate | EarlyAggregate):
         return True  # as `lower` has them
     if isinstance(node, ChangingJoin):
-        return node.kind not in (JoinKind.INNER, JoinKind.SEMI)  # one more row takes no pair back
+        return not node.takes_nothing_back
     if isinstance(node, Normalize | ChangingOver | TemporalFilter):
         return True
     return isinstance(node, Aggregate) and node.updates
@@ -88,7 +88,7 @@ def _key_of_first(node: ChangingOver) -> tuple[str, ...] | None:
 def _key_of_pairs(node: ChangingJoin) -> tuple[str, ...] | None:
     """What tells pairs apart: the left row, if it has one partner at most, else both."""
     left, right = (changing_key(side) for side in node.inputs)
-    if not node.kind.has_right or left is None:
+    if not node.kind.has_right or left is None or node.nearest:
         return left
     is_one = right is not None and set(right) <= {key for _, key in node.keys}
     if is_one and node.kind in (JoinKind.INNER, JoinKind.LEFT):

@@ -220,20 +220,35 @@ class ChangingJoin(UntimedJoin):
     back, at any time (S14).
 
     ``ttls``: how long a key is known on either side that does not change, in microseconds; 0 is for
-    ever.
+    ever. ``nearest``: of a left row's partners only one is (ASOF JOIN), the nearest of those for
+    which the comparison holds: (left column, operator, right column).
     """
 
     ttls: tuple[int, int] = field(default=(0, 0), metadata=ASIDE)
+    nearest: tuple[str, str, str] | None = None
 
     @property
     def is_regular(self) -> bool:
         """Whether it has pairs only, of rows that are kept for ever: then what a row makes follows
         from its partners, and from no other row."""
-        return self.kind is JoinKind.INNER and not any(self.ttls)
+        return self.kind is JoinKind.INNER and not (self.nearest or any(self.ttls))
+
+    @property
+    def takes_nothing_back(self) -> bool:
+        """Whether one more row, on either side, takes no row of the output away."""
+        return self.kind in (JoinKind.INNER, JoinKind.SEMI) and self.nearest is None
+
+    def reads(self, wanted: set[str]) -> tuple[set[str], ...]:
+        left, right = UntimedJoin.reads(self, wanted)
+        if self.nearest is None:
+            return left, right
+        # What one of several right rows is taken by, of a time, is all that it has.
+        every = {column.name for column in self.right.schema}
+        return left | {self.nearest[0]}, right | every
 
     @property
     def kind_of_times(self) -> tuple[str, str]:
-        return "Join", ""
+        return ("AsofJoin", " ".join(self.nearest)) if self.nearest else ("Join", "")
 
     @property
     def state(self) -> Iterator[str]:

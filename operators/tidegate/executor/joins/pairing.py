@@ -6,7 +6,7 @@ that their types stay what they were. Times are compared as the 64-bit integers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import duckdb
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tidegate.engine.engine import Engine
 from tidegate.executor.columns import Int64s, event_times, moved
 from tidegate.executor.evaluate import ROW_ERRORS
-from tidegate.plan.joins import Join, JoinKind, UntimedJoin
+from tidegate.plan.joins import ChangingJoin, Join, JoinKind, UntimedJoin
 from tidegate.plan.nodes import quoted
 
 
@@ -39,6 +39,13 @@ class Pairing:
         self._is_timed = not isinstance(join, UntimedJoin)
         if self._is_timed:
             conditions.append("r.__time BETWEEN l.__low AND l.__high")
+        self._joined = "JOIN r"
+        if isinstance(join, ChangingJoin) and join.nearest is not None:
+            left, operator, right = join.nearest
+            self._names = ([*self._names[0], left], [c.name for c in join.inputs[1].schema])
+            conditions.append(f"l.{quoted(left)} {operator} r.{quoted(right)}")
+            one = _one_of_each([*(key for _, key in join.keys), right], self._names[1])
+            self._joined = f"ASOF JOIN {one} AS r"
         self._on = " AND ".join(conditions) or "true"
 
     def pairs(self, left: pa.Table, right: pa.Table) -> tuple[Int64s, Int64s]:
@@ -106,7 +113,7 @@ class Pairing:
             )
 
     def _query(self, tables: dict[str, pa.Table], condition: str) -> pa.Table:
-        sql = f"SELECT l.__i, r.__i AS __j FROM l JOIN r ON {self._on}{condition}"
+        sql = f"SELECT l.__i, r.__i AS __j FROM l {self._joined} ON {self._on}{condition}"
         return self._engine.query(sql, tables)
 
     def _narrow(self, data: pa.Table, port: int) -> pa.Table:
@@ -123,6 +130,13 @@ class Pairing:
         for name, values in added.items():
             columns = columns.append_column(name, pa.array(values, mask=~valid))
         return columns
+
+
+def _one_of_each(keys: Sequence[str], columns: Sequence[str]) -> str:
+    """SQL: of the rows of the right side that are alike in ``keys`` the greatest in all columns."""
+    by, order = (", ".join(map(quoted, names)) for names in (keys, columns))
+    last = f"row_number() OVER (PARTITION BY {by} ORDER BY ({order}) DESC) = 1"
+    return f"(FROM r WHERE {quoted(keys[-1])} IS NOT NULL QUALIFY {last})"
 
 
 def divided_by_time(rows: pa.Table, column: str) -> tuple[pa.Table, pa.Table]:

@@ -138,7 +138,7 @@ class WatermarkRef:
 class JoinRef:
     """``left JOIN right ON condition``, or USING columns, or neither (a comma, CROSS JOIN).
 
-    ``as_of`` is the time of ``right FOR SYSTEM_TIME AS OF left.time``.
+    ``as_of`` is the time of ``right FOR SYSTEM_TIME AS OF left.time``. ``nearest``: ASOF JOIN.
     """
 
     kind: JoinKind
@@ -148,6 +148,7 @@ class JoinRef:
     using: tuple[Name, ...]
     span: Span
     as_of: Scalar | None = None
+    nearest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

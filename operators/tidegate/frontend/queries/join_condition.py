@@ -4,8 +4,8 @@ Its parts are those between ANDs. An equation between the two sides is a key. A 
 columns that have a watermark, each moved by a constant at most, is a bound on the time between
 them; an equation of such columns makes a join of one time, such as the end of windows. All else is
 a condition that the executor evaluates for each pair. Without bounds on both sides no row could
-ever be forgotten, and the join is refused; but for one with the versions valid at a time
-(FOR SYSTEM_TIME AS OF), where the keys decide what is kept.
+ever be forgotten, and the join is refused; but for those of `versioned_joins` and `nearest_joins`,
+which make something else of the same parts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from sqlglot import exp
 
-from tidegate.errors import BindError, Position, UnsupportedError
+from tidegate.errors import BindError, Position
 from tidegate.frontend.ast.queries import Scalar
 from tidegate.frontend.context import Context
 from tidegate.frontend.expressions.functions import conjuncts, sql_of
@@ -23,11 +23,9 @@ from tidegate.frontend.expressions.scalar import (
     Binder,
     call_span,
     identifier_path,
-    plan_column,
     require_boolean,
 )
 from tidegate.frontend.expressions.scope import Field, Relation, article, unused
-from tidegate.frontend.queries.changes import CHANGE
 from tidegate.frontend.queries.join_bounds import SWAPPED, Bounds, apart, moment, unbounded
 from tidegate.frontend.queries.lookups import says_now, with_end
 from tidegate.frontend.source import Span
@@ -38,7 +36,7 @@ from tidegate.plan.derived import (
     WINDOW_TIME,
     Columns,
 )
-from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin, TemporalJoin
+from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin
 from tidegate.plan.nodes import Expr, Filter, Node
 from tidegate.plan.projections import widened
 from tidegate.types import column_named
@@ -48,7 +46,7 @@ _PARTS: Final = (WINDOW_END, WINDOW_TIME, WINDOW_START)
 
 
 class JoinCondition:
-    """The condition of one join: `take` all of it, then make the `join` or `temporal_join`."""
+    """The condition of one join: `take` all of it, then make the `join`."""
 
     def __init__(self, context: Context, left: Node, right: Node, both: Relation) -> None:
         self._sides = [left, right]
@@ -100,7 +98,7 @@ class JoinCondition:
         times, (lower, upper) = self._times(place)
         left, right, condition = self._parts(times)
         keys = tuple(self._keys)
-        return _shaped(Join((), left, right, kind, keys, times, lower, upper, condition))
+        return shaped(Join((), left, right, kind, keys, times, lower, upper, condition))
 
     def changing_join(self, kind: JoinKind) -> ChangingJoin:
         """The plan's node where rows are kept for as long as they are there."""
@@ -109,7 +107,7 @@ class JoinCondition:
                 self._leave_out(side)
         left, right, condition = self._parts(None)
         keys = tuple(self._keys)
-        return _shaped(ChangingJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
+        return shaped(ChangingJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
 
     def _leave_out(self, side: int) -> None:
         """Leaves those rows of a side out for which a part of the condition that is about them
@@ -131,120 +129,17 @@ class JoinCondition:
         left, right, condition = self._parts(None)
         right, end = with_end(right, [column.name for column in left.schema])
         keys = tuple(self._keys)
-        return _shaped(LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition))
+        return shaped(LookupJoin((), left, right, kind, keys, ("", end), 0, 0, condition))
 
     def now_join(self, kind: JoinKind) -> NowJoin:
         """The plan's node of a join with what a table that changes has at the moment."""
         left, right, condition = self._parts(None)
         keys = tuple(self._keys)
-        return _shaped(NowJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
+        return shaped(NowJoin((), left, right, kind, keys, ("", ""), 0, 0, condition))
 
     def is_now(self, as_of: Scalar) -> bool:
         """Whether ``as_of`` is the processing time."""
         return says_now(self._binder, self._known[0], as_of)
-
-    def temporal_join(
-        self, kind: JoinKind, as_of: Scalar, key: tuple[str, ...] = ()
-    ) -> TemporalJoin:
-        """The plan's node of a join with the versions that were valid at the time ``as_of``.
-
-        Versions are those of ``key``, the right side's primary key, where it has one: other
-        equations are then about the version.
-        """
-        place = as_of.span.place
-        if kind not in (JoinKind.INNER, JoinKind.LEFT):
-            raise UnsupportedError(
-                f"FOR SYSTEM_TIME AS OF takes JOIN or LEFT JOIN, not {kind} JOIN",
-                place,
-                hint="write JOIN or LEFT JOIN",
-            )
-        times = (self._time_as_of(as_of, place), self._time_of_versions(place))
-        one, other = (self._type_of(time) for time in times)
-        if one != other:
-            raise BindError(
-                f"'{self._shown(times[0])}' is {article(one)}, the versions' time"
-                f" '{self._shown(times[1])}' {article(other)}",
-                place,
-                hint="declare both of one type",
-            )
-        if not self._keys:
-            raise BindError(
-                "a join FOR SYSTEM_TIME AS OF needs an equation of keys: whose version?",
-                place,
-                hint="write ON left.key = right.key",
-            )
-        if key:
-            self._keep(key, place)
-        self._leave_out_what_is_gone(as_of.span)
-        left, right, condition = self._parts(None)
-        keys = tuple(self._keys)
-        return _shaped(TemporalJoin((), left, right, kind, keys, times, 0, 0, condition))
-
-    def _leave_out_what_is_gone(self, span: Span) -> None:
-        """Of a table that changes, a version may say that the row is gone."""
-        for column in self._sides[1].schema:
-            if column.name.startswith(CHANGE):
-                odd = exp.Mod(this=plan_column(column.name), expression=exp.Literal.number(2))
-                part = exp.EQ(this=odd, expression=exp.Literal.number(0))
-                self._rest.append(part)
-                self._texts[part] = "it is there"
-                self._span = self._span or span
-
-    def _keep(self, key: tuple[str, ...], place: Position) -> None:
-        """Makes conditions of the equations that are not about ``key``."""
-        key = tuple(self._casts.get(name, name) for name in key)
-        missing = [name for name in key if all(name != right for _, right in self._keys)]
-        if missing:
-            shown = " and ".join(self._shown(name) for name in missing)
-            raise BindError(
-                f"versions are those of the PRIMARY KEY, and ON does not say what {shown} is",
-                place,
-                hint=f"add an equation of {shown} to ON",
-            )
-        for left, right in self._keys:
-            if right not in key:
-                part = exp.EQ(this=plan_column(left), expression=plan_column(right))
-                self._rest.append(part)
-                self._texts[part] = f"{left} = {right}"
-        self._keys = [pair for pair in self._keys if pair[1] in key]
-
-    def _time_as_of(self, as_of: Scalar, place: Position) -> str:
-        found = moment(self._binder, self._binder.resolve(as_of))
-        is_left = found is not None and self._side_of(found.column) == 0
-        if found is None or found.shift or not is_left:
-            raise UnsupportedError(
-                "FOR SYSTEM_TIME AS OF takes a time column of the left side",
-                place,
-                hint="for the version of the moment, declare a column p AS PROCTIME() in CREATE"
-                " TABLE of the left side",
-            )
-        lost = self._known[0][found.column].lost
-        if lost:
-            raise BindError(
-                f"FOR SYSTEM_TIME AS OF '{self._shown(found.column)}': the column has no watermark",
-                place,
-                detail=f"{self._shown(found.column)}: {lost}",
-                hint="declare WATERMARK FOR it in CREATE TABLE",
-            )
-        return found.column
-
-    def _time_of_versions(self, place: Position) -> str:
-        known = self._known[1]
-        timed = [name for name, of in known.items() if of.has_watermark]
-        if len(timed) > 1:  # versions are of an event time, where there is one
-            timed = [name for name in timed if not known[name].clock] or timed
-        if len(timed) != 1:
-            shown = ", ".join(self._shown(name) for name in timed)
-            raise BindError(
-                "the right side has no time with a watermark from which its rows are valid"
-                if not timed
-                else f"the right side has several times with a watermark: {shown}",
-                place,
-                hint="declare WATERMARK FOR its time column"
-                if not timed
-                else "leave the other one out in a query in FROM",
-            )
-        return timed[0]
 
     def _parts(self, times: tuple[str, str] | None) -> tuple[Node, Node, Expr | None]:
         """Both sides with the columns of the keys, and what is left of the condition.
@@ -392,6 +287,6 @@ class JoinCondition:
         return column_named(self._binder.schema, name).type
 
 
-def _shaped(join: _J) -> _J:
+def shaped(join: _J) -> _J:
     """``join`` with the columns that its sides give it."""
     return replace(join, schema=join.given(join.left.schema, join.right.schema))

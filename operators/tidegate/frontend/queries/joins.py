@@ -13,7 +13,9 @@ from tidegate.frontend.expressions.scope import Field, Relation, matches, unused
 from tidegate.frontend.queries.changes import refuse_changing, versions
 from tidegate.frontend.queries.join_condition import JoinCondition
 from tidegate.frontend.queries.lookups import is_now, is_static
+from tidegate.frontend.queries.nearest_joins import NearestCondition
 from tidegate.frontend.queries.time_to_live import of_sides
+from tidegate.frontend.queries.versioned_joins import VersionsCondition
 from tidegate.plan.changes import is_changing
 from tidegate.plan.joins import Join, JoinKind
 from tidegate.plan.nodes import Node, column_expr
@@ -43,7 +45,11 @@ def joined(
     _check_names(left, right, syntax)
     changes = is_changing(left.node) or is_changing(right.node)
     looked_up = is_static(right) and not changes
-    is_right = syntax.as_of is not None or (looked_up and syntax.kind is not JoinKind.RIGHT)
+    is_right = (
+        syntax.as_of is not None
+        or syntax.nearest
+        or (looked_up and syntax.kind is not JoinKind.RIGHT)
+    )
     if is_static(left) and not (is_right or changes) and syntax.kind in _SWAPPED:
         other = replace(syntax, left=syntax.right, right=syntax.left, kind=_SWAPPED[syntax.kind])
         relation, further = joined(context, right, left, other, further, swapped=True)
@@ -61,33 +67,57 @@ def joined(
         for known in side.fields
     )
     both = Relation(Node((*left.node.schema, *right.node.schema)), fields)
-    condition = JoinCondition(context, left.node, right.node, both)
+    kind_of = JoinCondition
+    if syntax.as_of is not None or syntax.nearest:
+        kind_of = NearestCondition if syntax.nearest else VersionsCondition
+    condition = kind_of(context, left.node, right.node, both)
     for name in syntax.using:
         condition.equal(_used(name, left), _used(name, right), name.span)
     if syntax.condition is not None:
         condition.take(syntax.condition)
-    takes_more = syntax.kind is JoinKind.INNER and syntax.as_of is None
+    takes_more = syntax.kind is JoinKind.INNER and kind_of is JoinCondition
     for part in list(further) if takes_more else ():
         if condition.is_of_both(part):
             condition.take(part)
             further = [other for other in further if other is not part]
+    node: Join
     if at_once:
-        node: Join = condition.now_join(_lookup_kind(syntax))
-    elif looked_up and (syntax.as_of is None or condition.is_now(syntax.as_of)):
+        node = condition.now_join(_lookup_kind(syntax))
+    elif looked_up and kind_of is not NearestCondition and _is_looked_up(condition, syntax):
         node = condition.lookup_join(_lookup_kind(syntax))
-    elif syntax.as_of is None and (changes or (unbounded and not condition.is_bounded)):
-        changing = condition.changing_join(syntax.kind)
-        node = replace(changing, ttls=of_sides(left, right, ttls))
-    elif syntax.as_of is None:
-        node = condition.join(syntax.kind, syntax.span.place)
     else:
-        node = condition.temporal_join(syntax.kind, syntax.as_of, right.key)
+        kept = changes or (unbounded and not condition.is_bounded)
+        node = _of_streams(condition, syntax, right.key, of_sides(left, right, ttls), kept)
     if not syntax.kind.has_right:
         fields = fields[: len(left.fields)]
     is_hidden = left if swapped and syntax.kind is JoinKind.INNER else right
     is_hidden = left if syntax.kind is JoinKind.RIGHT else is_hidden
     fields = _merged(fields, is_hidden, syntax)
     return Relation(node, fields, final=left.final or right.final), further
+
+
+def _is_looked_up(condition: JoinCondition, syntax: JoinRef) -> bool:
+    """Whether a table that ends is asked for what it has, and not for what it had at a time."""
+    return syntax.as_of is None or condition.is_now(syntax.as_of)
+
+
+def _of_streams(
+    condition: JoinCondition,
+    syntax: JoinRef,
+    key: tuple[str, ...],
+    ttls: tuple[int, int],
+    kept: bool,
+) -> Join:
+    """The join of two sides that go on. ``key`` is the right one's, ``kept``: rows stay for as long
+    as they are there, or for ``ttls``."""
+    match condition:
+        case NearestCondition():
+            return replace(condition.nearest_join(syntax.kind, syntax.span), ttls=ttls)
+        case VersionsCondition() if syntax.as_of is not None:
+            return condition.temporal_join(syntax.kind, syntax.as_of, key)
+        case _ if kept:
+            return replace(condition.changing_join(syntax.kind), ttls=ttls)
+    return condition.join(syntax.kind, syntax.span.place)
 
 
 def _lookup_kind(syntax: JoinRef) -> JoinKind:

@@ -282,6 +282,12 @@ def _join_of(
     elif env.emit:
         for side in (left, right):
             refuse_changing(side, syntax.span, f"{ONCE} of a join of")
+    if syntax.nearest and env.emit:
+        raise UnsupportedError(
+            f"ASOF JOIN with {ONCE} is not supported: a nearer row may come",
+            syntax.span.place,
+            hint="write JOIN b FOR SYSTEM_TIME AS OF a.t: each row of b is valid from its time on",
+        )
     unbounded = env.unbounded and not env.emit
     return joined(context, left, right, syntax, conditions, unbounded=unbounded, ttls=env.ttls)
 

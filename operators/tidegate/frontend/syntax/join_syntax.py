@@ -1,4 +1,4 @@
-"""Reads joins: ``a [INNER | LEFT | …] JOIN b ON … | USING (…)``, ``a CROSS JOIN b``, ``a, b``."""
+"""Reads joins: ``a [ASOF] [INNER | LEFT | …] JOIN b ON … | USING (…)``, CROSS JOIN, ``a, b``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ _KINDS: Final[tuple[tuple[tuple[str, ...], JoinKind], ...]] = (
 )
 _LATER: Final = {
     "NATURAL": ("NATURAL JOIN is not supported", "write JOIN … USING (column, …)"),
-    "ASOF": ("ASOF JOIN is not supported", "join with a bound on the time"),
 }
 
 
@@ -37,7 +36,10 @@ def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Rel
     """``left`` with what is joined to it; ``relation`` reads what may stand behind JOIN."""
     while True:
         start = left.span
+        nearest = cursor.accept("ASOF")
         kind = _kind(cursor)
+        if nearest and kind not in (JoinKind.INNER, JoinKind.LEFT):
+            raise cursor.expected("JOIN or LEFT JOIN", "after ASOF")
         if kind is not None:
             right = _right(cursor, relation)
             as_of = None
@@ -50,7 +52,7 @@ def parse_joins(cursor: Cursor, left: Relation, relation: Callable[[Cursor], Rel
                 cursor.expect("ON", why="or USING after the joined table")
                 condition = parse_scalar(cursor, "the condition of the join")
             span = start.to(cursor.previous_span)
-            left = JoinRef(kind, left, right, condition, using, span, as_of)
+            left = JoinRef(kind, left, right, condition, using, span, as_of, nearest)
         elif cursor.accept("CROSS", "JOIN") or _comma(cursor):
             right = _right(cursor, relation)
             span = start.to(cursor.previous_span)

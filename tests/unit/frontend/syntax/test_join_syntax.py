@@ -126,7 +126,7 @@ def test_mistakes(source: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["a NATURAL JOIN b", "a ASOF JOIN b ON a.x = b.x", "a, LATERAL TABLE(f(x))"],
+    ["a NATURAL JOIN b", "a, LATERAL TABLE(f(x))"],
 )
 def test_what_is_not_there_yet(source: str) -> None:
     with pytest.raises(UnsupportedError, match="is not supported"):
