@@ -68,8 +68,9 @@ def equal_rows_are_one() -> AbstractContextManager[Any]:
 def nulls_are_like_others_in_not_in() -> AbstractContextManager[Any]:
     """NOT IN takes a NULL for a value that is none of the others."""
 
-    def equal(each: Any, value: Any) -> Any:
-        return exp.EQ(this=each.tested.copy(), expression=value.copy())
+    def equal(each: Any, tested: Any, value: Any) -> Any:
+        del each
+        return exp.EQ(this=tested.copy(), expression=value.copy())
 
     return patch.object(subqueries, "_equal", equal)
 

@@ -178,15 +178,16 @@ def _asked(
     is_plain = not (query.ctes or query.further or query.qualify or query.takes_first)
     if query.source is not None and is_plain and not is_grouped(query):
         inner = _source(context, query, env)
-    if each.tested is None and is_one_row(query):  # whatever there is, or is not
+    if not each.tested and is_one_row(query):  # whatever there is, or is not
         return filtered_out(relation) if each.is_not else relation
-    each = each._replace(tested=qualified(each.tested, relation, context.checker, each.span))
+    tested = (qualified(one, relation, context.checker, each.span) for one in each.tested)
+    each = each._replace(tested=tuple(tested))
     how = question(each, inner, context.checker)
     if how.is_whole:
         right = plan_query(context, query, env)
-        if each.tested is not None:
-            visible = tuple(replace(field, path=(VALUE,)) for field in right.visible)
-            right = replace(right, fields=visible)
+        if each.tested:
+            named = zip(right.visible, each.names, strict=True)
+            right = replace(right, fields=tuple(replace(f, path=(name,)) for f, name in named))
         right = right.called(ASKED)
     else:
         assert inner is not None

@@ -8,7 +8,7 @@ A single value is an aggregate without GROUP BY. It is joined to each row; where
 equate something of it with something of the row at hand, it is grouped by that, and joined by it.
 
 ``x NOT IN (…)`` is not known to be true where ``x`` is NULL, or one of the others is, but of no
-rows at all: a row meets all those that it might be equal to.
+rows at all: a row meets all those that it might be equal to. ``(x, y) IN (…)`` compares each.
 """
 
 from __future__ import annotations
@@ -34,12 +34,18 @@ VALUE: Final = "value"
 
 
 class Asked(NamedTuple):
-    """A condition that asks ``query``: for any row, or for one that is ``tested``."""
+    """A condition that asks ``query``: for any row, or for one that is as ``tested``, which are the
+    values of its columns."""
 
     query: Query
     is_not: bool
-    tested: exp.Expr | None
+    tested: tuple[exp.Expr, ...]
     span: Span
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the result are called that are compared."""
+        return tuple(f"{VALUE}{number or ''}" for number in range(len(self.tested)))
 
 
 def asked(condition: Scalar) -> Asked | None:
@@ -48,9 +54,10 @@ def asked(condition: Scalar) -> Asked | None:
     while isinstance(node, exp.Not):
         node, is_not = node.this.unnest(), not is_not
     if isinstance(node, exp.In) and node.args.get("query"):
-        return Asked(_query_in(node.args["query"]), is_not, node.this, condition.span)
+        tested = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        return Asked(_query_in(node.args["query"]), is_not, tuple(tested), condition.span)
     if isinstance(node, exp.Exists):
-        return Asked(_query_in(node), is_not, None, condition.span)
+        return Asked(_query_in(node), is_not, (), condition.span)
     return None
 
 
@@ -76,8 +83,8 @@ def divided(
 class Question(NamedTuple):
     """How it is asked: what holds of both sides, and ``own``, what of the other one alone.
 
-    ``is_whole``: of the result of the other query, which has one column, `VALUE`, if that matters.
-    Else of the rows in its FROM.
+    ``is_whole``: of the result of the other query, whose columns have the names of what is asked,
+    if that matters. Else of the rows in its FROM.
     """
 
     condition: Scalar | None
@@ -88,11 +95,12 @@ class Question(NamedTuple):
 def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Question:
     """How ``each`` is asked. ``inner`` is what stands in FROM of its query, if that has rows as
     they are, so that it can be about the row at hand."""
-    query = each.query
-    if each.tested is not None and query.value is None:
-        raise BindError(
-            "IN takes a query of one column", query.head.place, hint="name that column alone"
-        )
+    query, count = each.query, len(each.tested)
+    values = [item.value for item in query.items if item.value is not None]
+    if count and not count == len(values) == len(query.items):
+        columns = "one column" if count == 1 else f"{count} columns"
+        told = "name that column alone" if count == 1 else "name one for each value before IN"
+        raise BindError(f"IN takes a query of {columns}", query.head.place, hint=told)
     if inner is None or query.where is None:
         return _of_whole(each)
     scope, span = Scope(inner, checker), query.where.span
@@ -102,26 +110,22 @@ def question(each: Asked, inner: Relation | None, checker: TypeChecker) -> Quest
     if not outer:
         return _of_whole(each)
     conditions = [named(scope, part, span) for part in outer]
-    item = query.items[0].value
-    if each.tested is not None and item is not None:
-        conditions.insert(0, _equal(each, named(scope, item.node, item.span)))
+    same = zip(each.tested, values, strict=False)
+    conditions[:0] = [_equal(each, one, named(scope, v.node, v.span)) for one, v in same]
     return Question(_all(conditions, each.span), _all(own, span), is_whole=False)
 
 
 def _of_whole(each: Asked) -> Question:
-    if each.tested is None:
-        return Question(None, None, is_whole=True)
-    same = _equal(each, column_of(ASKED, VALUE))
-    return Question(Scalar(same, each.span), None, is_whole=True)
+    same = zip(each.tested, each.names, strict=True)
+    conditions = [_equal(each, one, column_of(ASKED, name)) for one, name in same]
+    return Question(_all(conditions, each.span), None, is_whole=True)
 
 
 def _all(parts: Sequence[exp.Expr], span: Span) -> Scalar | None:
     return Scalar(exp.and_(*parts, copy=True), span) if parts else None
 
 
-def _equal(each: Asked, value: exp.Expr) -> exp.Expr:
-    assert each.tested is not None
-    tested = each.tested
+def _equal(each: Asked, tested: exp.Expr, value: exp.Expr) -> exp.Expr:
     same = exp.EQ(this=tested.copy(), expression=value.copy())
     if not each.is_not:
         return same
@@ -137,11 +141,9 @@ def is_of(scope: Scope, node: exp.Expr, span: Span) -> bool:
     return all(path is None or scope.try_find(path) is not None for path in paths)
 
 
-def qualified(
-    node: exp.Expr | None, outer: Relation, checker: TypeChecker, span: Span
-) -> exp.Expr | None:
+def qualified(node: exp.Expr, outer: Relation, checker: TypeChecker, span: Span) -> exp.Expr:
     """``node``, which is about the row at hand, with the tables of its columns."""
-    return None if node is None else named(Scope(outer, checker), node, span)
+    return named(Scope(outer, checker), node, span)
 
 
 def named(scope: Scope, node: exp.Expr, span: Span) -> exp.Expr:

@@ -1,4 +1,4 @@
-"""What is left of the condition of a join that keeps all rows; those with bounds are in test_joins."""
+"""What is left of the condition of a join of all rows; of those with bounds it is in test_joins."""
 
 from __future__ import annotations
 

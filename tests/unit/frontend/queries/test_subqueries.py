@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from kits.frontend import job
-from tidegate.errors import SqlError
+from tidegate.errors import BindError, SqlError
+from tidegate.frontend import compile as compile_sql
+from tidegate.plan.fragments import cut
 from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin
 from tidegate.plan.nodes import Filter
+from tidegate.simulator.local import Local
 
 _GROUPS = "(SELECT id, count(*) AS n FROM orders GROUP BY id)"
 
@@ -49,6 +55,50 @@ def test_a_query_is_asked_by_a_join(
     found = [tuple(key.strip('"').removesuffix("#2") for key in pair) for pair in join.keys]
     assert found == keys
     assert (join.condition is None) is (shown is None)
+
+
+_ROWS = [(1, 1), (1, 2), (2, None), (None, None), (3, 3)]
+_OTHERS = [(1, 2), (2, 9), (4, None)]
+
+
+def _is(one: int | None, other: int | None) -> bool | None:
+    """SQL's equality: of what is not there it is not known."""
+    return None if one is None or other is None else one == other
+
+
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+@pytest.mark.parametrize("correlated", ["", " AND r.a < 3"])
+def test_several_values_are_compared_one_by_one(word: str, correlated: str, tmp_path: Path) -> None:
+    tables = ""
+    for name, rows in (("r", _ROWS), ("o", _OTHERS)):
+        (tmp_path / name).mkdir()
+        lines = (json.dumps(dict(zip("ab", row, strict=True))) for row in rows)
+        (tmp_path / name / "0.json").write_text("\n".join(lines))
+        tables += f"CREATE TABLE {name} (a INT, b INT) WITH ('connector' = 'filesystem',"
+        tables += f" 'path' = '{tmp_path / name}', 'format' = 'json');"
+    asked = f"SELECT a, b FROM r WHERE (a, b) {word} (SELECT x.a, x.b FROM o AS x WHERE true"
+    sink = "ALLOW UNBOUNDED WITH (connector = 'blackhole');"
+    plan = cut(
+        compile_sql(f"{tables} CREATE SINK s AS {asked}{correlated}) {sink}", "f.sql", {}), 2
+    )
+    found = [
+        tuple(row.values()) for part in Local(plan).run().outputs["s"] for row in part.to_pylist()
+    ]
+
+    def holds(row: tuple[int | None, int | None]) -> bool:
+        others = _OTHERS if not correlated or (row[0] is not None and row[0] < 3) else []
+        pairs = [[_is(one, other) for one, other in zip(row, each, strict=True)] for each in others]
+        if word == "IN":
+            return any(all(pair) for pair in pairs)
+        return all(False in pair for pair in pairs)
+
+    key = str
+    assert sorted(found, key=key) == sorted(filter(holds, _ROWS), key=key)
+
+
+def test_as_many_columns_as_values() -> None:
+    with pytest.raises(BindError, match="IN takes a query of 2 columns"):
+        the_join(f"(id, price) IN (SELECT n FROM {_GROUPS} g)")
 
 
 def test_a_tested_column_without_its_table_is_of_the_row_at_hand() -> None:
