@@ -231,6 +231,7 @@ ENGINES: Final = (
             "flink": {
                 **_FLINK,
                 "state.backend.type": "rocksdb",
+                "taskmanager.memory.managed.size": "2g",  # a local cluster has 128 MB of itself
                 "execution.checkpointing.incremental": "true",
             },
         },
