@@ -1,6 +1,7 @@
 """Materialized views: queried while the job runs and after it was killed, always a whole epoch.
 
-One of them shows results before they are final: all its hours are as of one tick.
+One of them shows results before they are final: all its hours are as of one tick. Another job reads
+on what one of them has become, and has views of that.
 """
 
 from __future__ import annotations
@@ -59,6 +60,13 @@ SELECT window_end, count(*) AS n FROM TUMBLE(orders, order_time, INTERVAL '1' HO
 GROUP BY window_end EMIT ON WINDOW CLOSE EARLY EVERY INTERVAL '10' SECOND;
 """
 JOB += "".join(f"CREATE MATERIALIZED VIEW {n} AS {query};\n" for n, query in CHANGING.items())
+OTHER = """
+CREATE TABLE spent (customer_id BIGINT, n BIGINT, total DECIMAL(38, 2),
+  PRIMARY KEY (customer_id) NOT ENFORCED)
+WITH ('connector' = 'delta', 'path' = '{path}', 'source.monitor-interval' = '1 s');
+CREATE MATERIALIZED VIEW sizes AS SELECT n, count(*) AS customers FROM spent GROUP BY n;
+CREATE MATERIALIZED VIEW most AS SELECT customer_id, total FROM spent ORDER BY total DESC LIMIT 3;
+"""
 _EPOCH = 600
 _TICK = timedelta(seconds=10)
 
@@ -104,10 +112,39 @@ def of_any_tick() -> list[list[tuple[datetime, int]]]:
     return [counted([time for time in times if time < tick]) for tick in ticks]
 
 
+class OtherJob:
+    """A job that reads a view of a checkpoint, and goes on from where it was."""
+
+    def __init__(self, drivers: Commands, path: Path, view: Path) -> None:
+        self._drivers = drivers
+        self._view = view
+        self._checkpoint = path / "other"
+        file = path / "other.sql"
+        file.write_text(OTHER.format(path=view), encoding="utf-8")
+        self._args = ["run", file, "--available-now", "--checkpoint", self._checkpoint]
+
+    def check(self, killed: str = "") -> None:
+        """Runs, and says what the view has; ``killed`` on its way, if that is given."""
+        if killed:
+            command = self._drivers.start(*self._args, TIDEGATE_FAILPOINTS=killed)
+            assert command.wait().code == -signal.SIGKILL, command.err
+            command.wait_for_family(30)
+        ended = self._drivers.run(*self._args)
+        assert ended.code == 0, ended.err
+        view = DeltaTable(self._view).to_pyarrow_dataset()
+        with duckdb.connect() as connection:
+            connection.register("spent", view)
+            for name in ("sizes", "most"):
+                query = OTHER.partition(f"VIEW {name} AS ")[2].partition(";")[0]
+                wanted = connection.execute(f"FROM ({query}) ORDER BY ALL").fetchall()
+                assert table_of(self._checkpoint, name) == wanted, name
+
+
 def test_views_are_whole_whenever_they_are_read(drivers: Commands, tmp_path: Path) -> None:
     file, checkpoint = tmp_path / "views.sql", tmp_path / "checkpoint"
     file.write_text(JOB, encoding="utf-8")
     args = ["run", file, "--checkpoint", checkpoint, "--set", f"tidegate.epoch.rows.max={_EPOCH}"]
+    other = OtherJob(drivers, tmp_path, checkpoint / "views" / "spent")
     for point, epochs in (("after-entry:2", 1), ("after-publish:3", 3)):
         command = drivers.start(*args, TIDEGATE_FAILPOINTS=point)
         assert command.wait().code == -signal.SIGKILL, command.err
@@ -117,8 +154,10 @@ def test_views_are_whole_whenever_they_are_read(drivers: Commands, tmp_path: Pat
         shown = table_of(checkpoint, "hours")
         assert shown
         assert shown in of_any_tick()
+        other.check(killed="after-entry:2" if epochs == 3 else "")
     ended = drivers.run(*args)
     assert ended.code == 0, ended.err
+    other.check()
 
     by_customer: dict[int, list[Decimal]] = defaultdict(list)
     by_minute: dict[str, int] = defaultdict(int)

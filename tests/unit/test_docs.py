@@ -14,6 +14,7 @@ from tidegate import settings
 from tidegate.cli import app
 from tidegate.connectors.blackhole.connector import BlackholeOptions
 from tidegate.connectors.datagen.orders import DatagenOptions
+from tidegate.connectors.delta.options import DeltaSourceOptions
 from tidegate.connectors.delta.sink import DeltaOptions
 from tidegate.connectors.filesystem.options import (
     FilesystemOptions,
@@ -115,6 +116,7 @@ SECTIONS: Final[Mapping[str, tuple[type[BaseModel], tuple[type[BaseModel], ...]]
     "nexmark": (NexmarkOptions, (SOURCE,)),
     "print": (PrintOptions, ()),
     "delta": (DeltaOptions, ()),
+    "delta as a source": (DeltaSourceOptions, (SOURCE,)),
     "postgres": (PostgresOptions, ()),
     "blackhole": (BlackholeOptions, ()),
 }

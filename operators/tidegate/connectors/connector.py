@@ -74,6 +74,8 @@ class Connector:
     """Where records of a split, by offset, stand in files; of those that are found there."""
     gives_changes: Callable[[Table], bool] = lambda _: False
     """Whether the records of a source put rows and delete them (S13)."""
+    changes_by_key: bool = False
+    """Whether they do where the table declares a PRIMARY KEY."""
     columns_of_key_alone: Callable[[Table], tuple[str, ...]] = lambda _: ()
     """The columns of a source that are not in its records' values, but in their keys."""
 

@@ -163,6 +163,8 @@ class SourceOptions(Options):
         return self
 
 
+WATCHED: Final = "source.monitor-interval"
+"""The option of tables in files that are read on as they grow."""
 OP_COLUMN: Final = "scan.changes.op"
 VERSION: Final = "scan.changes.version"
 TIME_UNIT: Final = "debezium-json.time-unit"

@@ -5,7 +5,8 @@ transaction of what they staged. It carries the checkpoint's name and the epoch 
 action), so an epoch that is published again after a crash is not applied again. Rows are appended;
 changes are merged by the columns that tell rows apart (``key.fields``), or, where nothing does, by
 all they have and how often they are there: so the table is the result as it stands. Anything that
-reads Delta can query it meanwhile.
+reads Delta can query it meanwhile. Tables that are made here say what each version changed (Delta's
+change data feed), so that other jobs can go on from there.
 
 Without a ``path`` the table is ``views/NAME`` in the checkpoint: a materialized view.
 """
@@ -92,7 +93,12 @@ class DeltaCommitter:
             if not DeltaTable.is_deltatable(self._place, store_options()):
                 if not fresh:
                     raise removed(f"the Delta table '{self._place}' is gone")
-                DeltaTable.create(self._place, self._schema, storage_options=store_options())
+                DeltaTable.create(
+                    self._place,
+                    self._schema,
+                    configuration={"delta.enableChangeDataFeed": "true"},
+                    storage_options=store_options(),
+                )
             table, wanted = self._opened(), Schema.from_arrow(self._schema)
             found, written = table.schema(), table.version()
         if found != wanted:

@@ -6,7 +6,6 @@ from typing import get_args
 
 from tidegate.connectors.connector import Connector, says_changes
 from tidegate.connectors.filesystem.options import (
-    WATCHED,
     FilesystemSinkOptions,
     FilesystemSourceOptions,
     SourceFormat,
@@ -18,6 +17,7 @@ from tidegate.connectors.filesystem.reader import FilesystemReader
 from tidegate.connectors.filesystem.sink import FilesystemCommitter, FilesystemWriter
 from tidegate.connectors.formats.changes import check_changes
 from tidegate.connectors.locations import exposed_store, resolved
+from tidegate.connectors.option_types import WATCHED
 
 CONNECTOR = Connector(
     name="filesystem",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from tidegate.connectors.option_types import (
+    WATCHED,
     ChangesOptions,
     CsvOptions,
     Duration,
@@ -16,7 +17,6 @@ from tidegate.connectors.option_types import (
 
 Format = Literal["json", "csv", "parquet"]
 SourceFormat = Literal["json", "csv", "parquet", "debezium-json"]
-WATCHED: Final = "source.monitor-interval"
 
 
 class FilesystemOptions(Options, CsvOptions):

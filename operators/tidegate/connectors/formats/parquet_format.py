@@ -178,7 +178,7 @@ def _decode_batch(batch: Any, schema: Schema, engine: Engine) -> Iterator[Part]:
             record = pa.array([too_long.cut(b"", size)])
             yield Part(record, all_malformed(record, schema, engine))
         else:
-            yield from _decode(pa.table(batch.slice(begin, end - begin)), schema, engine)
+            yield from decode(pa.table(batch.slice(begin, end - begin)), schema, engine)
         begin, before = end, int(sizes[end - 1])
 
 
@@ -209,7 +209,8 @@ def _diff(places: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return places[1:] - places[:-1]
 
 
-def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Iterator[Part]:
+def decode(table: pa.Table, schema: Schema, engine: Engine) -> Iterator[Part]:
+    """The rows of a table that was read, as the declared columns, in their order."""
     try:
         yield _fitting(*prepared(table, schema), schema, engine)
     except duckdb.BinderException as error:
@@ -222,8 +223,8 @@ def _decode(table: pa.Table, schema: Schema, engine: Engine) -> Iterator[Part]:
         # DuckDB fails on a value, which is in one of the halves.
         half = table.num_rows // 2
         if half:
-            yield from _decode(table.slice(0, half), schema, engine)
-            yield from _decode(table.slice(half), schema, engine)
+            yield from decode(table.slice(0, half), schema, engine)
+            yield from decode(table.slice(half), schema, engine)
         else:
             told = {name: str(table[name][0]) for name in table.column_names}
             record = json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")

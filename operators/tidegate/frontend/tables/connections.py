@@ -51,7 +51,8 @@ class Connection:
         """A table of these columns. Raises BindError when they don't fit the options."""
         table = Table(name, columns, self.connector, self.format, self.options, metadata)
         connector = named(self.connector)
-        if role == "source" and connector.gives_changes(table):
+        changes = connector.gives_changes(table) or (connector.changes_by_key and self.key)
+        if role == "source" and changes:
             table = changing(table, self.key, self.place)
         elif role == "source":
             refuse_unused(table, self.places)
