@@ -16,7 +16,7 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -24,14 +24,16 @@ from typing import Any, Final
 import duckdb
 
 from kits.keyed import small_merges
-from oracle.changes import ends_in
+from oracle.changes import OP, UPDATE_BEFORE, ends_in
 from simulation.change_tables import ChangeTable, Row, draw_changes
+from simulation.changing_page import Cells, cells, section, write
 from simulation.check import engine
 from simulation.run import START_US
 from simulation.world import Choices, World
 from tidegate.epochs.offsets import Offset
 from tidegate.epochs.targets import TO_SINK
 from tidegate.frontend import compile as compile_sql
+from tidegate.plan.changes import changing_key
 from tidegate.plan.fragments import cut
 
 _DEPTH: Final = 3
@@ -278,34 +280,73 @@ def draw(seed: int) -> Spec:
     return Spec(tables, _Queries(rng).draw(rng.randint(0, _DEPTH)))
 
 
-def check_seed(seed: int) -> str:
-    """What is wrong with the seed's job; the empty text if nothing is."""
+MOVING: Final = (
+    (
+        "SELECT l.k, l.v, r.w FROM (SELECT k, count(*) AS v FROM a GROUP BY k) AS l LEFT JOIN"
+        " (SELECT v AS k, max(w) AS w FROM b GROUP BY v) AS r ON l.v = r.k"
+    ),
+    (
+        "SELECT l.k, l.v FROM (SELECT k, max(v) AS v FROM b GROUP BY k) AS l WHERE l.v IN"
+        " (SELECT k FROM a)"
+    ),
+    (
+        "SELECT l.k, l.t FROM (SELECT k, max({begin} + w * INTERVAL '1' SECOND) AS t FROM a"
+        " GROUP BY k) AS l WHERE l.t > {now} - INTERVAL '1' SECOND"
+    ),
+)
+"""Queries whose rows are told apart by what is not the key of a join: they move between actors."""
+
+
+def check_moving(seed: int, query: str) -> str:
+    """As `check_seed`, of the tables of the seed and one of `MOVING`."""
+    text = query.format(begin=_BEGIN, now=_NOW)
+    spec = replace(draw(seed), query=text)
+    difference = _difference(spec, seed, Counter())
+    return f"seed {seed}: {text}\n{spec.tables}\n{difference}" if difference else ""
+
+
+def check_seed(seed: int, counts: Cells | None = None) -> str:
+    """What is wrong with the seed's job; the empty text if nothing is. Then it ``counts``."""
     spec = draw(seed)
     try:
-        difference = _difference(spec, seed)
+        difference = _difference(spec, seed, Counter() if counts is None else counts)
     except Exception:
         difference = traceback.format_exc()
     return f"seed {seed}: {spec.query}\n{spec.tables}\n{difference}" if difference else ""
 
 
-def _difference(spec: Spec, seed: int) -> str:
+def _difference(spec: Spec, seed: int, counts: Cells) -> str:
     rng = Random(seed)
     with tempfile.TemporaryDirectory(prefix="tidegate-changing-") as directory, small_merges():
         plan = cut(compile_sql(spec.write(Path(directory)), "job.sql", {}), rng.choice([1, 2, 3]))
-        world = World(plan, rng, Choices.draw(rng), engine(), START_US)
+        choices = Choices.draw(rng)
+        world = World(plan, rng, choices, engine(), START_US)
         last = world.run().last
     published = world.local.outputs.published[TO_SINK]
+    key = changing_key(plan.job.sinks[0].input)
     rows: list[dict[str, Any]] = []
     for epoch in range(1, last.epoch + 1):
         places = sorted(place for place in published if place[0] == epoch)
-        rows += [row for place in places for row in published[place].to_pylist()]
+        new = [row for place in places for row in published[place].to_pylist()]
+        if twice := _changed_twice(new, key):
+            return f"epoch {epoch} changes more than once: {twice}"
+        rows += new
         found = Counter(tuple(row.values()) for row in ends_in(rows))
         planned = world.course.planned[epoch]
         wanted = spec.answer(_read(planned, spec), planned.time_us)
         if found != wanted:
             more, less = dict(found - wanted), dict(wanted - found)
             return f"after epoch {epoch} of {last.epoch}: too many {more}, missing {less}"
+    counts.update(cells(plan.job, choices, plan.vnodes, world.crashes))
     return ""
+
+
+def _changed_twice(rows: list[dict[str, Any]], key: tuple[str, ...] | None) -> list[Any]:
+    """The rows that ``key`` tells apart, of which an epoch says more than once what becomes of
+    them: a sink could take the one or the other."""
+    told = [row for row in rows if row.get(OP) != UPDATE_BEFORE]
+    counts = Counter(tuple(row[name] for name in key or ()) for row in told if OP in row)
+    return [each for each, count in counts.items() if count > 1] if key else []
 
 
 def _read(offset: Offset, spec: Spec) -> dict[str, list[int]]:
@@ -325,11 +366,17 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--page", action="store_true")
     given = parser.parse_args()
     seeds = range(given.first, given.first + given.seeds) if given.only is None else [given.only]
-    failed = [found for found in map(check_seed, seeds) if found]
+    counts: Cells = Counter()
+    failed = [found for seed in seeds if (found := check_seed(seed, counts))]
     print("\n\n".join(failed))
     print(f"{len(seeds)} seeds, {len(failed)} failed")
+    if given.page and not failed:
+        from simulation.on_spark import blocks_on_spark
+
+        write(section(counts, len(seeds), blocks_on_spark()))
     return len(failed)
 
 

@@ -13,12 +13,13 @@ import pytest
 from sqlglot import exp
 
 from kits.many import seeds
-from simulation.changing import check_seed
+from simulation.changing import MOVING, check_moving, check_seed
 from tidegate.executor.aggregation import aggregate_parts
 from tidegate.executor.changes import block, difference
 from tidegate.executor.changes.table_block import TableBlock
 from tidegate.executor.joins.regular_join import RegularJoinExecutor
 from tidegate.frontend.queries import subqueries
+from tidegate.plan import lower
 from tidegate.types import OP, Op
 
 BATCH = 10
@@ -29,6 +30,20 @@ BATCH = 10
 def test_at_every_barrier_the_fold_is_what_the_query_says(batch: int) -> None:
     failed = [check_seed(seed) for seed in range(BATCH * batch, BATCH * (batch + 1))]
     assert not any(failed), "\n\n".join(filter(None, failed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", range(len(MOVING)))
+def test_a_row_that_moves_between_actors_changes_once(query: int) -> None:
+    failed = [check_moving(seed, MOVING[query]) for seed in range(10)]
+    assert not any(failed), "\n\n".join(filter(None, failed))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("query", "first"), [(0, 5), (1, 26), (2, 7)])
+def test_that_they_move_is_seen(query: int, first: int) -> None:
+    with patch.object(lower, "_change_together", lambda *_: True):
+        assert any(check_moving(seed, MOVING[query]) for seed in range(first, first + 40))
 
 
 def retractions_are_dropped() -> AbstractContextManager[Any]:

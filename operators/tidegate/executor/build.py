@@ -16,6 +16,7 @@ from tidegate.executor.changes.aggregate_block import AggregateBlock
 from tidegate.executor.changes.as_changes import AsChangesExecutor
 from tidegate.executor.changes.block import Block
 from tidegate.executor.changes.delete_old_keys import DeleteOldKeysExecutor
+from tidegate.executor.changes.fold_changes import FoldChangesExecutor
 from tidegate.executor.changes.join_block import JoinBlock
 from tidegate.executor.changes.over_block import OverBlock
 from tidegate.executor.changes.recompute import RecomputeExecutor
@@ -104,6 +105,8 @@ def _build(  # noqa: PLR0912  # one branch an operator
             return VersionsExecutor(node)
         case MatchRecognize():
             return MatchRowsExecutor(node, engine, state)
+        case physical.FoldChanges():
+            return FoldChangesExecutor(node, engine)
         case physical.AsChanges():
             return AsChangesExecutor(node)
         case physical.DeleteOldKeys():

@@ -44,6 +44,7 @@ from tidegate.plan.physical import (
     DeleteOldKeys,
     Exchange,
     FinalAggregate,
+    FoldChanges,
     Input,
     MergeRuns,
     OverRows,
@@ -163,7 +164,9 @@ def _behind(node: Unary, below: dict[str, Derived]) -> dict[str, Derived]:
         case Sort() | SortRuns() | MergeRuns():
             column = (node if isinstance(node, Sort) else node.sort).column
             return _ended(below, {column}, f"rows leave in the order of {column}")
-        case Filter() | Sink() | Tally() | Exchange() | AsChanges() | DeleteOldKeys():
+        case (
+            Filter() | Sink() | Tally() | Exchange() | AsChanges() | FoldChanges() | DeleteOldKeys()
+        ):
             return below
     raise AssertionError(f"no derivation for {type(node).__name__}")
 

@@ -23,11 +23,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tidegate.plan.aggregates import Aggregate
-from tidegate.plan.changes import is_changing
+from tidegate.plan.changes import changing_key, is_changing
 from tidegate.plan.derivation import behind_time, derive, following, same_window_keys
 from tidegate.plan.joins import (
     ChangingJoin,
     Join,
+    JoinKind,
     TemporalJoin,
     Union,
     UntimedJoin,
@@ -58,6 +59,7 @@ from tidegate.plan.physical import (
     EarlyAggregate,
     Exchange,
     FinalAggregate,
+    FoldChanges,
     MergeRuns,
     OverRows,
     PartialAggregate,
@@ -73,7 +75,7 @@ from tidegate.plan.settle import Settle
 from tidegate.plan.tables import ChangingTable
 from tidegate.plan.temporal_filter import TemporalFilter
 from tidegate.plan.versions import Versions
-from tidegate.plan.windows import Session
+from tidegate.plan.windows import Session, Window
 from tidegate.types import (
     BEFORE,
     BROKER_TIME,
@@ -201,6 +203,24 @@ def _are_together(node: Node, keys: tuple[str, ...]) -> bool:
     return False
 
 
+def _change_together(node: Node, key: tuple[str, ...]) -> bool:
+    """Whether all that happens to a row that ``key`` tells apart happens in one actor."""
+    match node:
+        case Aggregate() | Normalize() | ChangingOver():
+            return set(node.keys) <= set(key)
+        case ChangingJoin():
+            sides = range(2) if node.kind is JoinKind.INNER else (int(node.kind.keeps_right),)
+            return any({keys[side] for keys in node.keys} <= set(key) for side in sides)
+        case TemporalFilter():
+            return node.column in key
+        case Project():
+            given = [expr for name, expr in node.columns if name in key and expr.is_column]
+            return _change_together(node.input, tuple(name for e in given for name in e.columns))
+        case Filter() | Window():
+            return _change_together(node.input, key)
+    return False
+
+
 def _together(keys: tuple[str, ...]) -> Distribution:
     """How what is alike in ``keys`` comes to one actor."""
     return Distribution.HASH if keys else Distribution.GATHER
@@ -208,6 +228,10 @@ def _together(keys: tuple[str, ...]) -> Distribution:
 
 def _written(node: Node, pushdown: bool) -> list[Node]:
     """What is written of ``node``: of each branch of a union."""
+    key = changing_key(node) if is_changing(node) else None
+    if key and not _change_together(node, key):
+        sent = _sent(node, pushdown, key, (OP,))
+        return [FoldChanges(node.schema, sent, key)]
     parts = [_tallied(lower(part, pushdown), ()) for part in branches(node)]
     if is_changing(node):
         parts = [p if is_changing(p) else AsChanges(p.schema, p) for p in parts]

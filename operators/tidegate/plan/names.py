@@ -21,6 +21,7 @@ from tidegate.plan.physical import (
     DeleteOldKeys,
     Exchange,
     FinalAggregate,
+    FoldChanges,
     MergeRuns,
     OverRows,
     PartialAggregate,
@@ -141,7 +142,7 @@ def _hash(document: Any) -> str:
 def _meant(node: Node) -> Node:
     """What a physical node computes: the logical one."""
     match node:
-        case Exchange() | Tally() | AsChanges() | DeleteOldKeys():
+        case Exchange() | Tally() | AsChanges() | FoldChanges() | DeleteOldKeys():
             return _meant(node.input)
         case FinalAggregate() | PartialAggregate() | WindowPartials():
             return node.aggregate

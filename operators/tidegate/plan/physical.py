@@ -183,6 +183,17 @@ class AsChanges(Unary):
 
 
 @dataclass(frozen=True, slots=True)
+class FoldChanges(Unary):
+    """The changes of an epoch, one for each row that ``keys`` tell apart."""
+
+    keys: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        return f"FoldChanges{by(self.keys)}"
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteOldKeys(Unary):
     """Deletes rows of a changing table that have got another key (S13)."""
 
