@@ -183,6 +183,30 @@ def _soak(kept: Results) -> str:
     return table(head, lines) + _sources(ours)
 
 
+_TOUCHED: Final = {
+    "update": "groups",
+    "topn": "the first three rows of each key",
+    "join": "a join of all rows",
+    "counts": "how many keys have how many rows",
+}
+
+
+def _touched(kept: Results) -> str:
+    ours = [each for each in kept if each.workload == "touched"]
+    lines = []
+    for each in ours:
+        for name, by_keys in each.found["queries"].items():
+            (_, few), (_, many) = sorted(by_keys.items(), key=lambda pair: int(pair[0]))
+            ratio = many["epoch_s"] / few["epoch_s"]
+            seconds = [f"{found['epoch_s']:.2f}" for found in (few, many)]
+            peak = f"{many['peak_mb']:,}"
+            lines.append(
+                [MACHINES[each.machine], _TOUCHED[name], *seconds, f"{ratio:.2f} ×", peak]
+            )
+    head = ["machine", "query", "s with 10,000 keys", "s with 10 million", "ratio", "peak MB"]
+    return table(head, lines) + _sources(ours)
+
+
 def _state(_: Results) -> str:
     lines = []
     for operator, found in json.loads((BENCH / "state.json").read_text()).items():
@@ -220,6 +244,8 @@ TABLES: Final[Mapping[str, Callable[[Results], str]]] = {
     "wide": _speeds("", "wide"),
     "sort": _speeds("", "sort"),
     "nexmark": _speeds("query", "q5", "q7", "q8", "q11"),
+    "changes": _speeds("query", "q4", "q9", "q18", "q20"),
+    "touched": _touched,
     "keys": _speeds("customers", "keys"),
     "late": _speeds("late rows", "late"),
     "latency": _latency,
