@@ -200,9 +200,7 @@ def _touched(kept: Results) -> str:
             ratio = many["epoch_s"] / few["epoch_s"]
             seconds = [f"{found['epoch_s']:.2f}" for found in (few, many)]
             peak = f"{many['peak_mb']:,}"
-            lines.append(
-                [MACHINES[each.machine], _TOUCHED[name], *seconds, f"{ratio:.2f} ×", peak]
-            )
+            lines.append([MACHINES[each.machine], _TOUCHED[name], *seconds, f"{ratio:.2f} ×", peak])
     head = ["machine", "query", "s with 10,000 keys", "s with 10 million", "ratio", "peak MB"]
     return table(head, lines) + _sources(ours)
 

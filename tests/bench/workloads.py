@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bench.data import Data
-from bench.nexmark import QUERIES, Nexmark
+from bench.nexmark import QUERIES, WINDOWED, Nexmark
 from bench.orders import Orders
 
 
@@ -68,7 +68,7 @@ def workloads(rows: int) -> tuple[Workload, ...]:
 KEYS: Final = (1_000, 10_000, 100_000, 1_000_000)
 LATE: Final = (0.0, 0.01, 0.1)
 NAMES: Final = tuple(workload.name for workload in workloads(1))
-FAMILIES: Final = {"nexmark": tuple(QUERIES)}
+FAMILIES: Final = {"nexmark": tuple(WINDOWED), "changes": ("q4", "q9", "q18", "q20")}
 """Workloads that have a name together."""
 
 

@@ -12,17 +12,19 @@ import pytest
 
 from bench.engines import engine_named
 from bench.jobs import flink, native
-from bench.nexmark import QUERIES, Nexmark
+from bench.nexmark import QUERIES, WINDOWED, Nexmark
 from bench.queries import sql_of
 from bench.workloads import NAMES, names_of, workloads
 from nexmark import reference
+from nexmark.as_written import WRITTEN, in_duckdb
 from tidegate.frontend import compile as compile_sql
+from tidegate.plan.changes import is_changing
 
 ROUNDS = 2_000
 LENGTH_MS = 50 * ROUNDS
 
 
-@pytest.fixture(scope="module", params=QUERIES)
+@pytest.fixture(scope="module", params=WINDOWED)
 def query(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -145,8 +147,50 @@ def test_the_peers_can_all_of_it(query: str) -> None:
         assert query in engine_named(name).queries
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["q18", "q20"])
+def test_what_changes_come_to(query: str, tmp_path: Path) -> None:
+    """q18 has a key, of which the last row counts; of q20 each row does."""
+    data, written = _data(query), WRITTEN[query]
+    data.write(tmp_path / "data")
+    with duckdb.connect() as engine:
+        for kind in written.kinds:
+            engine.execute(f"CREATE VIEW {kind} AS FROM '{tmp_path / 'data' / kind}/*.parquet'")
+        file = tmp_path / "found" / "0.json"
+        file.parent.mkdir()
+        engine.execute(f"COPY ({in_duckdb(query)}) TO '{file}' (FORMAT json)")
+    right = file.read_text().splitlines()
+    answer = data.answer(tmp_path / "data", query, True)
+    assert answer.differ(file.parent) == ""
+    assert right[0].count('"auction":') == 1
+    other = right[0].replace('"auction":', '"auction":9')
+    outputs = {
+        1: [other, *right[1:]],
+        0: [*right, right[0]],
+        -1: [right[0].replace('"bidder":', '"bidder":9'), *right],
+    }
+    for number, lines in outputs.items():
+        file.write_text("".join(f"{line}\n" for line in lines))
+        is_right = bool(written.key) and number == 0  # said again, it is no other row
+        assert (answer.differ(file.parent) == "") is is_right
+    file.write_text("")
+    assert answer.differ(file.parent)
+
+
+@pytest.mark.parametrize("query", WRITTEN)
+def test_queries_as_they_were_written_go_to_topics(query: str) -> None:
+    topics = {table: f"{table}-1" for table in WRITTEN[query].kinds}
+    text = sql_of(query, "localhost:9092", topics, "out-1", padded=False)
+    (sink,) = compile_sql(text, query, {}).sinks
+    assert sink.table.connector == "kafka"
+    assert is_changing(sink.input) == bool(WRITTEN[query].key)
+    for name in ("tidegate", "flink", "rocksdb"):
+        assert query in engine_named(name).queries
+
+
 def test_workloads_can_be_named_together() -> None:
     assert names_of(["copy", "nexmark"]) == ["copy", "q5", "q7", "q8", "q11"]
+    assert names_of(["changes"]) == ["q4", "q9", "q18", "q20"]
     assert tuple(workload.name for workload in workloads(1_000)) == NAMES
-    with pytest.raises(ValueError, match=r"no workload q4; there are orders, .*, nexmark"):
-        names_of(["orders", "q4"])
+    with pytest.raises(ValueError, match=r"no workload q1; there are orders, .*, changes"):
+        names_of(["orders", "q1"])
