@@ -168,7 +168,9 @@ class Pipeline:
                 debezium.kill()
                 debezium.start()
                 self.killed.append("Debezium")
-        return commands.start(*args)
+        last = commands.start(*args)
+        last.wait_for_line(" is up")  # before that a signal to stop ends it at once
+        return last
 
     def _wait_for_an_epoch(self, known: int) -> None:
         wait_until(lambda: self._epochs() > known, f"epoch {known + 1} is done", _PATIENCE_S)

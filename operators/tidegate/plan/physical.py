@@ -14,7 +14,7 @@ from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import ChangingJoin
 from tidegate.plan.nodes import ASIDE, Node, Sort, Unary
 from tidegate.plan.over import OverWindow
-from tidegate.plan.texts import by
+from tidegate.plan.texts import by, lasting
 from tidegate.plan.windows import Session, Window
 
 
@@ -228,7 +228,10 @@ class Recompute(Node):
 
     @property
     def state(self) -> Iterator[str]:
-        return self.of.state
+        if isinstance(self.of, Aggregate):
+            yield f"state: all rows of each group{lasting(self.of.ttl)}"
+        else:
+            yield from self.of.state
 
 
 @dataclass(frozen=True, slots=True)

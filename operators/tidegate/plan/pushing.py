@@ -43,8 +43,8 @@ def _sunk(condition: Filter, node: Node) -> Node | None:
         case ChangingJoin():
             inputs = list(node.inputs)
             for side, below in enumerate(node.inputs):
-                if node.kind.keeps_alone(1 - side):
-                    continue  # a row that is not there would leave another one alone
+                if node.kind.keeps_alone(1 - side) or (side and node.nearest):
+                    continue  # without a row another one would be alone, or have another partner
                 if read and read <= {column.name for column in below.schema}:
                     own = Filter(below.schema, below, condition.predicate)
                     inputs[side] = _sunk(own, below) or own

@@ -53,6 +53,13 @@ def test_through_projections_and_other_conditions() -> None:
     assert _sides(sql) == [["id > 3", "id < 9"], [], ["q > 4"]]
 
 
+def test_below_an_asof_join_stands_what_is_about_its_left_side() -> None:
+    """With fewer rows on the right another one would be the nearest."""
+    on = "FROM orders a ASOF JOIN orders b ON a.id = b.id AND a.order_time >= b.order_time"
+    sql = f"SELECT a.id {on} WHERE a.price > 1 AND b.price > 2"
+    assert _sides(sql) == [["a.price > 1"], [], ["b.price > 2"]]
+
+
 def test_a_join_that_forgets_its_rows_keeps_its_conditions_above() -> None:
     sql = (
         "SELECT a.id FROM orders a JOIN orders b ON a.order_time = b.order_time"

@@ -27,7 +27,7 @@ CONNECTOR = Connector(
     takes_changes=lambda _: True,
     has_keys=True,
     takes_equal_rows=True,
-    check=lambda table, _: check_delta(table),
+    check=lambda table, role: check_delta(table) if role == "sink" else None,
     resolved=resolved,
     places=("path",),
     exposes=lambda table: exposed_store(table.option("path")),

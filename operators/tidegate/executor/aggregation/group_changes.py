@@ -47,7 +47,7 @@ class GroupChanges:
         self._sql = _Sql(node)
         self._state = state
         self._key = node.closing_key
-        self._subtracts = node.subtracts
+        self._may_lose_all = node.subtracts and bool(node.keys)
         self._ttl = 0 if self._key else node.ttl
         self._now_us = 0
         self._touched: dict[int, Kept] = {}
@@ -102,7 +102,7 @@ class GroupChanges:
             if bucket >= closed:
                 rows = groups.slice(start, stop - start)
                 changed = np.unique(hashes_of(rows))
-                if self._subtracts:
+                if self._may_lose_all:
                     rows = self._query(self._sql.there, rows_=rows)
                 self._rows(bucket, rows.slice(0, 0)).replace(rows, changed)
                 self._state.put(_KEYED, b"1")

@@ -188,8 +188,15 @@ def _check_bound(node: Node, query: Query) -> None:
             raise BindError(
                 f"{keeps.title}: all rows of {', '.join(endless)} would be kept for ever",
                 query.head.place,
-                hint=_BOUND[type(keeps)] + ALLOW,
+                hint=_bound(keeps) + ALLOW,
             )
+
+
+def _bound(node: Node) -> str:
+    """What to write so that ``node`` does not keep all rows."""
+    if isinstance(node, ChangingJoin) and node.nearest:
+        return "with versions that are valid from their time on: JOIN b FOR SYSTEM_TIME AS OF a.t"
+    return _BOUND[type(node)]
 
 
 def _check_clocks(node: Node, query: Query) -> None:

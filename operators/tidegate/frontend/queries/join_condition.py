@@ -37,7 +37,7 @@ from tidegate.plan.derived import (
     Columns,
 )
 from tidegate.plan.joins import ChangingJoin, Join, JoinKind, LookupJoin, NowJoin
-from tidegate.plan.nodes import Expr, Filter, Node
+from tidegate.plan.nodes import PROC_TIME_SQL, Expr, Filter, Node
 from tidegate.plan.projections import widened
 from tidegate.types import column_named
 
@@ -112,11 +112,14 @@ class JoinCondition:
     def _leave_out(self, side: int) -> None:
         """Leaves those rows of a side out for which a part of the condition that is about them
         alone does not hold: they have no partner, and leave nothing."""
+        if self._span is None:
+            return
         for part in [part for part in self._rest if self._side(part) == side]:
-            self._rest.remove(part)
             node, text = self._sides[side], self._texts[part]
-            assert self._span is not None
             expr = self._binder.to_expr(part, self._span, node.schema)
+            if PROC_TIME_SQL in expr.sql:
+                continue
+            self._rest.remove(part)
             self._sides[side] = Filter(node.schema, node, replace(expr, text=text))
 
     @property
@@ -183,6 +186,13 @@ class JoinCondition:
                 ]
                 self._add_key(exprs[0], exprs[1], span)
                 return
+        for part in node.find_all(exp.EQ):
+            pair = (part.this, part.expression)
+            if {self._side(each) for each in pair} == {0, 1}:
+                left, right = (
+                    replace(self._binder.to_expr(each, span), text=sql_of(each)) for each in pair
+                )
+                self._common(left, right, span)
         self._rest.append(node)
 
     def _bound(self, node: exp.Expr, said: exp.Expr) -> bool:
@@ -217,6 +227,12 @@ class JoinCondition:
 
     def _add_key(self, left: Expr, right: Expr, span: Span) -> None:
         """An equation, between columns of one type."""
+        common = self._common(left, right, span)
+        columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
+        self._keys.append((columns[0], columns[1]))
+
+    def _common(self, left: Expr, right: Expr, span: Span) -> str:
+        """The type in which both are compared. Raises BindError where there is none."""
         common = self._binder.checker.common(left.type, right.type)
         if common is None:
             raise BindError(
@@ -224,8 +240,7 @@ class JoinCondition:
                 span.place,
                 hint=f"write CAST({right.text} AS {left.type})",
             )
-        columns = [self._column(index, expr, common) for index, expr in enumerate((left, right))]
-        self._keys.append((columns[0], columns[1]))
+        return common
 
     def _column(self, side: int, expr: Expr, type_: str) -> str:
         """A column of a side that holds ``expr``, as ``type_``."""

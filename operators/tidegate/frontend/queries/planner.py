@@ -191,7 +191,7 @@ def _asked(
         right = right.called(ASKED)
     else:
         assert inner is not None
-        right = inner if how.own is None else filtered(context, inner, how.own)
+        right = inner if how.own is None else filtered(context, inner, how.own, env)
     kind = JoinKind.ANTI if each.is_not else JoinKind.SEMI
     other = SubqueryRef(query, None, query.span)
     syntax = JoinRef(kind, source, other, how.condition, (), each.span)

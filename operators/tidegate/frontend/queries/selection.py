@@ -53,7 +53,7 @@ def selected(
     relation = with_watermarks_before(context.checker, relation, query)
     early, late = _conditions(context, relation, query, where)
     for condition in early:
-        relation = _where(context, relation, condition, env)
+        relation = filtered(context, relation, condition, env)
     relation, binder = _with_over(context, relation, query, late, env)
     if not (query.sets or query.distinct):
         return _outputs(context, query, relation, binder, env, top)
@@ -67,7 +67,7 @@ def selected(
     return _ordered(context, query, result)
 
 
-def _where(context: Context, relation: Relation, condition: Scalar, env: Environment) -> Relation:
+def filtered(context: Context, relation: Relation, condition: Scalar, env: Environment) -> Relation:
     """The rows of ``relation`` for which ``condition`` holds, or holds now."""
     rest = [condition]
     if env.changes and not env.emit and not env.judged:
@@ -114,11 +114,6 @@ def filtered_out(relation: Relation) -> Relation:
     """None of the rows of ``relation``."""
     node = relation.node
     return replace(relation, node=Filter(node.schema, node, _boolean(False)))
-
-
-def filtered(context: Context, relation: Relation, condition: Scalar) -> Relation:
-    """The rows of ``relation`` for which ``condition`` holds."""
-    return replace(relation, node=_filter(Binder(relation, context.checker), condition))
 
 
 def conjuncts_of(whole: Scalar) -> list[Scalar]:

@@ -35,13 +35,13 @@ def test_first_the_rows_that_are_there_then_whole_versions(tmp_path: Path) -> No
     assert job.planner.waiting({"t": None}) == ["t"]
     assert job() == (1, 1, 2, 2, False)
     table.put((1, "x"))
-    assert job() == (1, 2, 3, 2, False), "the rest, and the next version"
+    assert job() == (1, 2, 3, 3, False), "the rest, and the next version"
     assert job.planner.waiting({"t": job.at}) == []
     for value in "xyz":
         table.put((1, value), (2, value), (3, value))
-    assert job() == (1, 3, 3, 3, False), "a version is not divided"
+    assert job() == (1, 3, 3, 6, False), "a version is not divided"
     assert job.planner.waiting({"t": job.at}) == ["t"]
-    assert job(None) == (1, 5, 3, 6, False)
+    assert job(None) == (1, 5, 3, 12, False)
     assert job() == (1, 5, 3, 0, False)
 
 

@@ -36,7 +36,8 @@ def test_rows_are_put_and_deleted(tmp_path: Path) -> None:
     table.put((1, None), (2, "x"))
     table.tidy()
     assert read(table, 0, 3 if History("t", table.path).now()[1] > 2 else 2) == [
-        (7, "U+", 1, "a"), (8, "U+", 2, "b"), (9, "-", 1, "a"), (10, "U+", 2, "x"),
+        (7, "U+", 1, "a"), (8, "U+", 2, "b"),
+        (9, "-", 1, "a"), (10, "-", 2, "b"), (11, "U+", 2, "x"),
     ]  # fmt: skip
 
 

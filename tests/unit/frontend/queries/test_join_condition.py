@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kits.frontend import job
+from tidegate.errors import BindError, UnsupportedError
 from tidegate.plan.joins import ChangingJoin
 from tidegate.plan.nodes import Filter, Node
 
@@ -39,3 +40,17 @@ def test_what_is_about_one_side_stands_there_unless_its_rows_stay_alone(
     assert join.condition is not None
     rest = ["a.price > 1"] * (not left) + ["b.price > 2"] * (not right) + ["a.price > b.price"]
     assert join.condition.shown == " AND ".join(rest)
+
+
+def test_the_clock_is_not_read_below_where_rows_stay() -> None:
+    """A row that has come would be judged by the time at which it came."""
+    sql = "SELECT a.id FROM orders AS a JOIN orders AS b ON a.id = b.id AND a.order_time < now()"
+    with pytest.raises(UnsupportedError, match="the clock over results that change"):
+        job(f"{sql} ALLOW UNBOUNDED")
+
+
+@pytest.mark.parametrize("word", ["IN", "NOT IN"])
+def test_what_cannot_be_equal_is_not_compared(word: str) -> None:
+    asked = f"SELECT id FROM orders WHERE CAST(id AS STRING) {word} (SELECT id FROM orders)"
+    with pytest.raises(BindError, match="the join compares"):
+        job(f"{asked} ALLOW UNBOUNDED")
