@@ -103,6 +103,7 @@ class Pipeline:
             self.server, self.kafka.bootstrap, self.directory / "debezium",
             ("orders", "customers"), self.schemas,
         ) as debezium:  # fmt: skip
+            self._wait_for_debezium()
             until = time.monotonic() + self.seconds
             threads = [
                 threading.Thread(target=self._write, args=(number, customers, until), daemon=True)
@@ -114,6 +115,11 @@ class Pipeline:
             for thread in threads:
                 thread.join()
             self._judge(job)
+
+    def _wait_for_debezium(self) -> None:
+        """Until it has begun to read what is there."""
+        topic = f"{PREFIX}.public.orders"
+        wait_until(lambda: sum(self.kafka.ends(topic).values()) > 0, "it says a row", _PATIENCE_S)
 
     def _write(self, number: int, customers: int, until: float) -> None:
         """One writer: transactions of a few rows each."""
