@@ -1,8 +1,9 @@
 """TemporalFilter: rows near the present enter and leave at barriers, by recorded time (S14).
 
 Contract. Rows in, which may be taken back (`OP`); those of one time at one instance. At a barrier
-the rows leave whose condition holds by the epoch's time, with `OP`; then those whose time has come
-meanwhile, and deletes of those whose time is over. A row without a time is never there, and one
+the rows leave whose time has come meanwhile; then, with `OP`, those that have come and whose
+condition holds by the epoch's time, which may take back the former; then deletes of those whose
+time is over. A row without a time is never there, and one
 that comes when its time is over has never been. So the fold is what the condition says of the fold
 of the input, at every barrier. Watermarks end here.
 
@@ -63,12 +64,12 @@ class TemporalFilterExecutor(Executor):
         self._now = max(self._now, self._present(barrier))
         put_int(self._own, _NOW, self._now)
         early, late = self._bound(self._node.enters), self._bound(self._node.leaves)
-        if self._new:
-            new, self._new = pa.concat_tables(self._new), []
-            yield from self._sorted(new, early, late)
         if self._node.enters is not None and early > self._waiting.cut:
             for rows in taken_from(self._engine, self._waiting, early, self._names):
                 yield from self._sorted(with_op(rows, Op.INSERT), early, late)
+        if self._new:
+            new, self._new = pa.concat_tables(self._new), []
+            yield from self._sorted(new, early, late)
         if self._node.leaves is not None and late > self._there.cut:
             for rows in taken_from(self._engine, self._there, late, self._names):
                 yield Chunk(with_op(rows, Op.DELETE))

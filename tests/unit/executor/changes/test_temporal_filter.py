@@ -86,3 +86,10 @@ def test_the_present_never_falls() -> None:
     assert job(20, "+ a 18") == ["+ a"]
     assert job(30) == ["- a"]
     assert job(20, "+ b 18") == []
+
+
+def test_who_is_taken_back_when_its_time_comes_comes_before_it_goes() -> None:
+    """In this order: who keeps changes in a table cannot take what is not there."""
+    job = Job(0, None)
+    assert job(10, "+ a 12") == []
+    assert job(12, "- a 12; + b 12") == ["+ a", "- a", "+ b"]
