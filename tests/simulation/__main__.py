@@ -34,10 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"{len(seeds)} seeds pass ({seeds.start} to {seeds.stop - 1})")
     if options.page:
+        from simulation.changing_page import kept
         from simulation.on_spark import operators_on_spark
 
-        text = page(judged.cells, len(seeds), operators_on_spark())
-        PAGE.write_text(text, encoding="utf-8")
+        text, changing = page(judged.cells, len(seeds), operators_on_spark()), kept()
+        PAGE.write_text(f"{text}\n{changing}" if changing else text, encoding="utf-8")
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from simulation.changing_page import BEGIN
 from simulation.check import Ran, Shape, judged
 from simulation.matrix import COLUMNS, PAGE, cells, operators, page
 from simulation.on_spark import operators_on_spark
@@ -11,7 +12,7 @@ from simulation.runner import judge_batch
 
 
 def rows_of_page() -> dict[str, list[str]]:
-    lines = PAGE.read_text("utf-8").splitlines()
+    lines = PAGE.read_text("utf-8").partition(BEGIN)[0].splitlines()
     table = [line.strip("|").split("|") for line in lines if line.startswith("|")][2:]
     return {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in table}
 
