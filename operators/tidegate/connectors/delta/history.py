@@ -47,18 +47,20 @@ class History:
     def snapshot_rows(self, version: int) -> int:
         """How many rows there are at ``version``."""
         with self._errors(version):
-            return sum(file.count_rows() for file in self._files(version))
+            return sum(file.count_rows() for file in _files(self._dataset(version)))
 
     def snapshot(self, version: int, begin: int, end: int) -> Iterator[pa.Table]:
         """The rows ``begin`` to ``end`` of those at ``version``."""
         with self._errors(version):
-            schema, first = self._dataset(version).schema, 0
-            for file in self._files(version):
+            dataset, first = self._dataset(version), 0
+            for file in _files(dataset):
                 rows = file.count_rows()
                 low, high = max(begin - first, 0), min(end - first, rows)
                 first += rows
                 passed = 0
-                for batch in file.to_batches(schema, batch_size=BATCH_ROWS) if low < high else ():
+                for batch in (
+                    file.to_batches(dataset.schema, batch_size=BATCH_ROWS) if low < high else ()
+                ):
                     start, stop = max(low - passed, 0), min(high - passed, batch.num_rows)
                     passed += batch.num_rows
                     if start < stop:
@@ -100,19 +102,15 @@ class History:
 
     def _by_files(self, version: int) -> pa.Table:
         """The rows of all files that ``version`` took out, or put in."""
-        before, now = (
-            {file.path: file for file in self._files(each)} for each in (version - 1, version)
-        )
-        schema = self._dataset(version).schema
+        datasets = [self._dataset(each) for each in (version - 1, version)]
+        before, now = ({file.path: file for file in _files(dataset)} for dataset in datasets)
+        schema = datasets[1].schema
         parts = [schema.empty_table().append_column(KIND, pa.array([], pa.string()))]
         for files, others, kind in ((before, now, DELETED), (now, before, "insert")):
             for path in sorted(files.keys() - others.keys()):
                 rows = files[path].to_table(schema)
                 parts.append(rows.append_column(KIND, pa.array([kind] * rows.num_rows)))
         return pa.concat_tables(parts)
-
-    def _files(self, version: int) -> list[Any]:
-        return sorted(self._dataset(version).get_fragments(), key=lambda file: file.path)
 
     def _dataset(self, version: int) -> Any:
         return self._opened(version).to_pyarrow_dataset()
@@ -148,3 +146,8 @@ class History:
                 hint="what an epoch still needs must not be vacuumed: keep its files and its log"
                 " for as long as a job that reads it may stand still",
             ) from None
+
+
+def _files(dataset: Any) -> list[Any]:
+    """Those of a version, in the order of their names."""
+    return sorted(dataset.get_fragments(), key=lambda file: file.path)
