@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 
 from tidegate.connectors.delta.sink import store_options
+from tidegate.connectors.formats.parquet_format import between
 from tidegate.connectors.locations import one_spelling
 from tidegate.engine.engine import Engine
 from tidegate.errors import OptionsError, TrustError
@@ -57,14 +58,9 @@ class History:
                 rows = file.count_rows()
                 low, high = max(begin - first, 0), min(end - first, rows)
                 first += rows
-                passed = 0
-                for batch in (
-                    file.to_batches(dataset.schema, batch_size=BATCH_ROWS) if low < high else ()
-                ):
-                    start, stop = max(low - passed, 0), min(high - passed, batch.num_rows)
-                    passed += batch.num_rows
-                    if start < stop:
-                        yield pa.table(batch.slice(start, stop - start))
+                if low < high:
+                    batches = file.to_batches(dataset.schema, batch_size=BATCH_ROWS)
+                    yield from map(pa.table, between(batches, low, high))
 
     def change_rows(self, version: int) -> int:
         """How many rows `changes` gives."""

@@ -91,7 +91,7 @@ def read(
             first += rows
             if low < high:
                 batches = _batches(plain, file, path, group, names)
-                for batch in _joined(_between(batches, low, high)):
+                for batch in _joined(between(batches, low, high)):
                     yield from _decode_batch(batch, schema, engine)
     except (MemoryError, pa.ArrowMemoryError) as error:
         raise RunError(
@@ -141,8 +141,8 @@ def _batches(plain: Any, file: Any, path: str, group: int, names: list[str]) -> 
     yield from source.iter_batches(rows_max, row_groups=[group], columns=names)
 
 
-def _between(batches: Iterable[Any], low: int, high: int) -> Iterator[Any]:
-    """The rows ``low`` to ``high`` of a row group."""
+def between(batches: Iterable[Any], low: int, high: int) -> Iterator[Any]:
+    """The rows ``low`` to ``high`` of ``batches``."""
     passed = 0
     for batch in batches:
         begin, end = max(low - passed, 0), min(high - passed, batch.num_rows)
