@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from tidegate.plan.nodes import ASIDE, Expr, Node
+from tidegate.plan.nodes import ASIDE, Binary, Expr, Node
 from tidegate.plan.texts import lasting
 from tidegate.types import Schema
 
@@ -67,7 +67,7 @@ class JoinKind(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Join(Node):
+class Join(Binary):
     """Pairs of rows alike in ``keys``, for which ``condition`` holds, and whose times are close.
 
     ``times`` are the columns with the watermarks, left and right, of one type. Of a pair,
@@ -83,8 +83,6 @@ class Join(Node):
     stateful: ClassVar[bool] = True
     gives_splits: ClassVar[bool] = False
 
-    left: Node
-    right: Node
     kind: JoinKind
     keys: tuple[tuple[str, str], ...]
     times: tuple[str, str]
@@ -92,14 +90,6 @@ class Join(Node):
     upper: int
     condition: Expr | None = None
     follow: tuple[tuple[str, int, int], ...] = ()
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def on(self, inputs: Sequence[Node]) -> Node:
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
     @property
     def at_one_time(self) -> bool:

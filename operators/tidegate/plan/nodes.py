@@ -157,6 +157,22 @@ class Unary(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Binary(Node):
+    """A node with two inputs."""
+
+    left: Node
+    right: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    def on(self, inputs: Sequence[Node]) -> Node:
+        left, right = inputs
+        return replace(self, left=left, right=right)
+
+
+@dataclass(frozen=True, slots=True)
 class PerSplit(Unary):
     """Keeps something of each split: in the epoch log, or in a state store.
 

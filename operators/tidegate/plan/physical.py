@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from tidegate.plan.aggregates import Aggregate
 from tidegate.plan.joins import ChangingJoin
-from tidegate.plan.nodes import ASIDE, Node, Sort, Unary
+from tidegate.plan.nodes import ASIDE, Binary, Node, Sort, Unary
 from tidegate.plan.over import OverWindow
 from tidegate.plan.texts import by, lasting
 from tidegate.plan.windows import Session, Window
@@ -235,20 +235,10 @@ class Recompute(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class RegularJoin(Node):
+class RegularJoin(Binary):
     """The pairs of a `ChangingJoin` that is regular, made by the rows that come and go (S14)."""
 
-    left: Node
-    right: Node
     join: ChangingJoin
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.left, self.right)
-
-    def on(self, inputs: Sequence[Node]) -> Node:
-        left, right = inputs
-        return replace(self, left=left, right=right)
 
     @property
     def title(self) -> str:
