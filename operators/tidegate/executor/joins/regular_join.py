@@ -54,8 +54,9 @@ class RegularJoinExecutor(UntimedJoining):
     def __init__(
         self, join: ChangingJoin, engine: Engine, state: Callable[[int], StateTable]
     ) -> None:
-        self._changing = [is_changing(side) for side in join.inputs]
-        super().__init__(join, engine)
+        left, right = (is_changing(side) for side in join.inputs)
+        self._changing = [left, right]
+        super().__init__(join, engine, ((OP,) * left, (OP,) * right))
         self._engine = engine
         self._keys = [[keys[side] for keys in join.keys] for side in range(2)]
         self._sides = [
@@ -67,8 +68,8 @@ class RegularJoinExecutor(UntimedJoining):
     def on_rows(self, port: int, data: pa.Table) -> Iterator[Message]:
         rows = with_keys(data, self._keys[port])
         if rows.num_rows:
-            names = dict.fromkeys([*self._columns[port], *([OP] if self._changing[port] else [])])
-            self.keep(port, (as_changes(rows) if self._changing[port] else rows).select([*names]))
+            rows = as_changes(rows) if self._changing[port] else rows
+            self.keep(port, rows.select(self._columns[port]))
         return iter(())
 
     def on_barrier(self, barrier: Barrier) -> Iterator[Message]:
